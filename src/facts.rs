@@ -1,0 +1,18 @@
+//! Facts: named values about the host, its devices, mounts and databases, and the contract that none is ever guessed.
+//!
+//! A reading is known with its source or unknown with a reason and a remedy. This layer does not read the machine and
+//! does not judge; collectors fill a [`FactSet`], everything above asks it. The surprise: an absent fact is still a
+//! reading (*not collected*), so nobody above needs to tell "not there" from "not asked".
+
+pub mod catalog;
+mod key;
+mod reading;
+mod set;
+mod subject;
+mod value;
+
+pub use key::{FactValue, Key, KeyInfo, Kind};
+pub use reading::{Reading, Remedy, Source, Why};
+pub use set::{FactRow, FactSet};
+pub use subject::{Scope, Subject};
+pub use value::Value;

@@ -1,0 +1,77 @@
+//! Every fact there is, declared once: name, scope, kind, and one sentence with its public source.
+//!
+//! One file per area. Collectors, judgement, rules, screens, `facts --list` and did-you-mean all read these. The
+//! surprise: facts that are *concluded* (the verdict, validity, probe results) are declared here too, because rules use
+//! them like any other.
+
+use super::{KeyInfo, Kind, Scope};
+
+/// Declares the facts of an area: constants for code and the list `ALL` for everything that goes by name.
+macro_rules! facts {
+    ($($(#[doc = $doc:literal])+ $id:ident: $type:ty = $scope:ident $name:literal $kind:expr;)+) => {
+        use crate::facts::{Key, KeyInfo, Kind, Scope};
+        $($(#[doc = $doc])+
+        pub const $id: Key<$type> = Key::new($name, Scope::$scope, $kind, concat!($($doc),+));)+
+        /// All facts of this area.
+        pub const ALL: &[KeyInfo] = &[$($id.info),+];
+    };
+}
+
+pub mod boot;
+pub mod controller;
+pub mod device;
+pub mod host;
+pub mod kernel;
+pub mod mount;
+pub mod postgres;
+pub mod probe;
+pub mod target;
+
+/// Every fact, area by area.
+pub fn all() -> impl Iterator<Item = &'static KeyInfo> {
+    [
+        host::ALL,
+        kernel::ALL,
+        device::ALL,
+        controller::ALL,
+        mount::ALL,
+        boot::ALL,
+        postgres::ALL,
+        target::ALL,
+        probe::ALL,
+    ]
+    .into_iter()
+    .flatten()
+}
+
+/// The fact of this name.
+pub fn find(name: &str) -> Option<&'static KeyInfo> {
+    all().find(|info| info.name == name)
+}
+
+/// Whether a word is among those that a choice allows; true for every other kind.
+pub fn allows(info: &KeyInfo, word: &str) -> bool {
+    match info.kind {
+        Kind::Choice(words) => words.contains(&word),
+        _ => true,
+    }
+}
+
+/// The facts of one scope.
+pub fn of_scope(scope: Scope) -> impl Iterator<Item = &'static KeyInfo> {
+    all().filter(move |info| info.scope == scope)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_documented() {
+        let mut seen = std::collections::BTreeSet::new();
+        for info in all() {
+            assert!(seen.insert(info.name), "{} is declared twice", info.name);
+            assert!(info.doc.trim().ends_with('.'), "{}: a sentence, please", info.name);
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! What the next boot will mount: lines of fstab, mount units, and the kernel's root flags.
+
+facts! {
+    /// Where it will be mounted.
+    POINT: String = Boot "boot.point" Kind::Text;
+    /// What will be mounted.
+    SOURCE: String = Boot "boot.source" Kind::Text;
+    /// As which file system type.
+    FSTYPE: String = Boot "boot.fstype" Kind::Text;
+    /// Options written there; those outside a list of known ones are dropped when read, because they can hold passwords.
+    OPTIONS: Vec<String> = Boot "boot.options" Kind::List;
+    /// The file and line that say so.
+    WHERE: String = Boot "boot.where" Kind::Text;
+    /// Whether it is mounted without being asked (no `noauto`).
+    AUTO: bool = Boot "boot.auto" Kind::Bool;
+    /// Options that this kernel refuses: the mount will fail.
+    REFUSED: Vec<String> = Boot "boot.refused_options" Kind::List;
+    /// Options that this kernel accepts and ignores.
+    NO_EFFECT: Vec<String> = Boot "boot.ineffective_options" Kind::List;
+    /// Options that this kernel takes with a warning.
+    DEPRECATED: Vec<String> = Boot "boot.deprecated_options" Kind::List;
+    /// Options that only say what is the default anyway.
+    DEFAULT_ANYWAY: Vec<String> = Boot "boot.default_options" Kind::List;
+    /// Options of which it cannot be said what this kernel does.
+    UNDECIDED: Vec<String> = Boot "boot.undecided_options" Kind::List;
+}

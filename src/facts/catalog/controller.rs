@@ -1,0 +1,18 @@
+//! What a RAID controller's own tool says of the volume that a disk really is.
+
+facts! {
+    /// Controller model, from its tool.
+    MODEL: String = Device "controller.model" Kind::Text;
+    /// Battery or flash module behind the controller's cache, now.
+    BATTERY: String = Device "controller.battery"
+        Kind::Choice(&["healthy", "charging", "learning", "degraded", "failed", "absent", "unreadable"]);
+    /// Cache policy that was set.
+    POLICY: String = Device "controller.policy"
+        Kind::Choice(&["write back", "write through", "always write back"]);
+    /// Cache policy in force now.
+    POLICY_IN_FORCE: String = Device "controller.policy_in_force" Kind::Choice(&["write back", "write through"]);
+    /// What the cache does when the battery fails: falls back to `write through`, or `stays` write-back.
+    ON_BATTERY_FAILURE: String = Device "controller.on_battery_failure" Kind::Choice(&["write through", "stays"]);
+    /// Write caches of the member disks: `off`, `on`, or the `disk default`, which is not known.
+    DISK_CACHE: String = Device "controller.disk_cache" Kind::Choice(&["off", "on", "disk default"]);
+}

@@ -1,0 +1,36 @@
+//! The machine and its distribution.
+
+facts! {
+    /// Distribution id, `ID` in os-release(5).
+    OS_ID: String = Host "os.id" Kind::Text;
+    /// Distribution version, `VERSION_ID` in os-release(5).
+    OS_VERSION: String = Host "os.version" Kind::Text;
+    /// Distribution name, `PRETTY_NAME` in os-release(5).
+    OS_NAME: String = Host "os.name" Kind::Text;
+    /// The host's name, from uname(2).
+    NAME: String = Host "host.name" Kind::Text;
+    /// Virtual machine technology, or `none` on bare metal, from DMI and the cpuid hypervisor flag.
+    VIRTUALISATION: String = Host "host.virtualisation" Kind::Text;
+    /// Container technology walwise runs in, or `none`.
+    CONTAINER: String = Host "host.container" Kind::Text;
+    /// From where walwise looks: `host`, `guest` of a hypervisor, or `container`.
+    SEEN_BY: String = Host "host.seen_by" Kind::Choice(&["host", "guest", "container"]);
+    /// Whether walwise runs with root's privileges.
+    PRIVILEGED: bool = Host "host.privileged" Kind::Bool;
+    /// Memory of the machine, or of the container where that is less.
+    MEMORY: u64 = Host "host.memory" Kind::Bytes;
+    /// Processors that may be used.
+    CPUS: u64 = Host "host.cpus" Kind::Count;
+    /// e2fsprogs, from `mke2fs -V` (which answers on standard error).
+    E2FSPROGS: Version = Host "e2fsprogs.version" Kind::Version;
+    /// xfsprogs, from `mkfs.xfs -V`.
+    XFSPROGS: Version = Host "xfsprogs.version" Kind::Version;
+    /// btrfs-progs, from `mkfs.btrfs --version`.
+    BTRFSPROGS: Version = Host "btrfsprogs.version" Kind::Version;
+    /// mdadm, from `mdadm --version`.
+    MDADM: Version = Host "mdadm.version" Kind::Version;
+    /// util-linux, from `mount --version`.
+    UTIL_LINUX: Version = Host "util_linux.version" Kind::Version;
+}
+
+use crate::version::Version;

@@ -1,0 +1,20 @@
+//! The running kernel.
+
+facts! {
+    /// The kernel release as it calls itself, from uname(2).
+    RELEASE: String = Host "kernel.release" Kind::Text;
+    /// The kernel version; on kernels whose vendor backports, *below* cannot be concluded from it.
+    VERSION: Version = Host "kernel.version" Kind::Version;
+    /// Whose kernel it is: `mainline`, `debian`, `ubuntu`, `el7`, `el8`, `el9`, `el10`, `sles`, `amazon`, `uek` …, from the release's tail.
+    VENDOR: String = Host "kernel.vendor" Kind::Text;
+    /// The build text of the kernel, where Debian and Ubuntu keep the real stable level, from /proc/version.
+    BUILD: String = Host "kernel.build" Kind::Text;
+    /// Disk file systems the running kernel has loaded, from /proc/filesystems.
+    FILESYSTEMS: Vec<String> = Host "kernel.filesystems" Kind::List;
+    /// Whether ext4 in this kernel announces fast_commit, from /sys/fs/ext4/features (absence proves nothing on 5.10).
+    FAST_COMMIT: bool = Host "kernel.ext4_fast_commit" Kind::Bool;
+    /// Mount flags for the root file system on the kernel command line, from /proc/cmdline.
+    ROOT_FLAGS: Vec<String> = Host "kernel.root_flags" Kind::List;
+}
+
+use crate::version::Version;

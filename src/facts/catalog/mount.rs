@@ -1,0 +1,53 @@
+//! Mounted file systems, as they are in force now.
+
+facts! {
+    /// Where it is mounted, from /proc/self/mountinfo (proc_pid_mountinfo(5)).
+    POINT: String = Mount "mount.point" Kind::Text;
+    /// File system type, from mountinfo.
+    FSTYPE: String = Mount "mount.fstype" Kind::Text;
+    /// What is mounted: a device, a remote path, a dataset, from mountinfo.
+    SOURCE: String = Mount "mount.source" Kind::Text;
+    /// Which directory of the file system is mounted, from mountinfo; not `/` for a bind mount or a btrfs subvolume.
+    ROOT: String = Mount "mount.root" Kind::Text;
+    /// Major and minor number, from mountinfo; anonymous on btrfs.
+    DEVNO: String = Mount "mount.devno" Kind::Text;
+    /// Per-mount options, from mountinfo's sixth field.
+    OPTIONS: Vec<String> = Mount "mount.options" Kind::List;
+    /// Options of the superblock, shared by every mount of it, from mountinfo's last field.
+    SUPER_OPTIONS: Vec<String> = Mount "mount.super_options" Kind::List;
+    /// What kind of file system it is: on `block` devices here, on the `network`, in `memory`, `fuse`, an `overlay`, `zfs`, or `other`.
+    CLASS: String = Mount "mount.class"
+        Kind::Choice(&["block", "network", "memory", "fuse", "overlay", "zfs", "other"]);
+    /// Whether it is mounted read-only, by the mount or by the superblock.
+    READ_ONLY: bool = Mount "mount.read_only" Kind::Bool;
+    /// When access times are written: `noatime`, `relatime`, `strictatime`.
+    ATIME: String = Mount "mount.atime" Kind::Choice(&["noatime", "relatime", "strictatime"]);
+    /// Size, from statfs(2).
+    SIZE: u64 = Mount "mount.size" Kind::Bytes;
+    /// Space an ordinary user can still write, from statfs(2).
+    FREE: u64 = Mount "mount.free" Kind::Bytes;
+    /// Share of the space that is free, in percent, from statfs(2).
+    FREE_PERCENT: f64 = Mount "mount.free_percent" Kind::Number;
+    /// Whether the file system sends flushes for its own sake: ext4, btrfs and f2fs can be told not to (`nobarrier`).
+    BARRIER: String = Mount "mount.barrier" Kind::Choice(&["on", "off", "no effect"]);
+    /// All options in force, defaults included, from /proc/fs/ext4/DEV/options.
+    EXT4_OPTIONS: Vec<String> = Mount "ext4.options" Kind::List;
+    /// Whether ext4 has a journal, from /sys/fs/ext4/DEV/journal_task.
+    EXT4_JOURNAL: bool = Mount "ext4.journal" Kind::Bool;
+    /// Journal mode, from the `data=` option in force.
+    EXT4_DATA: String = Mount "ext4.data" Kind::Choice(&["ordered", "journal", "writeback"]);
+    /// Errors ext4 has counted on this file system, from /sys/fs/ext4/DEV/errors_count.
+    EXT4_ERRORS: u64 = Mount "ext4.errors" Kind::Count;
+    /// Whether the superblock has the fast_commit feature, from `dumpe2fs -h`, or from the commits counted in /proc/fs/ext4/DEV/fc_info.
+    EXT4_FAST_COMMIT: bool = Mount "ext4.fast_commit" Kind::Bool;
+    /// Features of the superblock, from `dumpe2fs -h`.
+    EXT4_FEATURES: Vec<String> = Mount "ext4.features" Kind::List;
+    /// Member devices, from /sys/fs/btrfs/UUID/devices.
+    BTRFS_DEVICES: Vec<String> = Mount "btrfs.devices" Kind::List;
+    /// Profiles of the data block groups, from /sys/fs/btrfs/UUID/allocation/data.
+    BTRFS_DATA_PROFILES: Vec<String> = Mount "btrfs.data_profiles" Kind::List;
+    /// Profiles of the metadata block groups, from /sys/fs/btrfs/UUID/allocation/metadata.
+    BTRFS_METADATA_PROFILES: Vec<String> = Mount "btrfs.metadata_profiles" Kind::List;
+    /// Whether data of new files is overwritten in place on the whole file system (`nodatacow`).
+    BTRFS_NODATACOW: bool = Mount "btrfs.nodatacow" Kind::Bool;
+}

@@ -1,0 +1,44 @@
+//! PostgreSQL clusters: where they are, and the settings that storage decides. Names are those of the manual.
+
+facts! {
+    /// Server version, from PG_VERSION, the running server, or its binary.
+    VERSION: Version = Cluster "pg.version" Kind::Version;
+    /// Whether a server runs on it now.
+    RUNNING: bool = Cluster "pg.running" Kind::Bool;
+    /// Name people call it by, such as `postgresql 16/main`.
+    NAME: String = Cluster "pg.name" Kind::Text;
+    /// Data directory.
+    DATA: String = Cluster "pg.data_directory" Kind::Text;
+    /// WAL directory, its symbolic link followed.
+    WAL: String = Cluster "pg.wal_directory" Kind::Text;
+    /// Owner of the data directory.
+    USER: String = Cluster "pg.user" Kind::Text;
+    /// Main configuration file.
+    CONFIG_FILE: String = Cluster "pg.config_file" Kind::Text;
+    /// A preloaded library that turns fsync into nothing (libeatmydata), from the server's environment.
+    FSYNC_DISABLED_BY: String = Cluster "pg.fsync_disabled_by" Kind::Text;
+    /// `wal_sync_method` in force.
+    WAL_SYNC_METHOD: String = Cluster "pg.wal_sync_method" Kind::Text;
+    /// `fsync` in force.
+    FSYNC: bool = Cluster "pg.fsync" Kind::Bool;
+    /// `synchronous_commit` in force as the server's default.
+    SYNCHRONOUS_COMMIT: String = Cluster "pg.synchronous_commit" Kind::Text;
+    /// `full_page_writes` in force.
+    FULL_PAGE_WRITES: bool = Cluster "pg.full_page_writes" Kind::Bool;
+    /// `wal_init_zero` in force (12 and later).
+    WAL_INIT_ZERO: bool = Cluster "pg.wal_init_zero" Kind::Bool;
+    /// `wal_recycle` in force (12 and later).
+    WAL_RECYCLE: bool = Cluster "pg.wal_recycle" Kind::Bool;
+    /// `wal_level` in force.
+    WAL_LEVEL: String = Cluster "pg.wal_level" Kind::Text;
+    /// `max_wal_senders` in force.
+    MAX_WAL_SENDERS: u64 = Cluster "pg.max_wal_senders" Kind::Count;
+    /// `data_sync_retry` in force.
+    DATA_SYNC_RETRY: bool = Cluster "pg.data_sync_retry" Kind::Bool;
+    /// `commit_delay` in force, in microseconds.
+    COMMIT_DELAY: u64 = Cluster "pg.commit_delay" Kind::Count;
+    /// `debug_io_direct` in force (16 and later).
+    DEBUG_IO_DIRECT: String = Cluster "pg.debug_io_direct" Kind::Text;
+}
+
+use crate::version::Version;

@@ -1,0 +1,23 @@
+//! What our own measurement found. Per-method figures are in the report's probes; these are what rules ask.
+
+facts! {
+    /// Median time of one 8 kB commit with the method in force (or the default where there is no server).
+    COMMIT: f64 = Target "probe.commit" Kind::Micros;
+    /// The fastest of the valid methods, when it beats the default beyond noise; else the default.
+    BEST_METHOD: String = Target "probe.best_method" Kind::Text;
+    /// Lower bound of the gain of the best method over the default, in percent, over one- and two-page commits.
+    GAIN_PERCENT: f64 = Target "probe.gain_percent" Kind::Number;
+    /// Whether the comparison came to an end: `settled`, `no meaningful difference`, or `not settled`.
+    OUTCOME: String = Target "probe.outcome"
+        Kind::Choice(&["settled", "no meaningful difference", "not settled"]);
+    /// Flushes that arrived at the disks per fdatasync.
+    FLUSHES_PER_COMMIT: f64 = Target "probe.flushes_per_commit" Kind::Number;
+    /// Median of overwrite + fdatasync minus median of the same overwrite unflushed, both O_DIRECT: what a flush costs.
+    FLUSH_COST: f64 = Target "probe.flush_cost" Kind::Micros;
+    /// Commits per second with fdatasync, one session.
+    COMMITS_PER_SECOND: f64 = Target "probe.commits_per_second" Kind::Number;
+    /// Whether flushes came back faster than any disk of this kind could do them.
+    IMPLAUSIBLE: bool = Target "probe.implausible" Kind::Bool;
+    /// Where it was measured; another directory of the same file system than the database's own.
+    DIRECTORY: String = Target "probe.directory" Kind::Text;
+}

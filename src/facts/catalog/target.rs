@@ -1,0 +1,30 @@
+//! What advice is for, and what is concluded of it.
+
+facts! {
+    /// The directory, or the device of a blank disk.
+    PATH: String = Target "target.path" Kind::Text;
+    /// What it is: an existing `directory`, one that is to be `created`, or a blank `device`.
+    KIND: String = Target "target.kind" Kind::Choice(&["directory", "created", "device"]);
+    /// What it is for: a cluster's `data`, its `wal`, both (`data and wal`), or nothing yet (`unused`).
+    ROLE: String = Target "target.role" Kind::Choice(&["data", "wal", "data and wal", "unused"]);
+    /// Whether the directory has nothing in it.
+    EMPTY: bool = Target "target.empty" Kind::Bool;
+    /// Inode flags of the directory: `nocow` (+C), `sync` (+S), `journal-data` (+j), from FS_IOC_GETFLAGS (ioctl_iflags(2)).
+    FLAGS: Vec<String> = Target "target.flags" Kind::List;
+    /// Whether new files in it are overwritten in place on btrfs (+C on the directory, or the mount option).
+    NOCOW: bool = Target "target.nocow" Kind::Bool;
+    /// Disks at the bottom that also hold swap.
+    SWAP_BESIDE: Vec<String> = Target "target.swap_beside" Kind::List;
+    /// The durability verdict.
+    VERDICT: String = Target "target.verdict"
+        Kind::Choice(&["durable", "unproven", "contradictory", "at risk"]);
+    /// The caches of the disks, joined: the worst governs.
+    CACHE: String = Target "target.cache"
+        Kind::Choice(&["none", "protected", "volatile", "unknown", "contradictory"]);
+    /// What happens to a flush on its way down.
+    FLUSH: String = Target "target.flush" Kind::Choice(&["sent", "not needed", "suppressed", "unknown"]);
+    /// What suppresses flushes: `mount option`, `queue override`, `file system`, `server setting`.
+    SUPPRESSED_BY: Vec<String> = Target "target.flush_suppressed_by" Kind::List;
+    /// Whether advice that removes flushes could be given at all: the interlock of the durability verdict, every condition of which must be known to hold.
+    INTERLOCK: bool = Target "target.flush_removal_allowed" Kind::Bool;
+}

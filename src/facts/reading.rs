@@ -1,0 +1,248 @@
+//! What is known of one fact: the value with its source, or why there is none and what would help.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// A value with its origin, or the reason there is none.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "state", rename_all = "kebab-case")]
+pub enum Reading<T> {
+    /// Read, and from where.
+    Known {
+        /// What was read.
+        value: T,
+        /// Where it was read.
+        source: Source,
+    },
+    /// Not known; never to be replaced by a default.
+    Unknown {
+        /// The kind of reason.
+        why: Why,
+        /// What happened, to what; a fragment such as `reading /dev/sda`.
+        detail: String,
+        /// What would settle it, when something would.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        remedy: Option<Remedy>,
+    },
+}
+
+impl<T> Reading<T> {
+    /// A known reading.
+    pub fn known(value: T, source: Source) -> Self {
+        Self::Known { value, source }
+    }
+
+    /// An unknown reading.
+    pub fn unknown(why: Why, detail: impl Into<String>) -> Self {
+        Self::Unknown { why, detail: detail.into(), remedy: None }
+    }
+
+    /// The reading of something nobody asked for.
+    pub fn not_collected() -> Self {
+        Self::unknown(Why::NotCollected, "nothing has read it")
+    }
+
+    /// The same with what would settle it; a known reading stays as it is.
+    #[must_use]
+    pub fn or_try(self, help: Remedy) -> Self {
+        match self {
+            Self::Unknown { why, detail, .. } => Self::Unknown { why, detail, remedy: Some(help) },
+            known @ Self::Known { .. } => known,
+        }
+    }
+
+    /// The value, when known.
+    pub fn value(&self) -> Option<&T> {
+        match self {
+            Self::Known { value, .. } => Some(value),
+            Self::Unknown { .. } => None,
+        }
+    }
+
+    /// Whether a value is there.
+    pub fn is_known(&self) -> bool {
+        self.value().is_some()
+    }
+
+    /// The source, when known.
+    pub fn source(&self) -> Option<&Source> {
+        match self {
+            Self::Known { source, .. } => Some(source),
+            Self::Unknown { .. } => None,
+        }
+    }
+
+    /// Changes the value and keeps where it came from.
+    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Reading<U> {
+        self.and_then(|value| Ok(change(value)))
+    }
+
+    /// Changes the value or finds it malformed (the error says how), keeping where it came from.
+    pub fn and_then<U>(self, change: impl FnOnce(T) -> Result<U, String>) -> Reading<U> {
+        match self {
+            Self::Known { value, source } => match change(value) {
+                Ok(value) => Reading::Known { value, source },
+                Err(detail) => Reading::unknown(Why::Malformed, format!("{source}: {detail}")),
+            },
+            Self::Unknown { why, detail, remedy } => Reading::Unknown { why, detail, remedy },
+        }
+    }
+}
+
+/// Why a value is not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Why {
+    /// The file, program or attribute is not there.
+    Absent,
+    /// It is there and we may not read it.
+    Denied,
+    /// It did not answer before its deadline.
+    TimedOut,
+    /// It answered something we cannot read.
+    Malformed,
+    /// It answered, and the answer does not decide.
+    Ambiguous,
+    /// Nobody asked: not part of this run, or not in the capture.
+    NotCollected,
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Absent => "absent",
+            Self::Denied => "denied",
+            Self::TimedOut => "timed out",
+            Self::Malformed => "malformed",
+            Self::Ambiguous => "ambiguous",
+            Self::NotCollected => "not collected",
+        })
+    }
+}
+
+/// What would turn an unknown into a known.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Remedy {
+    /// Run walwise as root.
+    RunAsRoot,
+    /// Run it as this user.
+    RunAs(String),
+    /// Let walwise measure; the value names the command.
+    RunProbe,
+    /// Install this package.
+    Install(String),
+    /// Mount the file system first.
+    Mount,
+    /// Anything else, as an instruction.
+    Do(String),
+}
+
+impl fmt::Display for Remedy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::RunAsRoot => f.write_str("run walwise as root"),
+            Self::RunAs(user) => write!(f, "run walwise as {user}"),
+            Self::RunProbe => f.write_str("run the probe: walwise check DIR"),
+            Self::Install(package) => write!(f, "install {package}"),
+            Self::Mount => f.write_str("mount the file system, then check the directory"),
+            Self::Do(what) => f.write_str(what),
+        }
+    }
+}
+
+/// Where a value was read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Source {
+    /// A file, and the line where that matters.
+    File {
+        /// The file, display-safe.
+        path: String,
+        /// Counted from one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        line: Option<u32>,
+    },
+    /// A system call on something.
+    Call {
+        /// Such as `uname` or `statfs /srv`.
+        name: String,
+    },
+    /// A program's answer.
+    Command {
+        /// The program and its arguments.
+        argv: String,
+    },
+    /// A running server's answer.
+    Server {
+        /// The socket that was asked.
+        socket: String,
+    },
+    /// Our own measurement on this host.
+    Probe {
+        /// Which one.
+        id: String,
+    },
+    /// The documented default, because nothing sets it.
+    Default {
+        /// Of what: `PostgreSQL 15`.
+        of: String,
+    },
+    /// Concluded by walwise from other facts.
+    Derived {
+        /// The facts it was concluded from.
+        of: Vec<String>,
+        /// Whether a stated value is among them; such a conclusion opens no interlock.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        stated: bool,
+    },
+    /// Somebody typed it in. Never enough for a setting that can lose data.
+    Stated,
+}
+
+impl Source {
+    /// A file as a whole.
+    pub fn file(path: impl Into<String>) -> Self {
+        Self::File { path: path.into(), line: None }
+    }
+
+    /// A line of a file, counted from one.
+    pub fn line(path: impl Into<String>, line: u32) -> Self {
+        Self::File { path: path.into(), line: Some(line) }
+    }
+
+    /// A system call.
+    pub fn call(name: impl Into<String>) -> Self {
+        Self::Call { name: name.into() }
+    }
+
+    /// A conclusion from named facts, none of them stated.
+    pub fn derived<I: IntoIterator<Item: Into<String>>>(of: I) -> Self {
+        Self::Derived { of: of.into_iter().map(Into::into).collect(), stated: false }
+    }
+
+    /// Whether the value was seen on this machine rather than typed in. The asymmetry rule asks this of every fact that
+    /// decides a setting which can lose data. A default is not evidence either way, but it is what is in force.
+    pub fn is_evidence(&self) -> bool {
+        !matches!(self, Self::Stated | Self::Derived { stated: true, .. })
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File { path, line: None } => f.write_str(path),
+            Self::File { path, line: Some(line) } => write!(f, "{path}:{line}"),
+            Self::Call { name } => f.write_str(name),
+            Self::Command { argv } => write!(f, "`{argv}`"),
+            Self::Server { socket } => write!(f, "the server at {socket}"),
+            Self::Probe { id } => write!(f, "probe {id}"),
+            Self::Default { of } => write!(f, "default of {of}"),
+            Self::Derived { of, stated: false } => write!(f, "concluded from {}", of.join(", ")),
+            Self::Derived { of, stated: true } => write!(f, "concluded from {} (partly stated)", of.join(", ")),
+            Self::Stated => f.write_str("stated"),
+        }
+    }
+}

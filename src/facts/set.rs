@@ -1,0 +1,217 @@
+//! All facts of one run, with how their subjects hang together. Ordered, so that every output is deterministic.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{FactValue, Key, KeyInfo, Reading, Scope, Source, Subject, Value, Why};
+
+/// One fact as every output shows it.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct FactRow {
+    /// What it is about.
+    pub subject: Subject,
+    /// Its name.
+    pub fact: String,
+    /// What is known of it.
+    pub reading: Reading<Value>,
+}
+
+/// Facts by subject and name; the stack as edges from what stands to what it stands on; and links from a subject to the
+/// one other subject of a scope that facts about it are looked up in.
+#[derive(Clone, Debug, Default)]
+pub struct FactSet {
+    facts: BTreeMap<Subject, BTreeMap<&'static str, Reading<Value>>>,
+    below: BTreeMap<Subject, Vec<Subject>>,
+    links: BTreeMap<(Subject, Scope), Subject>,
+    warnings: Vec<String>,
+}
+
+impl FactSet {
+    /// Records a reading. A later reading of the same fact replaces the earlier one.
+    pub fn put<T: FactValue>(&mut self, subject: &Subject, key: &Key<T>, reading: Reading<T>) {
+        self.put_value(subject, &key.info, reading.map(FactValue::into_value));
+    }
+
+    /// Records a known value.
+    pub fn know<T: FactValue>(&mut self, subject: &Subject, key: &Key<T>, value: T, source: Source) {
+        self.put(subject, key, Reading::known(value, source));
+    }
+
+    /// Records a reading by its declaration.
+    pub fn put_value(&mut self, subject: &Subject, key: &KeyInfo, reading: Reading<Value>) {
+        self.facts.entry(subject.clone()).or_default().insert(key.name, reading);
+    }
+
+    /// Mentions a subject, so that it exists even before a fact about it is known.
+    pub fn mention(&mut self, subject: &Subject) {
+        self.facts.entry(subject.clone()).or_default();
+    }
+
+    /// Whether the subject has been mentioned or has facts.
+    pub fn contains(&self, subject: &Subject) -> bool {
+        self.facts.contains_key(subject)
+    }
+
+    /// The reading of a fact; *not collected* when there is none.
+    pub fn get<T: FactValue>(&self, subject: &Subject, key: &Key<T>) -> Reading<T> {
+        self.reading(subject, key.name()).clone().and_then(|value| {
+            T::from_value(&value).ok_or_else(|| format!("{} is {}", key.name(), value.shape()))
+        })
+    }
+
+    /// The value of a fact, when known.
+    pub fn value<T: FactValue>(&self, subject: &Subject, key: &Key<T>) -> Option<T> {
+        self.reading(subject, key.name()).value().and_then(T::from_value)
+    }
+
+    /// The reading of a fact by name; *not collected* when there is none.
+    pub fn reading(&self, subject: &Subject, name: &str) -> &Reading<Value> {
+        static NOT_COLLECTED: std::sync::LazyLock<Reading<Value>> =
+            std::sync::LazyLock::new(Reading::not_collected);
+        self.facts.get(subject).and_then(|facts| facts.get(name)).unwrap_or(&NOT_COLLECTED)
+    }
+
+    /// The reading of a fact for a subject: its own, or that of the subject it is linked to in the fact's scope (the
+    /// host for host facts). Unknown when there is no such subject.
+    pub fn lookup(&self, subject: &Subject, info: &KeyInfo) -> Reading<Value> {
+        match self.resolve(subject, info.scope) {
+            Some(of) => self.reading(&of, info.name).clone(),
+            None => Reading::unknown(Why::Absent, format!("{subject} has no {}", info.scope)),
+        }
+    }
+
+    /// The subject in which a fact of this scope is looked up for the given one.
+    pub fn resolve(&self, subject: &Subject, scope: Scope) -> Option<Subject> {
+        match scope {
+            Scope::Host => Some(Subject::host()),
+            scope if scope == subject.scope() => Some(subject.clone()),
+            scope => self.links.get(&(subject.clone(), scope)).cloned(),
+        }
+    }
+
+    /// Says in which subject facts of the other's scope are looked up for this one.
+    pub fn link(&mut self, from: &Subject, to: &Subject) {
+        self.links.insert((from.clone(), to.scope()), to.clone());
+    }
+
+    /// Says that one subject stands on another: target on mount, mount on device, array on disk, loop on mount.
+    pub fn stand(&mut self, top: &Subject, base: &Subject) {
+        let below = self.below.entry(top.clone()).or_default();
+        if !below.contains(base) {
+            below.push(base.clone());
+        }
+    }
+
+    /// What a subject stands on directly.
+    pub fn below(&self, top: &Subject) -> &[Subject] {
+        self.below.get(top).map_or(&[], Vec::as_slice)
+    }
+
+    /// Everything beneath a subject, each once, itself not included, nearest first. Cycles in hostile input end.
+    pub fn stack(&self, top: &Subject) -> Vec<Subject> {
+        let mut seen = BTreeSet::from([top.clone()]);
+        let mut order: Vec<Subject> = Vec::new();
+        let mut row = vec![top.clone()];
+        while !row.is_empty() {
+            let mut next = Vec::new();
+            for subject in row.iter().flat_map(|s| self.below(s)) {
+                if seen.insert(subject.clone()) {
+                    order.push(subject.clone());
+                    next.push(subject.clone());
+                }
+            }
+            row = next;
+        }
+        order
+    }
+
+    /// The block devices at the bottom of a subject's stack: where a flush must arrive.
+    pub fn leaves(&self, top: &Subject) -> Vec<Subject> {
+        let ends = |s: &Subject| s.scope() == Scope::Device && self.below(s).is_empty();
+        let below = self.stack(top).into_iter().filter(|s| ends(s));
+        let itself = Some(top).filter(|top| ends(top)).cloned();
+        below.chain(itself).collect()
+    }
+
+    /// All subjects of a scope, in order.
+    pub fn subjects(&self, scope: Scope) -> impl Iterator<Item = &Subject> {
+        self.facts.keys().filter(move |subject| subject.scope() == scope)
+    }
+
+    /// Every fact, in order.
+    pub fn rows(&self) -> impl Iterator<Item = (&Subject, &'static str, &Reading<Value>)> {
+        let of_subject = |(subject, facts)| {
+            let facts: &BTreeMap<&'static str, Reading<Value>> = facts;
+            facts.iter().map(move |(name, reading)| (subject, *name, reading))
+        };
+        self.facts.iter().flat_map(of_subject)
+    }
+
+    /// Every edge of the stack.
+    pub fn edges(&self) -> impl Iterator<Item = (&Subject, &Subject)> {
+        self.below.iter().flat_map(|(top, below)| below.iter().map(move |base| (top, base)))
+    }
+
+    /// Adds what another set knows: facts, edges, links and warnings.
+    pub fn merge(&mut self, other: Self) {
+        for (subject, facts) in other.facts {
+            self.facts.entry(subject).or_default().extend(facts);
+        }
+        for (top, below) in other.below {
+            for base in below {
+                self.stand(&top, &base);
+            }
+        }
+        self.links.extend(other.links);
+        self.warnings.extend(other.warnings);
+    }
+
+    /// Notes something that concerns the run rather than one fact, such as an abandoned read or a malformed line.
+    pub fn warn(&mut self, warning: impl Into<String>) {
+        let warning = warning.into();
+        if !self.warnings.contains(&warning) {
+            self.warnings.push(warning);
+        }
+    }
+
+    /// What was noted of the run.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::catalog::{device, kernel};
+
+    #[test]
+    fn stacks_survive_diamonds_and_cycles() {
+        let (t, a, b, c) =
+            (Subject::target("/t"), Subject::device("a"), Subject::device("b"), Subject::device("c"));
+        let mut set = FactSet::default();
+        for (top, base) in [(&t, &a), (&t, &b), (&a, &c), (&b, &c)] {
+            set.stand(top, base);
+        }
+        assert_eq!(set.stack(&t), [a.clone(), b.clone(), c.clone()]);
+        assert_eq!(set.leaves(&t), [c.clone()]);
+        assert_eq!(set.leaves(&c), [c.clone()]);
+        set.stand(&c, &a);
+        assert_eq!(set.stack(&t).len(), 3);
+        assert!(set.leaves(&t).is_empty(), "a cycle has no bottom");
+    }
+
+    #[test]
+    fn facts_are_found_through_links() {
+        let (target, disk) = (Subject::target("/t"), Subject::device("sda"));
+        let mut set = FactSet::default();
+        set.know(&disk, &device::FUA, true, Source::file("/sys/block/sda/queue/fua"));
+        assert!(!set.lookup(&target, &device::FUA.info).is_known());
+        set.link(&target, &disk);
+        assert!(set.lookup(&target, &device::FUA.info).is_known());
+        set.know(&Subject::host(), &kernel::RELEASE, "6.1".to_owned(), Source::call("uname"));
+        assert!(set.lookup(&target, &kernel::RELEASE.info).is_known());
+    }
+}

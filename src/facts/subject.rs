@@ -1,0 +1,115 @@
+//! What a fact is about.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+
+/// The kinds of subject, and of fact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Scope {
+    /// The machine and its operating system.
+    Host,
+    /// A block device: disk, partition, array, mapping, loop.
+    Device,
+    /// A mounted file system, as it is in force now.
+    Mount,
+    /// A line of fstab or a mount unit: what the next boot will do.
+    Boot,
+    /// A PostgreSQL cluster.
+    Cluster,
+    /// What advice is for: a directory, or a blank device.
+    Target,
+}
+
+impl Scope {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::Host, Self::Device, Self::Mount, Self::Boot, Self::Cluster, Self::Target];
+
+    /// The word in rules, JSON and on screens.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Host => "host",
+            Self::Device => "device",
+            Self::Mount => "mount",
+            Self::Boot => "boot",
+            Self::Cluster => "cluster",
+            Self::Target => "target",
+        }
+    }
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
+/// One thing that facts are about: a scope and a name that is unique in it, such as `device sda` or `mount /srv`.
+/// The name is display-safe and stays the same from run to run.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema)]
+#[schemars(with = "String")]
+pub struct Subject {
+    scope: Scope,
+    name: String,
+}
+
+impl Subject {
+    /// The host itself.
+    pub fn host() -> Self {
+        Self { scope: Scope::Host, name: String::new() }
+    }
+
+    /// A block device by its kernel name: `sda1`, `dm-0`.
+    pub fn device(name: impl Into<String>) -> Self {
+        Self { scope: Scope::Device, name: name.into() }
+    }
+
+    /// A mount by its mount point; a second mount on the same point has `#2` behind it, and so on, the last being the one
+    /// in sight.
+    pub fn mount(name: impl Into<String>) -> Self {
+        Self { scope: Scope::Mount, name: name.into() }
+    }
+
+    /// A line that mounts at boot, by its mount point (`#2` for a second line).
+    pub fn boot(name: impl Into<String>) -> Self {
+        Self { scope: Scope::Boot, name: name.into() }
+    }
+
+    /// A PostgreSQL cluster, by its data directory.
+    pub fn cluster(name: impl Into<String>) -> Self {
+        Self { scope: Scope::Cluster, name: name.into() }
+    }
+
+    /// A target, by its directory or device path.
+    pub fn target(name: impl Into<String>) -> Self {
+        Self { scope: Scope::Target, name: name.into() }
+    }
+
+    /// Its kind.
+    pub fn scope(&self) -> Scope {
+        self.scope
+    }
+
+    /// Its name, without the kind.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.scope {
+            Scope::Host => f.write_str("host"),
+            scope => write!(f, "{scope} {}", self.name),
+        }
+    }
+}
+
+impl Serialize for Subject {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        out.collect_str(self)
+    }
+}

@@ -1,0 +1,68 @@
+//! The few shapes a fact's value can have. Units belong to the key ([`super::Kind`]), not to the value.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+
+use crate::version::Version;
+
+/// A fact's value. Text is display-safe already: it was made so where it entered ([`crate::text::safe`]).
+#[derive(Clone, Debug, PartialEq, JsonSchema)]
+#[schemars(untagged)]
+pub enum Value {
+    /// Yes or no.
+    Bool(bool),
+    /// A whole number: a count, or bytes.
+    Whole(u64),
+    /// A measured number: microseconds, or a ratio.
+    Number(f64),
+    /// A word or a line.
+    Text(String),
+    /// A version, shown with its vendor tail.
+    Version(#[schemars(with = "String")] Version),
+    /// Several words, in the order of the source.
+    List(Vec<String>),
+}
+
+impl Value {
+    /// The shape in words, for diagnostics.
+    pub fn shape(&self) -> &'static str {
+        match self {
+            Self::Bool(_) => "true or false",
+            Self::Whole(_) => "a whole number",
+            Self::Number(_) => "a number",
+            Self::Text(_) => "text",
+            Self::Version(_) => "a version",
+            Self::List(_) => "a list",
+        }
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bool(true) => f.write_str("yes"),
+            Self::Bool(false) => f.write_str("no"),
+            Self::Whole(n) => write!(f, "{n}"),
+            Self::Number(n) => write!(f, "{n:.2}"),
+            Self::Text(text) => f.write_str(text),
+            Self::Version(version) => write!(f, "{version}"),
+            Self::List(words) if words.is_empty() => f.write_str("none"),
+            Self::List(words) => f.write_str(&words.join(",")),
+        }
+    }
+}
+
+impl Serialize for Value {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Bool(value) => value.serialize(out),
+            Self::Whole(value) => value.serialize(out),
+            Self::Number(value) => value.serialize(out),
+            Self::Text(value) => value.serialize(out),
+            Self::Version(value) => out.collect_str(value),
+            Self::List(value) => value.serialize(out),
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! walwise looks at the storage beneath a database and recommends file system, mount options and WAL settings.
+//!
+//! The program is a pipeline of values; each module knows only those above it in this list:
+//!
+//! - [`truth`], [`version`], [`text`] — vocabulary
+//! - [`facts`] — readings: known with a source, or unknown with a reason
+//! - [`host`] — the one seam through which the machine is read, live or recorded
+//! - [`collect`] — host → facts
+//! - [`measure`], [`durability`], [`validity`] — judgement, pure
+//! - [`probes`] — the only writes: a scratch file, measured
+//! - [`rules`] — facts → findings, three-valued, from `rules/*.toml`
+//! - [`report`] — one value from which every output is made
+//! - [`pipeline`] — joins them in order
+//! - [`cli`], [`ui`] — front ends
+#![warn(missing_docs)]
+
+pub mod facts;
+pub mod text;
+pub mod truth;
+pub mod version;

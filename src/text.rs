@@ -1,0 +1,179 @@
+//! Text from the machine made safe to show, and numbers made readable.
+//!
+//! Device models, mount points and file names are chosen by whoever owns them, so control characters, 8-bit controls
+//! and bidirectional overrides are escaped once, where bytes become facts; nothing later needs to think of it. The
+//! escape is reversible ([`raw`]), so no two different names ever look the same.
+
+use std::fmt::Write as _;
+
+/// Makes bytes safe for any terminal: printable UTF-8 stays, everything else becomes `\xNN` or `\u{NNNN}`, and a
+/// backslash is doubled so that [`raw`] can undo it.
+pub fn safe(bytes: &[u8]) -> String {
+    let mut out = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            push_safe(&mut out, c);
+        }
+        for byte in chunk.invalid() {
+            let _ = write!(out, "\\x{byte:02x}");
+        }
+    }
+    out
+}
+
+fn push_safe(out: &mut String, c: char) {
+    match c {
+        '\\' => out.push_str("\\\\"),
+        c if (c as u32) < 0x80 && c.is_control() => {
+            let _ = write!(out, "\\x{:02x}", c as u32);
+        }
+        c if is_treacherous(c) => {
+            let _ = write!(out, "\\u{{{:x}}}", c as u32);
+        }
+        c => out.push(c),
+    }
+}
+
+/// Characters that change how a terminal shows others: C1 controls, bidirectional controls, zero-width and line
+/// separators, byte-order marks, variation selectors and tags.
+pub fn is_treacherous(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// The bytes that [`safe`] was given. Text that is no escape passes unchanged.
+pub fn raw(text: &str) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('\\') {
+        let (before, escape) = rest.split_at(at);
+        out.extend_from_slice(before.as_bytes());
+        let (bytes, length) = unescape(escape);
+        out.extend_from_slice(&bytes);
+        rest = escape.get(length..).unwrap_or_default();
+    }
+    out.extend_from_slice(rest.as_bytes());
+    out
+}
+
+/// What an escape stands for, and how long it is in the text.
+fn unescape(text: &str) -> (Vec<u8>, usize) {
+    let body = text.get(1..).unwrap_or_default();
+    if body.starts_with('\\') {
+        return (vec![b'\\'], 2);
+    }
+    let hex = body.strip_prefix('x').and_then(|hex| hex.get(..2));
+    if let Some(byte) = hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
+        return (vec![byte], 4);
+    }
+    let code = body.strip_prefix("u{").and_then(|hex| hex.split_once('}')).map(|(hex, _)| hex);
+    if let Some((code, c)) =
+        code.and_then(|hex| Some((hex, char::from_u32(u32::from_str_radix(hex, 16).ok()?)?)))
+    {
+        return (c.to_string().into_bytes(), code.len() + 4);
+    }
+    (vec![b'\\'], 1)
+}
+
+/// Bytes as people read them, in binary units: `16 MiB`, `1.8 TiB`, `512 B`.
+pub fn bytes(count: u64) -> String {
+    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    if count < 1024 {
+        return format!("{count} B");
+    }
+    let mut value = count as f64;
+    let mut unit = "B";
+    for next in UNITS {
+        if value < 1024.0 {
+            break;
+        }
+        value /= 1024.0;
+        unit = next;
+    }
+    if value >= 100.0 || value.fract() < 0.05 { format!("{value:.0} {unit}") } else { format!("{value:.1} {unit}") }
+}
+
+/// A latency given in microseconds: `182 µs`, `2.13 ms`, `1.40 s`.
+pub fn micros(us: f64) -> String {
+    match us {
+        us if us < 10.0 => format!("{us:.1} µs"),
+        us if us < 1_000.0 => format!("{us:.0} µs"),
+        us if us < 1_000_000.0 => format!("{:.2} ms", us / 1e3),
+        us => format!("{:.2} s", us / 1e6),
+    }
+}
+
+/// A whole number with thin grouping: `5 490`.
+pub fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(' ');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// A word as one argument of a POSIX shell, quoted only where it must be. `None` for text that holds escapes of
+/// [`safe`]: a path that cannot be shown cannot be pasted.
+pub fn shell_word(text: &str) -> Option<String> {
+    if text.contains('\\') {
+        return None;
+    }
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:,@%".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        return Some(text.to_owned());
+    }
+    Some(format!("'{}'", text.replace('\'', "'\\''")))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn safe_text_is_safe_and_reversible(input: Vec<u8>) {
+            let shown = safe(&input);
+            prop_assert!(!shown.chars().any(is_treacherous), "{shown}");
+            prop_assert_eq!(raw(&shown), input);
+        }
+
+        #[test]
+        fn raw_never_fails(text: String) {
+            raw(&text);
+        }
+    }
+
+    #[test]
+    fn escapes_are_visible() {
+        assert_eq!(safe(b"a\x1b[31m\n"), "a\\x1b[31m\\x0a");
+        assert_eq!(safe("\u{202e}\u{9b}é".as_bytes()), "\\u{202e}\\u{9b}é");
+        assert_eq!(safe(b"\xff\\"), "\\xff\\\\");
+    }
+
+    #[test]
+    fn sizes_and_times_read_well() {
+        assert_eq!(bytes(512), "512 B");
+        assert_eq!(bytes(16 << 20), "16 MiB");
+        assert_eq!(bytes(1_920_383_410_176), "1.7 TiB");
+        assert_eq!(micros(182.4), "182 µs");
+        assert_eq!(micros(2130.0), "2.13 ms");
+        assert_eq!(grouped(5490), "5 490");
+        assert_eq!(grouped(412), "412");
+    }
+
+    #[test]
+    fn shell_words_survive_or_are_refused() {
+        assert_eq!(shell_word("/srv/data").as_deref(), Some("/srv/data"));
+        assert_eq!(shell_word("/a b'c").as_deref(), Some("'/a b'\\''c'"));
+        assert_eq!(shell_word("/a\\x1b"), None);
+    }
+}

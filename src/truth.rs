@@ -1,0 +1,114 @@
+//! Three-valued logic (Kleene, *Introduction to Metamathematics*, 1952, §64): what a condition over facts can come to.
+//!
+//! It knows nothing of facts or rules. The surprise: an empty *every* is unknown, not true, because a stack without
+//! leaves is a stack we failed to read.
+
+use serde::Serialize;
+
+/// False, unknown or true, in that order, so that *and* is the minimum and *or* the maximum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Truth {
+    /// Known not to hold.
+    False,
+    /// Cannot be said.
+    Unknown,
+    /// Known to hold.
+    True,
+}
+
+impl Truth {
+    /// Both hold.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        self.min(other)
+    }
+
+    /// At least one holds.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        self.max(other)
+    }
+
+    /// The opposite; unknown stays unknown.
+    #[must_use]
+    #[expect(clippy::should_implement_trait, reason = "reads as one of and, or, not")]
+    pub fn not(self) -> Self {
+        match self {
+            Self::False => Self::True,
+            Self::Unknown => Self::Unknown,
+            Self::True => Self::False,
+        }
+    }
+
+    /// All of them hold; unknown for none at all.
+    pub fn every(of: impl IntoIterator<Item = Self>) -> Self {
+        of.into_iter().reduce(Self::and).unwrap_or(Self::Unknown)
+    }
+
+    /// One of them holds; unknown for none at all.
+    pub fn some(of: impl IntoIterator<Item = Self>) -> Self {
+        of.into_iter().reduce(Self::or).unwrap_or(Self::Unknown)
+    }
+
+    /// The word for it on screens and in traces.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::False => "no",
+            Self::Unknown => "unknown",
+            Self::True => "yes",
+        }
+    }
+}
+
+impl From<bool> for Truth {
+    fn from(value: bool) -> Self {
+        if value { Self::True } else { Self::False }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Truth::{self, False, True, Unknown};
+
+    const ALL: [Truth; 3] = [False, Unknown, True];
+
+    #[test]
+    fn kleene_laws_hold_for_every_combination() {
+        for a in ALL {
+            assert_eq!(a.not().not(), a);
+            assert_eq!(a.and(False), False);
+            assert_eq!(a.or(True), True);
+            for b in ALL {
+                assert_eq!(a.and(b), b.and(a));
+                assert_eq!(a.or(b), b.or(a));
+                assert_eq!(a.and(b).not(), a.not().or(b.not()), "De Morgan for {a:?}, {b:?}");
+                for c in ALL {
+                    assert_eq!(a.and(b.and(c)), a.and(b).and(c));
+                    assert_eq!(a.and(b.or(c)), a.and(b).or(a.and(c)));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn learning_more_never_turns_a_known_answer() {
+        // Replacing an unknown operand by either value must keep an answer that was already known.
+        for a in ALL {
+            for known in [True, False] {
+                for (before, after) in [(a.and(Unknown), a.and(known)), (a.or(Unknown), a.or(known))] {
+                    assert!(before == Unknown || before == after, "{a:?} {known:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn quantifiers_over_nothing_are_unknown() {
+        assert_eq!(Truth::every([]), Unknown);
+        assert_eq!(Truth::some([]), Unknown);
+        assert_eq!(Truth::every([Unknown, False]), False);
+        assert_eq!(Truth::every([Unknown, True]), Unknown);
+        assert_eq!(Truth::some([Unknown, True]), True);
+    }
+}
