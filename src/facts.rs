@@ -6,12 +6,14 @@
 
 pub mod catalog;
 mod key;
+mod need;
 mod reading;
 mod set;
 mod subject;
 mod value;
 
 pub use key::{FactValue, Key, KeyInfo, Kind};
+pub use need::Need;
 pub use reading::{Reading, Remedy, Source, Why};
 pub use set::{FactRow, FactSet};
 pub use subject::{Scope, Subject};

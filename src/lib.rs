@@ -14,7 +14,13 @@
 //! - [`cli`], [`ui`] — front ends
 #![warn(missing_docs)]
 
+pub mod collect;
+pub mod durability;
 pub mod facts;
+pub mod host;
+pub mod measure;
+pub mod report;
+pub mod rules;
 pub mod text;
 pub mod truth;
 pub mod version;

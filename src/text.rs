@@ -93,7 +93,11 @@ pub fn bytes(count: u64) -> String {
         value /= 1024.0;
         unit = next;
     }
-    if value >= 100.0 || value.fract() < 0.05 { format!("{value:.0} {unit}") } else { format!("{value:.1} {unit}") }
+    if value >= 100.0 || value.fract() < 0.05 {
+        format!("{value:.0} {unit}")
+    } else {
+        format!("{value:.1} {unit}")
+    }
 }
 
 /// A latency given in microseconds: `182 µs`, `2.13 ms`, `1.40 s`.

@@ -98,7 +98,8 @@ impl Version {
         if self >= mainline {
             return Truth::True;
         }
-        let same_line = |v: &&Self| v.depth() > 2 && v.number(0) == self.number(0) && v.number(1) == self.number(1);
+        let same_line =
+            |v: &&Self| v.depth() > 2 && v.number(0) == self.number(0) && v.number(1) == self.number(1);
         match fixed_in.iter().find(same_line) {
             Some(fix) if self >= fix => Truth::True,
             // A distribution's `6.1.0-28-amd64` hides the stable level: not a mainline number, so not a "no" either.

@@ -241,7 +241,9 @@ impl fmt::Display for Source {
             Self::Probe { id } => write!(f, "probe {id}"),
             Self::Default { of } => write!(f, "default of {of}"),
             Self::Derived { of, stated: false } => write!(f, "concluded from {}", of.join(", ")),
-            Self::Derived { of, stated: true } => write!(f, "concluded from {} (partly stated)", of.join(", ")),
+            Self::Derived { of, stated: true } => {
+                write!(f, "concluded from {} (partly stated)", of.join(", "))
+            }
             Self::Stated => f.write_str("stated"),
         }
     }

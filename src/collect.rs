@@ -1,0 +1,61 @@
+//! Collectors: host → facts, one file per area. A collector cannot fail; it can only leave facts unknown, with a reason.
+//!
+//! They read through [`crate::host`] alone and judge nothing. They run in the order of [`ALL`], since later ones look up
+//! what earlier ones found. The surprise: what could not be read is written into the set too.
+
+use std::path::PathBuf;
+
+use crate::facts::{FactSet, Reading, Remedy, Why};
+use crate::host::{Host, Miss, MissKind};
+
+/// What a run is about.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// The directory, mount point or block device asked for; `None` for everything found.
+    pub target: Option<PathBuf>,
+    /// Whether programs may be run (versions of tools, `dumpe2fs -h`).
+    pub without_programs: bool,
+}
+
+/// Reads one area of the machine.
+#[derive(Clone, Copy)]
+pub struct Collector {
+    /// What is being read, for progress: `mounts`, `block devices`.
+    pub id: &'static str,
+    /// Reads it.
+    pub run: fn(&dyn Host, &Request, &mut FactSet),
+}
+
+/// All collectors, in the order they run.
+pub const ALL: &[Collector] = &[];
+
+/// Runs all collectors; `progress` hears the name of each before it runs and may look at what is known so far.
+pub fn run_all(
+    host: &dyn Host,
+    request: &Request,
+    progress: &mut dyn FnMut(&'static str, &FactSet),
+) -> FactSet {
+    let mut facts = FactSet::default();
+    for collector in ALL {
+        progress(collector.id, &facts);
+        (collector.run)(host, request, &mut facts);
+    }
+    for note in host.notes() {
+        facts.warn(note);
+    }
+    facts
+}
+
+/// A refusal as a reading. `what` says what was asked, such as a path.
+pub fn refused<T>(miss: &Miss, what: &str) -> Reading<T> {
+    let why = match miss.kind {
+        MissKind::Absent => Why::Absent,
+        MissKind::Denied => Why::Denied,
+        MissKind::TimedOut => Why::TimedOut,
+        MissKind::NotCollected => Why::NotCollected,
+        MissKind::Failed => Why::Malformed,
+    };
+    let detail = if miss.detail.is_empty() { what.to_owned() } else { format!("{what}: {}", miss.detail) };
+    let reading = Reading::unknown(why, detail);
+    if why == Why::Denied { reading.or_try(Remedy::RunAsRoot) } else { reading }
+}

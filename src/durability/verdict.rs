@@ -1,0 +1,104 @@
+//! The verdict as a value, with the evidence it was joined from.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::facts::{Need, Subject};
+
+/// The four verdicts, worst first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Standing {
+    /// A committed transaction may be lost.
+    AtRisk,
+    /// The layers disagree.
+    Contradictory,
+    /// Something needed is not known.
+    Unproven,
+    /// It survives, and the evidence is named.
+    Durable,
+}
+
+impl Standing {
+    /// The words of facts, rules and screens.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::AtRisk => "at risk",
+            Self::Contradictory => "contradictory",
+            Self::Unproven => "unproven",
+            Self::Durable => "durable",
+        }
+    }
+}
+
+/// Where a piece of evidence comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Layer {
+    /// Whether the server flushes before it reports.
+    Database,
+    /// Whether a flush travels on, as the kernel sees it.
+    Belief,
+    /// What the disk, its controller or its hypervisor says of its cache.
+    Claim,
+    /// What happened when we flushed.
+    Measurement,
+}
+
+impl Layer {
+    /// The word on screens.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Database => "database",
+            Self::Belief => "belief",
+            Self::Claim => "claim",
+            Self::Measurement => "measurement",
+        }
+    }
+}
+
+/// One piece of evidence.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Evidence {
+    /// Which layer speaks.
+    pub layer: Layer,
+    /// About what.
+    pub subject: Subject,
+    /// What it allows at best.
+    pub standing: Standing,
+    /// In a sentence without a full stop: `sda holds writes in a volatile cache`.
+    pub says: String,
+    /// Where it was read; empty when it could not be.
+    pub source: String,
+}
+
+/// One way from the target to a disk.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Path {
+    /// From the target down to the disk.
+    pub hops: Vec<Subject>,
+    /// What it comes to.
+    pub standing: Standing,
+    /// What speaks for that, worst first.
+    pub evidence: Vec<Evidence>,
+}
+
+/// The verdict of one target.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Verdict {
+    /// The target.
+    pub target: Subject,
+    /// The worst of all paths.
+    pub standing: Standing,
+    /// `host`, `guest` or `container`: from where it was judged.
+    pub seen_by: String,
+    /// One sentence: what may be lost and why, or what survives.
+    pub sentence: String,
+    /// What cannot be seen from here, in a sentence; empty on bare metal.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub limits: String,
+    /// Every path, worst first.
+    pub paths: Vec<Path>,
+    /// What is missing.
+    pub missing: Vec<Need>,
+}

@@ -1,0 +1,403 @@
+//! The one seam through which the machine is read. Live, recorded or recording, a host answers [`Question`]s; that is all
+//! it can do, so everything that was read can be captured, reviewed and replayed.
+//!
+//! It returns bytes and refusals and knows nothing of facts. What may hold secrets (configuration files, command lines,
+//! environments, fstab) has questions of its own whose answers are filtered to allow-listed keys *before* they leave
+//! this module. The surprise: reading a file on somebody's file system may never return, so the live host asks an
+//! expendable child process wherever that could happen.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+/// A question to the machine.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Question {
+    /// The contents of a small file (at most 1 MiB; more is cut).
+    Read(PathBuf),
+    /// The names in a directory, sorted.
+    List(PathBuf),
+    /// Where a symbolic link points, as it is written.
+    Link(PathBuf),
+    /// The path with every link followed.
+    RealPath(PathBuf),
+    /// What stat(2) says: see [`Stat`].
+    Stat(PathBuf),
+    /// What statfs(2) says: see [`StatFs`].
+    StatFs(PathBuf),
+    /// Inode flags of a file or directory, FS_IOC_GETFLAGS.
+    Flags(PathBuf),
+    /// sysname, nodename, release, version and machine of uname(2), a line each.
+    Uname,
+    /// Effective user id, and whether we see the host's own name spaces.
+    Identity,
+    /// Memory and processors (sysinfo).
+    Summary,
+    /// Processes that are database servers: `pid ppid uid comm` a line.
+    Servers,
+    /// Allow-listed arguments of a process, one a line.
+    CommandLine(u32),
+    /// Allow-listed environment variables of a process, `NAME=value` a line.
+    Environment(u32),
+    /// Allow-listed keys of a configuration file: see [`Setting`].
+    Config(PathBuf, Dialect),
+    /// What reading a block device found: see [`Signatures`].
+    Signatures(PathBuf),
+    /// Storage settings of a running PostgreSQL, through its socket, as the invoking user.
+    PgSettings(PathBuf),
+    /// The answer of an allow-listed program, see [`Tool`].
+    Run(Tool, Vec<String>),
+}
+
+/// How a configuration file is written, which decides what may leave it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Dialect {
+    /// postgresql.conf and postgresql.auto.conf: storage settings and includes.
+    Postgres,
+    /// fstab(5): device, mount point, type, known options.
+    Fstab,
+    /// systemd.mount(5): What, Where, Type, Options.
+    MountUnit,
+    /// The kernel command line: root, rootfstype, rootflags, elevator.
+    KernelCommandLine,
+}
+
+/// Programs that may be run: fixed paths, root-owned, read-only uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Tool {
+    /// e2fsprogs' mke2fs, for `-V`.
+    Mke2fs,
+    /// e2fsprogs' dumpe2fs, for `-h DEVICE`.
+    Dumpe2fs,
+    /// xfsprogs' mkfs.xfs, for `-V`.
+    MkfsXfs,
+    /// btrfs-progs' mkfs.btrfs, for `--version`.
+    MkfsBtrfs,
+    /// mdadm, for `--version`.
+    Mdadm,
+    /// util-linux' mount, for `--version`.
+    Mount,
+    /// The PostgreSQL server binary of this major version, for `--version`.
+    Postgres(u32),
+}
+
+impl Tool {
+    /// All programs but the servers.
+    pub const FIXED: [Self; 6] =
+        [Self::Mke2fs, Self::Dumpe2fs, Self::MkfsXfs, Self::MkfsBtrfs, Self::Mdadm, Self::Mount];
+
+    /// The program's name.
+    pub fn name(self) -> String {
+        match self {
+            Self::Mke2fs => "mke2fs".to_owned(),
+            Self::Dumpe2fs => "dumpe2fs".to_owned(),
+            Self::MkfsXfs => "mkfs.xfs".to_owned(),
+            Self::MkfsBtrfs => "mkfs.btrfs".to_owned(),
+            Self::Mdadm => "mdadm".to_owned(),
+            Self::Mount => "mount".to_owned(),
+            Self::Postgres(major) => format!("postgres-{major}"),
+        }
+    }
+
+    /// The program of this name, the inverse of [`Tool::name`].
+    pub fn of_name(name: &str) -> Option<Self> {
+        if let Some(major) = name.strip_prefix("postgres-") {
+            return major.parse().ok().map(Self::Postgres);
+        }
+        Self::FIXED.into_iter().find(|tool| tool.name() == name)
+    }
+
+    /// The package that brings it, as most distributions call it.
+    pub fn package(self) -> &'static str {
+        match self {
+            Self::Mke2fs | Self::Dumpe2fs => "e2fsprogs",
+            Self::MkfsXfs => "xfsprogs",
+            Self::MkfsBtrfs => "btrfs-progs",
+            Self::Mdadm => "mdadm",
+            Self::Mount => "util-linux",
+            Self::Postgres(_) => "postgresql",
+        }
+    }
+}
+
+/// Why a question has no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum MissKind {
+    /// There is no such thing.
+    Absent,
+    /// We may not.
+    Denied,
+    /// No answer before the deadline; the child that asked was abandoned.
+    TimedOut,
+    /// The archive does not hold the question.
+    NotCollected,
+    /// Anything else; the detail says what.
+    Failed,
+}
+
+/// A refusal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Miss {
+    /// The kind.
+    pub kind: MissKind,
+    /// What happened, such as `Input/output error`; display-safe.
+    pub detail: String,
+}
+
+impl Miss {
+    /// A refusal with its detail.
+    pub fn new(kind: MissKind, detail: impl Into<String>) -> Self {
+        Self { kind, detail: detail.into() }
+    }
+}
+
+impl fmt::Display for Miss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.detail)
+    }
+}
+
+/// A machine that answers questions. Answers are bytes in the formats described at [`Question`].
+pub trait Host: Sync {
+    /// Answers one question.
+    fn ask(&self, question: &Question) -> Result<Vec<u8>, Miss>;
+
+    /// What concerns the run rather than one answer: abandoned reads, unreadable archive lines.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Whether this is the machine walwise runs on.
+    fn is_live(&self) -> bool {
+        false
+    }
+
+    /// The contents of a file.
+    fn read(&self, path: &Path) -> Result<Vec<u8>, Miss> {
+        self.ask(&Question::Read(path.to_owned()))
+    }
+
+    /// The contents of a one-line attribute, without the newline and surrounding blanks, made display-safe.
+    fn attribute(&self, path: &Path) -> Result<String, Miss> {
+        self.read(path).map(|bytes| crate::text::safe(bytes.trim_ascii()))
+    }
+
+    /// The names in a directory, sorted.
+    fn list(&self, path: &Path) -> Result<Vec<OsString>, Miss> {
+        let names = self.ask(&Question::List(path.to_owned()))?;
+        Ok(names
+            .split(|b| *b == 0)
+            .filter(|n| !n.is_empty())
+            .map(|n| OsString::from_vec(n.to_vec()))
+            .collect())
+    }
+
+    /// Where a link points, as written.
+    fn link(&self, path: &Path) -> Result<PathBuf, Miss> {
+        self.ask(&Question::Link(path.to_owned())).map(into_path)
+    }
+
+    /// The path with every link followed.
+    fn real_path(&self, path: &Path) -> Result<PathBuf, Miss> {
+        self.ask(&Question::RealPath(path.to_owned())).map(into_path)
+    }
+
+    /// stat(2), links followed.
+    fn stat(&self, path: &Path) -> Result<Stat, Miss> {
+        Stat::decode(&self.ask(&Question::Stat(path.to_owned()))?)
+    }
+
+    /// statfs(2).
+    fn statfs(&self, path: &Path) -> Result<StatFs, Miss> {
+        StatFs::decode(&self.ask(&Question::StatFs(path.to_owned()))?)
+    }
+
+    /// Inode flags.
+    fn flags(&self, path: &Path) -> Result<u32, Miss> {
+        let answer = self.ask(&Question::Flags(path.to_owned()))?;
+        let number = std::str::from_utf8(&answer).ok().and_then(|text| text.trim().parse().ok());
+        number.ok_or_else(|| Miss::new(MissKind::Failed, "inode flags are no number"))
+    }
+
+    /// Allow-listed settings of a configuration file.
+    fn config(&self, path: &Path, dialect: Dialect) -> Result<Vec<Setting>, Miss> {
+        Ok(Setting::decode_all(&self.ask(&Question::Config(path.to_owned(), dialect))?))
+    }
+
+    /// What a device holds.
+    fn signatures(&self, device: &Path) -> Result<Signatures, Miss> {
+        Ok(Signatures::decode(&self.ask(&Question::Signatures(device.to_owned()))?))
+    }
+
+    /// What a program printed, standard output followed by standard error.
+    fn run(&self, tool: Tool, arguments: &[&str]) -> Result<Vec<u8>, Miss> {
+        self.ask(&Question::Run(tool, arguments.iter().map(|&a| a.to_owned()).collect()))
+    }
+}
+
+fn into_path(bytes: Vec<u8>) -> PathBuf {
+    PathBuf::from(OsString::from_vec(bytes))
+}
+
+/// `name=number` words, the encoding of [`Stat`] and [`StatFs`].
+fn field(text: &[u8], name: &str) -> Result<u64, Miss> {
+    let text = std::str::from_utf8(text).unwrap_or_default();
+    let words = text.split_ascii_whitespace().filter_map(|word| word.split_once('='));
+    words
+        .filter(|(key, _)| *key == name)
+        .find_map(|(_, value)| value.parse().ok())
+        .ok_or_else(|| Miss::new(MissKind::Failed, format!("the answer lacks {name}")))
+}
+
+/// What stat(2) says of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stat {
+    /// Type and permission bits.
+    pub mode: u64,
+    /// Owner.
+    pub uid: u64,
+    /// Group.
+    pub gid: u64,
+    /// Device the file is on: major.
+    pub major: u64,
+    /// Device the file is on: minor.
+    pub minor: u64,
+    /// For a device node, its own major.
+    pub node_major: u64,
+    /// For a device node, its own minor.
+    pub node_minor: u64,
+    /// Inode.
+    pub inode: u64,
+    /// Size in bytes.
+    pub size: u64,
+}
+
+impl Stat {
+    /// Whether it is a directory.
+    pub fn is_dir(&self) -> bool {
+        self.mode & 0o170_000 == 0o040_000
+    }
+
+    /// Whether it is a block device.
+    pub fn is_block(&self) -> bool {
+        self.mode & 0o170_000 == 0o060_000
+    }
+
+    /// As an answer.
+    pub fn encode(&self) -> Vec<u8> {
+        let Self { mode, uid, gid, major, minor, node_major, node_minor, inode, size } = self;
+        format!(
+            "mode={mode} uid={uid} gid={gid} major={major} minor={minor} node_major={node_major} \
+             node_minor={node_minor} inode={inode} size={size}\n"
+        )
+        .into_bytes()
+    }
+
+    fn decode(text: &[u8]) -> Result<Self, Miss> {
+        Ok(Self {
+            mode: field(text, "mode")?,
+            uid: field(text, "uid")?,
+            gid: field(text, "gid")?,
+            major: field(text, "major")?,
+            minor: field(text, "minor")?,
+            node_major: field(text, "node_major")?,
+            node_minor: field(text, "node_minor")?,
+            inode: field(text, "inode")?,
+            size: field(text, "size")?,
+        })
+    }
+}
+
+/// What statfs(2) says of a file system. Sizes are in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StatFs {
+    /// The magic number of its type.
+    pub magic: u64,
+    /// Size.
+    pub size: u64,
+    /// What an ordinary user can still write.
+    pub available: u64,
+    /// All inodes; 0 where there is no fixed number.
+    pub inodes: u64,
+    /// Free inodes.
+    pub inodes_free: u64,
+}
+
+impl StatFs {
+    /// As an answer.
+    pub fn encode(&self) -> Vec<u8> {
+        let Self { magic, size, available, inodes, inodes_free } = self;
+        format!("magic={magic} size={size} available={available} inodes={inodes} inodes_free={inodes_free}\n")
+            .into_bytes()
+    }
+
+    fn decode(text: &[u8]) -> Result<Self, Miss> {
+        Ok(Self {
+            magic: field(text, "magic")?,
+            size: field(text, "size")?,
+            available: field(text, "available")?,
+            inodes: field(text, "inodes")?,
+            inodes_free: field(text, "inodes_free")?,
+        })
+    }
+}
+
+/// One allow-listed setting of a configuration file. For fstab the key is the mount point and the value holds device,
+/// type and options, separated by tabs, each still escaped as fstab(5) does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// Line, counted from one.
+    pub line: u32,
+    /// Key in lower case; `include`, `include_dir`, `include_if_exists` are keys too.
+    pub key: Vec<u8>,
+    /// Value, quotes removed.
+    pub value: Vec<u8>,
+}
+
+impl Setting {
+    /// As one line of an answer: line number, key and value with tabs between; newlines cannot occur.
+    pub fn encode(&self) -> Vec<u8> {
+        [self.line.to_string().as_bytes(), b"\t", &self.key, b"\t", &self.value, b"\n"].concat()
+    }
+
+    fn decode_all(answer: &[u8]) -> Vec<Self> {
+        let parse = |text: &[u8]| {
+            let mut parts = text.splitn(3, |b| *b == b'\t');
+            let line = std::str::from_utf8(parts.next()?).ok()?.parse().ok()?;
+            Some(Self { line, key: parts.next()?.to_vec(), value: parts.next()?.to_vec() })
+        };
+        answer.split(|b| *b == b'\n').filter_map(parse).collect()
+    }
+}
+
+/// What reading the beginning, the end and the known places of a block device found.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Signatures {
+    /// Names of known signatures: `ext4`, `xfs`, `btrfs`, `LVM2`, `GPT`, `LUKS` …
+    pub found: Vec<String>,
+    /// Whether bytes were found that are neither all zeros nor all ones.
+    pub data: bool,
+}
+
+impl Signatures {
+    /// As an answer: a line each, `data` for the flag.
+    pub fn encode(&self) -> Vec<u8> {
+        let found = self.found.iter().map(|name| format!("signature {name}\n"));
+        let data = self.data.then(|| "data\n".to_owned());
+        found.chain(data).collect::<String>().into_bytes()
+    }
+
+    fn decode(answer: &[u8]) -> Self {
+        let text = String::from_utf8_lossy(answer);
+        Self {
+            found: text.lines().filter_map(|l| l.strip_prefix("signature ")).map(str::to_owned).collect(),
+            data: text.lines().any(|l| l == "data"),
+        }
+    }
+}
+
+/// The bytes of a path.
+pub fn path_bytes(path: &Path) -> &[u8] {
+    OsStr::as_bytes(path.as_os_str())
+}

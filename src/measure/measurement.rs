@@ -1,0 +1,163 @@
+//! What a probe found, as every output shows it. Times are microseconds per commit unless the name says otherwise.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// A way to make a WAL write durable, as the server does it, or the unflushed floor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Method {
+    /// pwrite, fdatasync.
+    Fdatasync,
+    /// pwrite to a file opened O_DSYNC.
+    OpenDatasync,
+    /// pwrite, fsync.
+    Fsync,
+    /// pwrite to a file opened O_SYNC.
+    OpenSync,
+    /// pwrite to a file opened O_DSYNC and O_DIRECT: what `pg_test_fsync` calls open_datasync; no server of today does it
+    /// by default.
+    OpenDatasyncDirect,
+    /// pwrite to a file opened O_SYNC and O_DIRECT: what `pg_test_fsync` calls open_sync.
+    OpenSyncDirect,
+    /// pwrite to a file opened O_DIRECT, then fdatasync: what the flush itself costs, above [`Method::FloorDirect`].
+    FdatasyncDirect,
+    /// pwrite to a file opened O_DIRECT, no flush at all. Not durable.
+    FloorDirect,
+    /// pwrite alone, into the page cache. Not durable.
+    Floor,
+}
+
+impl Method {
+    /// The server's name for it where it has one, else a name of ours.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Fdatasync => "fdatasync",
+            Self::OpenDatasync => "open_datasync",
+            Self::Fsync => "fsync",
+            Self::OpenSync => "open_sync",
+            Self::OpenDatasyncDirect => "open_datasync (O_DIRECT)",
+            Self::OpenSyncDirect => "open_sync (O_DIRECT)",
+            Self::FdatasyncDirect => "fdatasync (O_DIRECT)",
+            Self::FloorDirect => "unflushed (O_DIRECT)",
+            Self::Floor => "unflushed",
+        }
+    }
+}
+
+/// A value with its 95 % interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Estimate {
+    /// The value.
+    pub value: f64,
+    /// Lower end of the interval.
+    pub low: f64,
+    /// Upper end of the interval.
+    pub high: f64,
+}
+
+/// What was measured of one method with one write size.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct MethodResult {
+    /// The method.
+    pub method: Method,
+    /// 8 kB pages written at once per commit.
+    pub pages: u32,
+    /// Whether a server would do it like that; false for the rows that only compare with `pg_test_fsync`.
+    pub as_server: bool,
+    /// Commits measured, warm-up not counted. Zero when it could not be done; then `error` says why.
+    pub samples: u64,
+    /// Mean time.
+    pub mean_us: f64,
+    /// Median time with its interval over rounds.
+    pub median_us: Estimate,
+    /// 95th percentile.
+    pub p95_us: f64,
+    /// 99th percentile, from 1,000 samples on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p99_us: Option<f64>,
+    /// Longest.
+    pub max_us: f64,
+    /// Flushes the disks counted per commit; absent where they do not count or the write used forced unit access.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flushes_per_commit: Option<f64>,
+    /// Median of each round, in order: what the sparkline draws.
+    pub rounds_us: Vec<f64>,
+    /// Why it could not be measured, such as O_DIRECT being refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// Whether a comparison came to an end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Settled {
+    /// One is better beyond noise and beyond 5 %.
+    Settled,
+    /// They lie within 5 % of each other.
+    NoMeaningfulDifference,
+    /// The budget ended first.
+    NotSettled,
+}
+
+impl Settled {
+    /// The words of facts and screens.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Settled => "settled",
+            Self::NoMeaningfulDifference => "no meaningful difference",
+            Self::NotSettled => "not settled",
+        }
+    }
+}
+
+/// A method against the default, paired by round, over one- and two-page commits; the smaller gain of the two counts.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Comparison {
+    /// The method.
+    pub method: Method,
+    /// What it is compared with.
+    pub against: Method,
+    /// Gain in percent of the other's time, with its interval; negative when slower.
+    pub gain_percent: Estimate,
+    /// Whether it came to an end.
+    pub settled: Settled,
+}
+
+/// Something that limits what the figures mean, and what follows from it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Caveat {
+    /// Short name: `competing-io`, `implausible-speed`, `few-samples`, `clock`.
+    pub id: String,
+    /// A sentence.
+    pub says: String,
+    /// Whether it forbids advising a change of method.
+    pub refuses_advice: bool,
+}
+
+/// What a probe of one directory found.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Measurement {
+    /// The directory the scratch file was in; display-safe.
+    pub directory: String,
+    /// When it began, RFC 3339.
+    pub when: String,
+    /// How long it took.
+    pub seconds: f64,
+    /// Rounds completed.
+    pub rounds: u32,
+    /// What was written in all.
+    pub bytes_written: u64,
+    /// One row per method and size, in a fixed order.
+    pub methods: Vec<MethodResult>,
+    /// Each valid method against the default.
+    pub comparisons: Vec<Comparison>,
+    /// The method to use by this measurement alone: the default unless another is better beyond noise.
+    pub best: Method,
+    /// Whether it was cancelled before its end; what was measured is kept.
+    pub cancelled: bool,
+    /// What limits the figures.
+    pub caveats: Vec<Caveat>,
+    /// One sentence for people.
+    pub sentence: String,
+}

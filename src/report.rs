@@ -1,0 +1,11 @@
+//! The report: one value from which the screens, the text, the JSON and every export are made. Pure.
+//!
+//! It orders and joins what was judged; it judges nothing itself. The surprise: it is the last guard, because advice that
+//! the validity table does not accept for this kernel, tool or server is taken out here and named as withheld.
+
+mod model;
+
+pub use model::{
+    Conflict, HostSummary, LayerRow, Plan, ProbeResult, Report, SCHEMA_VERSION, Stack, Step, TargetSummary,
+    ToolSummary, Withheld,
+};

@@ -1,0 +1,182 @@
+//! The report as a value. Field names are the JSON's; additions only, and [`SCHEMA_VERSION`] counts changes of meaning.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::durability::Verdict;
+use crate::facts::{FactRow, Subject};
+use crate::measure::Measurement;
+use crate::rules::{Advice, Confidence, Finding, Level};
+
+/// Version of the JSON's meaning.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// Everything walwise has to say.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Report {
+    /// [`SCHEMA_VERSION`].
+    pub schema: u32,
+    /// What made it.
+    pub tool: ToolSummary,
+    /// When, RFC 3339 in UTC.
+    pub when: String,
+    /// The machine in a line.
+    pub host: HostSummary,
+    /// What was looked at.
+    pub targets: Vec<TargetSummary>,
+    /// The stack beneath each target.
+    pub stacks: Vec<Stack>,
+    /// The durability verdict of each target that is a directory.
+    pub verdicts: Vec<Verdict>,
+    /// What was measured, by target.
+    pub probes: Vec<ProbeResult>,
+    /// Every rule on every subject, worst first; those that do not apply come last.
+    pub findings: Vec<Finding>,
+    /// What to do, per target.
+    pub plans: Vec<Plan>,
+    /// Findings that want different things of one setting.
+    pub conflicts: Vec<Conflict>,
+    /// Advice that was taken out, with the reason.
+    pub withheld: Vec<Withheld>,
+    /// What concerns the run as a whole.
+    pub warnings: Vec<String>,
+    /// Every fact.
+    pub facts: Vec<FactRow>,
+}
+
+/// What made the report.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ToolSummary {
+    /// `walwise`.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// How many rules were evaluated.
+    pub rules: usize,
+}
+
+/// The machine in a line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct HostSummary {
+    /// Its name, or `unknown`.
+    pub name: String,
+    /// Distribution, or `unknown`.
+    pub os: String,
+    /// Kernel release, or `unknown`.
+    pub kernel: String,
+    /// `host`, `guest` or `container`, or `unknown`.
+    pub seen_by: String,
+    /// Whether root looked; absent when not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub privileged: Option<bool>,
+    /// Whether this is the machine itself (`true`) or a capture of one.
+    pub live: bool,
+}
+
+/// What advice is for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct TargetSummary {
+    /// The target.
+    pub target: Subject,
+    /// The name people know it by: the cluster it belongs to, or its path.
+    pub title: String,
+    /// `directory`, `created` or `device`.
+    pub kind: String,
+    /// What it is for.
+    pub role: String,
+    /// The cluster that uses it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<Subject>,
+}
+
+/// The stack beneath a target, as a graph: rows in drawing order, each with what it stands on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Stack {
+    /// The target.
+    pub target: Subject,
+    /// Its layers, the target first.
+    pub layers: Vec<LayerRow>,
+}
+
+/// One layer of a stack.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct LayerRow {
+    /// What it is.
+    pub subject: Subject,
+    /// How far below the target; a layer with two parents is drawn under the first.
+    pub depth: u32,
+    /// What it is in words: `ext4 rw,relatime`, `RAID1, 2 of 2`, `Samsung SSD 870 EVO`.
+    pub says: String,
+    /// What matters of its cache, in words; empty where nothing does.
+    pub cache: String,
+    /// Whether this layer decides the verdict.
+    pub weakest: bool,
+    /// What it stands on.
+    pub below: Vec<Subject>,
+}
+
+/// A measurement of a target.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct ProbeResult {
+    /// The target.
+    pub target: Subject,
+    /// What was found.
+    pub measurement: Measurement,
+}
+
+/// The consistent, ordered set of advice for one target: no setting twice.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Plan {
+    /// The target.
+    pub target: Subject,
+    /// What to do, in order of application, then what to keep.
+    pub steps: Vec<Step>,
+}
+
+/// One step of a plan.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Step {
+    /// On what: the target itself, its mount, a device, a boot line, a cluster.
+    pub subject: Subject,
+    /// How much it matters.
+    pub level: Level,
+    /// How sure it is.
+    pub confidence: Confidence,
+    /// The rules that want it.
+    pub rules: Vec<String>,
+    /// One line: why.
+    pub title: String,
+    /// What to do. For lists of options the changes of several rules are joined.
+    pub advice: Advice,
+    /// What the setting will read when done, such as the whole option string.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result: Option<String>,
+}
+
+/// Two findings that want different things.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Conflict {
+    /// On what.
+    pub subject: Subject,
+    /// Of which setting.
+    pub setting: String,
+    /// What is followed: the rule, and what it wants.
+    pub followed: String,
+    /// What is not.
+    pub overruled: String,
+    /// Why this way round.
+    pub because: String,
+}
+
+/// Advice that was taken out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Withheld {
+    /// The rule that gave it.
+    pub rule: String,
+    /// On what.
+    pub subject: Subject,
+    /// The setting and what it would have been.
+    pub advice: String,
+    /// Why: what would refuse it, or what is not known.
+    pub because: String,
+}

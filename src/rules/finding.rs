@@ -1,0 +1,267 @@
+//! What evaluating a rule on a subject comes to.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::facts::{Need, Reading, Subject, Value};
+use crate::truth::Truth;
+
+/// How much a finding matters, least first. One scale everywhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// Already right.
+    Keep,
+    /// Allowed, with its price stated.
+    Option,
+    /// A recommended improvement.
+    Advice,
+    /// Something to look at.
+    Warning,
+    /// Data can be lost, or the next boot fails.
+    Critical,
+}
+
+impl Level {
+    /// All of them, least first.
+    pub const ALL: [Self; 5] = [Self::Keep, Self::Option, Self::Advice, Self::Warning, Self::Critical];
+
+    /// The word in rules, JSON and on screens.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Keep => "keep",
+            Self::Option => "option",
+            Self::Advice => "advice",
+            Self::Warning => "warning",
+            Self::Critical => "critical",
+        }
+    }
+}
+
+/// How sure it is, least first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Confidence {
+    /// Works, but young or rarely used.
+    Experimental,
+    /// Somebody credible says so, and is cited.
+    Documented,
+    /// Measured by us, here.
+    Measured,
+    /// Read from the machine.
+    Certain,
+}
+
+impl Confidence {
+    /// All of them, least first.
+    pub const ALL: [Self; 4] = [Self::Experimental, Self::Documented, Self::Measured, Self::Certain];
+
+    /// The word in rules, JSON and on screens.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Experimental => "experimental",
+            Self::Documented => "documented",
+            Self::Measured => "measured",
+            Self::Certain => "certain",
+        }
+    }
+}
+
+/// What could go wrong when advice is followed, least first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Risk {
+    /// Nothing to fear, takes effect at once.
+    None,
+    /// The server must reload its configuration.
+    NeedsReload,
+    /// The server must be restarted.
+    NeedsRestart,
+    /// The file system must be mounted anew.
+    NeedsRemount,
+    /// A new file system must be made, and data moved.
+    NeedsNewFilesystem,
+    /// Committed data can be lost if the facts are not as they seem. Subject to the asymmetry rule.
+    DataLossIfWrong,
+}
+
+impl Risk {
+    /// All of them, least first.
+    pub const ALL: [Self; 6] = [
+        Self::None,
+        Self::NeedsReload,
+        Self::NeedsRestart,
+        Self::NeedsRemount,
+        Self::NeedsNewFilesystem,
+        Self::DataLossIfWrong,
+    ];
+
+    /// The word in rules and JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::NeedsReload => "needs-reload",
+            Self::NeedsRestart => "needs-restart",
+            Self::NeedsRemount => "needs-remount",
+            Self::NeedsNewFilesystem => "needs-new-filesystem",
+            Self::DataLossIfWrong => "data-loss-if-wrong",
+        }
+    }
+}
+
+/// What following advice changes: its scope, in the sense of "who else is affected".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reach {
+    /// This mount only.
+    ThisMount,
+    /// The whole file system, every mount of it.
+    WholeFilesystem,
+    /// Files created in this directory from then on.
+    NewFiles,
+    /// The database server.
+    Server,
+    /// The block device, and everything above it.
+    Device,
+    /// Nothing now; what the next boot does.
+    NextBoot,
+}
+
+impl Reach {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::ThisMount, Self::WholeFilesystem, Self::NewFiles, Self::Server, Self::Device, Self::NextBoot];
+
+    /// The word in rules and JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::ThisMount => "this-mount",
+            Self::WholeFilesystem => "whole-filesystem",
+            Self::NewFiles => "new-files",
+            Self::Server => "server",
+            Self::Device => "device",
+            Self::NextBoot => "next-boot",
+        }
+    }
+}
+
+/// What advice does to a setting.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Change {
+    /// Give it this value.
+    Set(String),
+    /// For settings that are lists of options: add these.
+    Add(Vec<String>),
+    /// For settings that are lists of options: take these away.
+    Remove(Vec<String>),
+    /// Leave it as it is.
+    Keep,
+}
+
+/// One thing to do, or to leave as it is.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Advice {
+    /// The setting, such as `mount.options` or `pg.wal_sync_method`.
+    pub setting: String,
+    /// What to do to it.
+    pub change: Change,
+    /// What it is now.
+    pub current: Reading<Value>,
+    /// Who else is affected.
+    pub reach: Reach,
+    /// What could go wrong.
+    pub risk: Risk,
+    /// For one choice among several, such as the file system of a blank disk: 1 is the first choice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rank: Option<u32>,
+    /// What it costs, for an option.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub price: Option<String>,
+    /// Commands that do it, for review.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub apply: Vec<String>,
+    /// Commands that show that it is done.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub verify: Vec<String>,
+    /// Commands that take it back.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub undo: Vec<String>,
+}
+
+/// Whether a rule's condition holds for a subject.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(tag = "outcome", rename_all = "kebab-case")]
+pub enum Outcome {
+    /// It holds.
+    Applies,
+    /// It does not.
+    DoesNotApply,
+    /// It cannot be said.
+    Undecided {
+        /// The smallest sets of missing facts of which each alone could decide it, best first.
+        needs: Vec<Vec<Need>>,
+    },
+}
+
+impl Outcome {
+    /// In words.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Applies => "applies",
+            Self::DoesNotApply => "does not apply",
+            Self::Undecided { .. } => "undecided",
+        }
+    }
+}
+
+/// A rule on a subject.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Finding {
+    /// The rule's id.
+    pub rule: String,
+    /// On what.
+    pub subject: Subject,
+    /// Whether it holds.
+    pub outcome: Outcome,
+    /// How much it matters.
+    pub level: Level,
+    /// How sure it is.
+    pub confidence: Confidence,
+    /// One line.
+    pub title: String,
+    /// Why it matters.
+    pub because: String,
+    /// Public sources.
+    pub refs: Vec<String>,
+    /// What to do. Empty unless it applies.
+    pub advice: Vec<Advice>,
+    /// Why it is so: every sub-condition with what was seen.
+    pub trace: Trace,
+}
+
+/// A condition that was evaluated; every sub-condition is kept, for this is what explains.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Trace {
+    /// The condition in words: `all of`, `device.cache is protected`.
+    pub label: String,
+    /// What it came to.
+    pub truth: Truth,
+    /// For a test of one fact, what was seen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seen: Option<Seen>,
+    /// The sub-conditions.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub kids: Vec<Trace>,
+}
+
+/// The reading a test looked at.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Seen {
+    /// What the fact is about.
+    pub subject: Subject,
+    /// The fact's name.
+    pub fact: String,
+    /// What is known of it.
+    pub reading: Reading<Value>,
+}
