@@ -6,6 +6,6 @@
 mod model;
 
 pub use model::{
-    Conflict, HostSummary, LayerRow, Plan, ProbeResult, Report, SCHEMA_VERSION, Stack, Step, TargetSummary,
-    ToolSummary, Withheld,
+    Alternative, Conflict, HostSummary, LayerRow, Plan, ProbeResult, Report, SCHEMA_VERSION, Stack, Step,
+    TargetSummary, ToolSummary, Withheld,
 };

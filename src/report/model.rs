@@ -87,6 +87,8 @@ pub struct TargetSummary {
     /// The cluster that uses it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster: Option<Subject>,
+    /// Everything whose facts and findings concern it: itself, its stack, what the next boot mounts of it, its cluster.
+    pub subjects: Vec<Subject>,
 }
 
 /// The stack beneath a target, as a graph: rows in drawing order, each with what it stands on.
@@ -131,6 +133,8 @@ pub struct Plan {
     pub target: Subject,
     /// What to do, in order of application, then what to keep.
     pub steps: Vec<Step>,
+    /// What may be done as well, each at its price; none of it is part of the steps.
+    pub options: Vec<Step>,
 }
 
 /// One step of a plan.
@@ -151,6 +155,22 @@ pub struct Step {
     /// What the setting will read when done, such as the whole option string.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
+    /// For one choice among several, the others, best first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub alternatives: Vec<Alternative>,
+}
+
+/// A choice that comes after the one that is advised.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Alternative {
+    /// Its place; the advised one is the first.
+    pub rank: u32,
+    /// What the setting would be.
+    pub value: String,
+    /// The rule that names it.
+    pub rule: String,
+    /// One line: why.
+    pub title: String,
 }
 
 /// Two findings that want different things.

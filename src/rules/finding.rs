@@ -155,8 +155,45 @@ pub enum Change {
     Add(Vec<String>),
     /// For settings that are lists of options: take these away.
     Remove(Vec<String>),
+    /// Both at once: what a plan makes of several rules. Rules themselves say one or the other.
+    Edit {
+        /// Add these.
+        add: Vec<String>,
+        /// Take these away.
+        remove: Vec<String>,
+    },
     /// Leave it as it is.
     Keep,
+}
+
+impl Change {
+    /// What is given or added; nothing for what is taken away or kept.
+    pub fn values(&self) -> &[String] {
+        match self {
+            Self::Set(value) => std::slice::from_ref(value),
+            Self::Add(values) | Self::Edit { add: values, .. } => values,
+            Self::Remove(_) | Self::Keep => &[],
+        }
+    }
+
+    /// What is taken away.
+    pub fn removed(&self) -> &[String] {
+        match self {
+            Self::Remove(values) | Self::Edit { remove: values, .. } => values,
+            Self::Set(_) | Self::Add(_) | Self::Keep => &[],
+        }
+    }
+
+    /// In words: `fdatasync`, `add noatime`, `remove nobarrier`, `keep`.
+    pub fn words(&self) -> String {
+        match self {
+            Self::Set(value) => value.clone(),
+            Self::Add(values) => format!("add {}", values.join(", ")),
+            Self::Remove(values) => format!("remove {}", values.join(", ")),
+            Self::Edit { add, remove } => format!("add {}, remove {}", add.join(", "), remove.join(", ")),
+            Self::Keep => "keep".to_owned(),
+        }
+    }
 }
 
 /// One thing to do, or to leave as it is.
