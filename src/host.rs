@@ -6,17 +6,26 @@
 //! this module. The surprise: reading a file on somebody's file system may never return, so the live host asks an
 //! expendable child process wherever that could happen.
 
+pub mod child;
+mod live;
+mod redact;
+mod words;
+
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+pub use live::LiveHost;
+
+use crate::text;
+
 /// A question to the machine.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Question {
-    /// The contents of a small file (at most 1 MiB; more is cut).
+    /// The contents of a small regular file (at most 1 MiB; more is cut). Device nodes and pipes are refused.
     Read(PathBuf),
-    /// The names in a directory, sorted.
+    /// The names in a directory, sorted, with a zero byte after each (at most 1 MiB; more is cut).
     List(PathBuf),
     /// Where a symbolic link points, as it is written.
     Link(PathBuf),
@@ -26,25 +35,32 @@ pub enum Question {
     Stat(PathBuf),
     /// What statfs(2) says: see [`StatFs`].
     StatFs(PathBuf),
-    /// Inode flags of a file or directory, FS_IOC_GETFLAGS.
+    /// Inode flags of a file or directory, FS_IOC_GETFLAGS, as a decimal number; absent where the file system has none.
     Flags(PathBuf),
     /// sysname, nodename, release, version and machine of uname(2), a line each.
     Uname,
-    /// Effective user id, and whether we see the host's own name spaces.
+    /// Effective user id and whether we see the host's own name spaces, a line each: `euid=0`, `pid_namespace=initial`,
+    /// `user_namespace=other`. A name space that cannot be read has no line.
     Identity,
-    /// Memory and processors (sysinfo).
+    /// Memory (of the control group where that is less) and processors that may be used, a line each:
+    /// `memory_bytes=…`, `cpus=…`.
     Summary,
-    /// Processes that are database servers: `pid ppid uid comm` a line.
+    /// Database servers, not their worker processes: `pid ppid uid comm` a line, in the order of their pids.
     Servers,
-    /// Allow-listed arguments of a process, one a line.
+    /// Allow-listed options of a database server's command line, one a line, always in one form: PostgreSQL's as `-D DIR`,
+    /// `-p PORT`, `-k DIR`, `-c name=value` (`--name=value` too), MySQL's as `--name=value`. Names are in lower case with
+    /// underscores; values are made display-safe and [`crate::text::raw`] undoes that.
     CommandLine(u32),
-    /// Allow-listed environment variables of a process, `NAME=value` a line.
+    /// Allow-listed environment variables of a process, `NAME=value` a line, values like above: `PGDATA`, and `LD_PRELOAD`
+    /// reduced to the base names of its libraries, separated by colons.
     Environment(u32),
     /// Allow-listed keys of a configuration file: see [`Setting`].
     Config(PathBuf, Dialect),
     /// What reading a block device found: see [`Signatures`].
     Signatures(PathBuf),
-    /// Storage settings of a running PostgreSQL, through its socket, as the invoking user.
+    /// Storage settings of a running PostgreSQL, through its Unix socket (this path), as the invoking user. A line each, of
+    /// name, setting, unit, source, sourcefile and sourceline with tabs between, every field display-safe; what is NULL is
+    /// empty. `server_version` and `data_directory` are among the names.
     PgSettings(PathBuf),
     /// The answer of an allow-listed program, see [`Tool`].
     Run(Tool, Vec<String>),
@@ -180,7 +196,7 @@ pub trait Host: Sync {
 
     /// The contents of a one-line attribute, without the newline and surrounding blanks, made display-safe.
     fn attribute(&self, path: &Path) -> Result<String, Miss> {
-        self.read(path).map(|bytes| crate::text::safe(bytes.trim_ascii()))
+        self.read(path).map(|bytes| text::safe(bytes.trim_ascii()))
     }
 
     /// The names in a directory, sorted.
@@ -356,16 +372,18 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// As one line of an answer: line number, key and value with tabs between; newlines cannot occur.
+    /// As one line of an answer: line number, key and value with tabs between, both display-safe.
     pub fn encode(&self) -> Vec<u8> {
-        [self.line.to_string().as_bytes(), b"\t", &self.key, b"\t", &self.value, b"\n"].concat()
+        let Self { line, key, value } = self;
+        format!("{line}\t{}\t{}\n", text::safe(key), text::safe(value)).into_bytes()
     }
 
     fn decode_all(answer: &[u8]) -> Vec<Self> {
-        let parse = |text: &[u8]| {
-            let mut parts = text.splitn(3, |b| *b == b'\t');
+        let parse = |row: &[u8]| {
+            let mut parts = row.splitn(3, |b| *b == b'\t');
             let line = std::str::from_utf8(parts.next()?).ok()?.parse().ok()?;
-            Some(Self { line, key: parts.next()?.to_vec(), value: parts.next()?.to_vec() })
+            let mut field = || Some(text::raw(std::str::from_utf8(parts.next()?).ok()?));
+            Some(Self { line, key: field()?, value: field()? })
         };
         answer.split(|b| *b == b'\n').filter_map(parse).collect()
     }

@@ -1,3 +1,10 @@
 //! The binary: see the library.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    if let Some(code) = walwise::host::child::serve(std::env::args_os()) {
+        return code;
+    }
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,264 @@
+//! The expendable child: a process of our own binary that asks what may never be answered.
+//!
+//! A system call on a dead NFS server or a stuck FUSE file system cannot be interrupted from within, and a thread stuck
+//! in one keeps its process from exiting. So such questions go to a child, one after another; if an answer does not
+//! come in time the child is killed and abandoned, and the next question gets a new one. Nobody ever waits for an
+//! abandoned child: the kill takes effect when the kernel lets go of it. The child reads questions from its standard
+//! input and ends with it, so it does not outlive walwise by more than one question.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{self, BufRead, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::{Miss, MissKind, Question, live, words};
+
+/// The hidden first argument that makes our binary the child.
+pub const ARGUMENT: &str = "__ask";
+
+/// Longer answers are refused; more than any question may be answered with.
+const LONGEST_ANSWER: usize = 8 << 20;
+
+/// Longer questions are refused: they would not fit the socket's buffer, and writing must not block.
+const LONGEST_QUESTION: usize = 32 << 10;
+
+/// Serves questions if this process was started as the child; otherwise `None`. `main` calls this before anything else,
+/// with its arguments.
+pub fn serve(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
+    let first = arguments.nth(1)?;
+    if first != OsStr::new(ARGUMENT) {
+        return None;
+    }
+    // An error means that nobody listens any more, which is how it ends.
+    let _ = answer_all(io::stdin().lock(), io::stdout().lock());
+    Some(ExitCode::SUCCESS)
+}
+
+/// Answers question lines until there are no more.
+fn answer_all(mut questions: impl BufRead, mut answers: impl Write) -> io::Result<()> {
+    let mut line = String::new();
+    while questions.by_ref().take(LONGEST_QUESTION as u64 + 1).read_line(&mut line)? > 0 {
+        let answer = match words::decode(line.trim_end_matches('\n')) {
+            Some(question) => live::answer(&question),
+            None => Err(Miss::new(MissKind::Failed, "not a question")),
+        };
+        answers.write_all(&frame(&answer))?;
+        answers.flush()?;
+        line.clear();
+    }
+    Ok(())
+}
+
+/// An answer as the child writes it: `ok LENGTH` or the refusal's word and length, a newline, the bytes.
+fn frame(answer: &Result<Vec<u8>, Miss>) -> Vec<u8> {
+    let (word, body) = match answer {
+        Ok(bytes) => ("ok", bytes.as_slice()),
+        Err(miss) => (words::miss_word(miss.kind), miss.detail.as_bytes()),
+    };
+    [format!("{word} {}\n", body.len()).as_bytes(), body].concat()
+}
+
+/// What a frame says: the answer once it is complete, `None` while more must come.
+fn unframe(bytes: &[u8]) -> Option<Result<Vec<u8>, Miss>> {
+    let garbled = || Some(Err(Miss::new(MissKind::Failed, "the child's answer is garbled")));
+    let Some(end) = bytes.iter().position(|b| *b == b'\n') else {
+        return if bytes.len() > 64 { garbled() } else { None };
+    };
+    let (header, body) = bytes.split_at(end);
+    let header = str::from_utf8(header).unwrap_or_default();
+    let Some((word, length)) = header.split_once(' ').and_then(|(w, l)| Some((w, l.parse::<usize>().ok()?)))
+    else {
+        return garbled();
+    };
+    if length > LONGEST_ANSWER {
+        return garbled();
+    }
+    let body = body.get(1..)?.get(..length)?.to_vec();
+    match (word, words::miss_kind(word)) {
+        ("ok", _) => Some(Ok(body)),
+        (_, Some(kind)) => Some(Err(Miss::new(kind, String::from_utf8_lossy(&body)))),
+        _ => garbled(),
+    }
+}
+
+/// Asks through a child, and replaces the child when it got stuck.
+pub(super) struct Expendable {
+    program: PathBuf,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    child: Option<Running>,
+    abandoned: Vec<Child>,
+    notes: Vec<String>,
+}
+
+struct Running {
+    process: Child,
+    channel: UnixStream,
+}
+
+/// Why a child gave no answer.
+enum Silence {
+    /// It is gone.
+    Ended,
+    /// The deadline passed.
+    Late,
+}
+
+impl Expendable {
+    /// Children will be processes of this program, which must call [`serve`].
+    pub fn new(program: PathBuf) -> Self {
+        Self { program, state: Mutex::default() }
+    }
+
+    /// What was abandoned so far.
+    pub fn notes(&self) -> Vec<String> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).notes.clone()
+    }
+
+    /// Asks, and gives up at the deadline.
+    pub fn ask(&self, question: &Question, deadline: Duration) -> Result<Vec<u8>, Miss> {
+        let words = words::encode(question);
+        if words.len() >= LONGEST_QUESTION {
+            return Err(Miss::new(MissKind::Failed, "the path is too long"));
+        }
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        // Reaps those that could die meanwhile; never blocks.
+        state.abandoned.retain_mut(|process| matches!(process.try_wait(), Ok(None)));
+        let mut child = match state.child.take() {
+            Some(child) => child,
+            None => Running::start(&self.program)
+                .map_err(|e| Miss::new(MissKind::Failed, format!("cannot start the reading child: {e}")))?,
+        };
+        match child.ask(&words, Instant::now() + deadline) {
+            Ok(answer) => {
+                state.child = Some(child);
+                answer
+            }
+            Err(silence) => {
+                let _ = child.process.kill();
+                state.abandoned.push(child.process);
+                let seconds = deadline.as_secs_f32();
+                Err(match silence {
+                    Silence::Ended => {
+                        Miss::new(MissKind::Failed, "the reading child ended without an answer")
+                    }
+                    Silence::Late => {
+                        state.notes.push(format!("no answer within {seconds} s, given up: {words}"));
+                        Miss::new(MissKind::TimedOut, format!("no answer within {seconds} s"))
+                    }
+                })
+            }
+        }
+    }
+}
+
+impl Drop for Expendable {
+    fn drop(&mut self) {
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let Some(Running { mut process, channel }) = state.child.take() {
+            // It is idle, so it ends at once: killing and reaping it cannot block.
+            drop(channel);
+            let _ = process.kill();
+            let _ = process.wait();
+        }
+    }
+}
+
+impl Running {
+    fn start(program: &PathBuf) -> io::Result<Self> {
+        let (channel, theirs) = UnixStream::pair()?;
+        let process = Command::new(program)
+            .arg(ARGUMENT)
+            .env_clear()
+            .stdin(Stdio::from(OwnedFd::from(theirs.try_clone()?)))
+            .stdout(Stdio::from(OwnedFd::from(theirs)))
+            .stderr(Stdio::null())
+            .process_group(0)
+            .spawn()?;
+        Ok(Self { process, channel })
+    }
+
+    fn ask(&mut self, words: &str, deadline: Instant) -> Result<Result<Vec<u8>, Miss>, Silence> {
+        let ended = |_| Silence::Ended;
+        self.channel.set_write_timeout(Some(Duration::from_secs(1))).map_err(ended)?;
+        self.channel.write_all(format!("{words}\n").as_bytes()).map_err(ended)?;
+        let mut bytes = Vec::new();
+        let mut piece = vec![0; 64 << 10];
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(Silence::Late);
+            }
+            self.channel.set_read_timeout(Some(left)).map_err(ended)?;
+            match self.channel.read(&mut piece) {
+                Ok(0) => return Err(Silence::Ended),
+                Ok(count) => bytes.extend_from_slice(piece.get(..count).unwrap_or_default()),
+                Err(e) if matches!(e.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock) => {}
+                Err(_) => return Err(Silence::Ended),
+            }
+            if let Some(answer) = unframe(&bytes) {
+                return Ok(answer);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn frames_carry_any_answer(body: Vec<u8>) {
+            let answer = Ok(body);
+            let framed = frame(&answer);
+            prop_assert_eq!(unframe(&framed), Some(answer));
+            prop_assert_eq!(unframe(&framed[..framed.len() - 1]), None);
+        }
+
+        #[test]
+        fn refusals_survive(detail in "[a-z ]{0,30}") {
+            let answer = Err(Miss::new(MissKind::Denied, detail));
+            prop_assert_eq!(unframe(&frame(&answer)), Some(answer));
+        }
+
+        #[test]
+        fn garbage_does_no_harm(bytes: Vec<u8>) {
+            unframe(&bytes);
+        }
+    }
+
+    #[test]
+    fn the_child_answers_line_after_line() {
+        let mut answers = Vec::new();
+        answer_all(&b"link /proc/self/nothing\nwhat?\nread /proc/sys/kernel/ostype\n"[..], &mut answers)
+            .unwrap();
+        let text = String::from_utf8(answers).unwrap();
+        assert!(text.starts_with("absent "), "{text}");
+        assert!(text.ends_with("failed 14\nnot a questionok 6\nLinux\n"), "{text}");
+    }
+
+    #[test]
+    fn other_arguments_are_not_for_the_child() {
+        let words = |list: &[&str]| list.iter().map(OsString::from).collect::<Vec<_>>().into_iter();
+        assert!(serve(words(&["walwise", "check"])).is_none());
+        assert!(serve(words(&["walwise"])).is_none());
+    }
+
+    #[test]
+    fn a_child_that_is_no_child_is_a_failure() {
+        let host = Expendable::new(PathBuf::from("/bin/true"));
+        let miss = host.ask(&Question::Uname, Duration::from_mins(1)).unwrap_err();
+        assert_eq!(miss.kind, MissKind::Failed);
+    }
+}

@@ -1,0 +1,120 @@
+//! The machine that walwise runs on.
+//!
+//! Every question is answered by [`answer`], here or, where the answer may never come, in the expendable child: the
+//! child runs the same code. Reads are bounded and nothing is ever opened for writing. One `LiveHost` is made per
+//! scan, because it looks at the mount table once.
+
+mod files;
+mod hang;
+mod machine;
+
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use super::child::Expendable;
+use super::{Host, Miss, MissKind, Question, redact};
+use hang::Mounts;
+
+/// Deadline of a read that may hang.
+const READ_DEADLINE: Duration = Duration::from_secs(2);
+
+/// Deadline of reading a device's signatures: a disk that sleeps takes seconds to spin up.
+const DEVICE_DEADLINE: Duration = Duration::from_secs(10);
+
+/// Deadline of a question to a server, beyond the one the client keeps itself.
+const SERVER_DEADLINE: Duration = Duration::from_secs(3);
+
+/// The machine that walwise runs on.
+pub struct LiveHost {
+    child: Expendable,
+    mounts: OnceLock<Mounts>,
+}
+
+impl Default for LiveHost {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl LiveHost {
+    /// This machine; what may hang is asked through a child of this very program, which must call
+    /// [`super::child::serve`] in its `main`.
+    pub fn new() -> Self {
+        Self::asking_through(PathBuf::from("/proc/self/exe"))
+    }
+
+    /// This machine, asked through children of another program that calls [`super::child::serve`]: for tests, whose own
+    /// program does not.
+    pub fn asking_through(program: PathBuf) -> Self {
+        Self { child: Expendable::new(program), mounts: OnceLock::new() }
+    }
+
+    /// How long to wait in a child for the answer; `None` if the answer cannot hang.
+    fn deadline(&self, question: &Question) -> Option<Duration> {
+        let by_path = |path: &Path, deadline| self.mounts().may_hang(path).then_some(deadline);
+        match question {
+            Question::Read(path)
+            | Question::List(path)
+            | Question::Link(path)
+            | Question::RealPath(path)
+            | Question::Stat(path)
+            | Question::StatFs(path)
+            | Question::Flags(path)
+            | Question::Config(path, _) => by_path(path, READ_DEADLINE),
+            Question::PgSettings(path) => by_path(path, SERVER_DEADLINE),
+            Question::Signatures(_) => Some(DEVICE_DEADLINE),
+            // Reading these takes a lock of that process, which it may hold while it is stuck.
+            Question::CommandLine(_) | Question::Environment(_) => {
+                self.mounts().any_hang().then_some(READ_DEADLINE)
+            }
+            Question::Uname
+            | Question::Identity
+            | Question::Summary
+            | Question::Servers
+            | Question::Run(..) => None,
+        }
+    }
+
+    fn mounts(&self) -> &Mounts {
+        self.mounts.get_or_init(|| {
+            files::read(Path::new("/proc/self/mountinfo"))
+                .map_or(Mounts::unreadable(), |bytes| Mounts::parse(&bytes))
+        })
+    }
+}
+
+impl Host for LiveHost {
+    fn ask(&self, question: &Question) -> Result<Vec<u8>, Miss> {
+        match self.deadline(question) {
+            Some(deadline) => self.child.ask(question, deadline),
+            None => answer(question),
+        }
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.child.notes()
+    }
+
+    fn is_live(&self) -> bool {
+        true
+    }
+}
+
+/// Answers a question in this process, however long that takes.
+pub(super) fn answer(question: &Question) -> Result<Vec<u8>, Miss> {
+    match question {
+        Question::Read(path) => files::read(path),
+        Question::List(path) => files::list(path),
+        Question::Link(path) => files::link(path),
+        Question::RealPath(path) => files::real_path(path),
+        Question::Stat(path) => files::stat(path),
+        Question::StatFs(path) => files::statfs(path),
+        Question::Flags(path) => files::flags(path),
+        Question::Config(path, dialect) => files::read(path).map(|bytes| redact::config(&bytes, *dialect)),
+        Question::Uname => Ok(machine::uname()),
+        Question::Identity => Ok(machine::identity()),
+        Question::Summary => machine::summary(),
+        _ => Err(Miss::new(MissKind::Failed, "not built yet")),
+    }
+}

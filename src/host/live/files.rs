@@ -1,0 +1,182 @@
+//! Questions about files: read, list, links, stat(2), statfs(2), inode flags.
+//!
+//! Only regular files are read and only files and directories opened, without blocking: opening a tape or a watchdog
+//! device already does something. Sizes are bounded, since a file may be anything.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+use nix::fcntl::OFlag;
+use nix::sys::stat::{major, minor};
+
+use crate::host::{Miss, MissKind, Stat, StatFs};
+
+/// More of a file is not read.
+pub const LARGEST_READ: u64 = 1 << 20;
+
+/// An error of the system as a refusal.
+pub fn miss(error: &io::Error) -> Miss {
+    use nix::errno::Errno;
+    let errno = error.raw_os_error().map(Errno::from_raw);
+    let kind = match errno {
+        Some(Errno::ENOENT | Errno::ENOTDIR | Errno::ENODEV | Errno::ENXIO | Errno::ESRCH) => {
+            MissKind::Absent
+        }
+        Some(Errno::EACCES | Errno::EPERM) => MissKind::Denied,
+        _ => MissKind::Failed,
+    };
+    Miss::new(kind, errno.map_or_else(|| error.to_string(), |errno| errno.desc().to_owned()))
+}
+
+/// Opens a regular file, or a directory where that is allowed, for reading and nothing else.
+fn open(path: &Path, allow_directory: bool) -> Result<File, Miss> {
+    let metadata = fs::metadata(path).map_err(|e| miss(&e))?;
+    if !(metadata.is_file() || allow_directory && metadata.is_dir()) {
+        let detail = if metadata.is_dir() { "is a directory" } else { "is no regular file" };
+        return Err(Miss::new(MissKind::Failed, detail));
+    }
+    let flags = OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;
+    OpenOptions::new().read(true).custom_flags(flags.bits()).open(path).map_err(|e| miss(&e))
+}
+
+/// The contents, cut after [`LARGEST_READ`].
+pub fn read(path: &Path) -> Result<Vec<u8>, Miss> {
+    let mut bytes = Vec::with_capacity(4096);
+    open(path, false)?.take(LARGEST_READ).read_to_end(&mut bytes).map_err(|e| miss(&e))?;
+    Ok(bytes)
+}
+
+/// The sorted names, a zero byte after each.
+pub fn list(path: &Path) -> Result<Vec<u8>, Miss> {
+    let mut names = Vec::new();
+    let mut length = 0;
+    for entry in fs::read_dir(path).map_err(|e| miss(&e))? {
+        let name = entry.map_err(|e| miss(&e))?.file_name().into_vec();
+        length += name.len() as u64 + 1;
+        if length > LARGEST_READ {
+            break;
+        }
+        names.push(name);
+    }
+    names.sort_unstable();
+    Ok(names
+        .into_iter()
+        .flat_map(|mut name| {
+            name.push(0);
+            name
+        })
+        .collect())
+}
+
+/// Where the link points, as written.
+pub fn link(path: &Path) -> Result<Vec<u8>, Miss> {
+    fs::read_link(path).map(|target| target.into_os_string().into_vec()).map_err(|e| miss(&e))
+}
+
+/// The path without links.
+pub fn real_path(path: &Path) -> Result<Vec<u8>, Miss> {
+    fs::canonicalize(path).map(|real| real.as_os_str().as_bytes().to_vec()).map_err(|e| miss(&e))
+}
+
+/// stat(2).
+pub fn stat(path: &Path) -> Result<Vec<u8>, Miss> {
+    let found = fs::metadata(path).map_err(|e| miss(&e))?;
+    let stat = Stat {
+        mode: found.mode().into(),
+        uid: found.uid().into(),
+        gid: found.gid().into(),
+        major: major(found.dev()),
+        minor: minor(found.dev()),
+        node_major: major(found.rdev()),
+        node_minor: minor(found.rdev()),
+        inode: found.ino(),
+        size: found.size(),
+    };
+    Ok(stat.encode())
+}
+
+/// statfs(2).
+pub fn statfs(path: &Path) -> Result<Vec<u8>, Miss> {
+    let found = rustix::fs::statfs(path).map_err(|e| miss(&e.into()))?;
+    // A few file systems leave f_frsize empty; then f_bsize is the unit (statvfs(3)).
+    let unit = if found.f_frsize == 0 { found.f_bsize } else { found.f_frsize };
+    let unit = u64::try_from(unit).unwrap_or(0);
+    let statfs = StatFs {
+        magic: found.f_type.cast_unsigned() & 0xffff_ffff,
+        size: found.f_blocks.saturating_mul(unit),
+        available: found.f_bavail.saturating_mul(unit),
+        inodes: found.f_files,
+        inodes_free: found.f_ffree,
+    };
+    Ok(statfs.encode())
+}
+
+/// Inode flags (ioctl_iflags(2)).
+pub fn flags(path: &Path) -> Result<Vec<u8>, Miss> {
+    use rustix::io::Errno;
+    match rustix::fs::ioctl_getflags(open(path, true)?) {
+        Ok(flags) => Ok(format!("{}\n", flags.bits()).into_bytes()),
+        Err(Errno::NOTTY | Errno::OPNOTSUPP | Errno::INVAL | Errno::NOSYS) => {
+            Err(Miss::new(MissKind::Absent, "the file system has no inode flags"))
+        }
+        Err(e) => Err(miss(&e.into())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+    use crate::host::{Host, Question, live};
+
+    /// The machine, asked in this process.
+    struct Direct;
+
+    impl Host for Direct {
+        fn ask(&self, question: &Question) -> Result<Vec<u8>, Miss> {
+            live::answer(question)
+        }
+    }
+
+    #[test]
+    fn plain_questions_are_answered() {
+        let dir = tempfile::tempdir().unwrap();
+        let odd = dir.path().join(OsStr::from_bytes(b"b\xff\n"));
+        fs::write(&odd, "text").unwrap();
+        symlink("b-target", dir.path().join("a")).unwrap();
+        let host = Direct;
+        assert_eq!(host.read(&odd).unwrap(), b"text");
+        assert_eq!(host.list(dir.path()).unwrap(), ["a".into(), OsStr::from_bytes(b"b\xff\n").to_owned()]);
+        assert_eq!(host.link(&dir.path().join("a")).unwrap(), Path::new("b-target"));
+        assert_eq!(host.stat(&dir.path().join("a")).unwrap_err().kind, MissKind::Absent);
+        let stat = host.stat(&odd).unwrap();
+        assert_eq!((stat.size, stat.is_dir()), (4, false));
+        assert!(host.stat(dir.path()).unwrap().is_dir());
+        assert!(host.statfs(dir.path()).unwrap().size > 0);
+        assert_eq!(host.real_path(&dir.path().join("./b/..")).unwrap_err().kind, MissKind::Absent);
+    }
+
+    #[test]
+    fn device_nodes_pipes_and_directories_are_not_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let pipe = dir.path().join("pipe");
+        nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        for path in [&pipe, Path::new("/dev/zero"), dir.path()] {
+            assert_eq!(read(path).unwrap_err().kind, MissKind::Failed, "{}", path.display());
+        }
+        assert_eq!(flags(Path::new("/dev/zero")).unwrap_err().kind, MissKind::Failed);
+    }
+
+    #[test]
+    fn large_files_are_cut() {
+        let dir = tempfile::tempdir().unwrap();
+        let large = dir.path().join("large");
+        File::create(&large).unwrap().set_len(LARGEST_READ * 3).unwrap();
+        assert_eq!(read(&large).unwrap().len() as u64, LARGEST_READ);
+    }
+}

@@ -1,0 +1,176 @@
+//! Which paths may hang: found once from the mount table, without touching any of the mounts.
+//!
+//! While no file system that can hang is mounted, none does and everything is read directly. Otherwise only the kernel's
+//! own directories are: every other path may lead anywhere through a symbolic link, and following it is already a touch.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Component, Path, PathBuf};
+
+/// File systems that wait for somebody else than a local disk: another machine or a process.
+const TYPES: [&str; 26] = [
+    "9p",
+    "acfs",
+    "afs",
+    "autofs",
+    "beegfs",
+    "ceph",
+    "cifs",
+    "coda",
+    "cvmfs",
+    "gfs2",
+    "glusterfs",
+    "gpfs",
+    "lustre",
+    "mmfs",
+    "ncpfs",
+    "nfs",
+    "nfs4",
+    "ocfs2",
+    "orangefs",
+    "panfs",
+    "pvfs2",
+    "smb2",
+    "smb3",
+    "smbfs",
+    "vboxsf",
+    "virtiofs",
+];
+
+/// Block devices that wait for another machine.
+const SOURCES: [&str; 3] = ["/dev/nbd", "/dev/rbd", "/dev/drbd"];
+
+/// Mount points, and whether what is mounted there can hang.
+pub struct Mounts {
+    points: Vec<(PathBuf, bool)>,
+    any_hang: bool,
+}
+
+impl Mounts {
+    /// Everything may hang.
+    pub fn unreadable() -> Self {
+        Self { points: vec![(PathBuf::from("/"), true)], any_hang: true }
+    }
+
+    /// From /proc/self/mountinfo (proc_pid_mountinfo(5)). A line that cannot be read counts as a mount that can hang.
+    pub fn parse(mountinfo: &[u8]) -> Self {
+        let lines = mountinfo.split(|b| *b == b'\n').filter(|line| !line.is_empty());
+        let points: Vec<_> = lines.map(|line| mount(line).unwrap_or((PathBuf::new(), true))).collect();
+        let any_hang = points.iter().any(|(_, hangs)| *hangs);
+        Self { points, any_hang }
+    }
+
+    /// Whether anything mounted can hang.
+    pub fn any_hang(&self) -> bool {
+        self.any_hang
+    }
+
+    /// Whether touching this path may hang.
+    pub fn may_hang(&self, path: &Path) -> bool {
+        if !self.any_hang {
+            return false;
+        }
+        // The last mount on the deepest point is the one in sight.
+        let over = self.points.iter().filter(|(point, _)| path.starts_with(point));
+        let mounted = over.max_by_key(|(point, _)| point.components().count());
+        !is_kernels_own(path) || mounted.is_none_or(|(_, hangs)| *hangs)
+    }
+}
+
+/// Whether the path stays in directories that the kernel fills itself.
+fn is_kernels_own(path: &Path) -> bool {
+    let mut components = path.components();
+    if path.components().any(|c| c == Component::ParentDir) || components.next() != Some(Component::RootDir) {
+        return false;
+    }
+    let mut names = components.map(|c| c.as_os_str().to_string_lossy());
+    match names.next().as_deref() {
+        Some("sys" | "dev") => true,
+        Some("proc") => {
+            // The links of a process lead to where its files are.
+            !names.any(|name| matches!(&*name, "root" | "cwd" | "exe" | "fd" | "map_files"))
+        }
+        _ => false,
+    }
+}
+
+/// The mount point and whether it can hang.
+fn mount(line: &[u8]) -> Option<(PathBuf, bool)> {
+    let words: Vec<&[u8]> = line.split(|b| *b == b' ').collect();
+    let dash = words.iter().position(|word| *word == b"-")?;
+    let fstype = str::from_utf8(words.get(dash + 1)?).ok()?;
+    let source = words.get(dash + 2)?;
+    let point = PathBuf::from(OsString::from_vec(unescape(words.get(4)?)));
+    let fuse = fstype.starts_with("fuse") && fstype != "fusectl";
+    let remote = SOURCES.iter().any(|prefix| source.starts_with(prefix.as_bytes()));
+    Some((point, fuse || remote || TYPES.contains(&fstype)))
+}
+
+/// Undoes the octal escapes of the mount table.
+fn unescape(mut word: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(word.len());
+    while let [first, rest @ ..] = word {
+        if let [b'\\', a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', rest @ ..] = word {
+            out.push((a - b'0') * 64 + (b - b'0') * 8 + (c - b'0'));
+            word = rest;
+        } else {
+            out.push(*first);
+            word = rest;
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOCAL: &str = "21 26 0:20 / /sys rw - sysfs sysfs rw\n\
+        22 26 0:21 / /proc rw - proc proc rw\n\
+        26 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n\
+        27 21 0:28 / /sys/fs/fuse/connections rw - fusectl fusectl rw\n";
+
+    fn with(line: &str) -> Mounts {
+        Mounts::parse(format!("{LOCAL}{line}\n").as_bytes())
+    }
+
+    #[test]
+    fn a_usual_host_never_hangs() {
+        let mounts = Mounts::parse(LOCAL.as_bytes());
+        assert!(!mounts.any_hang());
+        assert!(!mounts.may_hang(Path::new("/var/lib/postgresql")));
+    }
+
+    #[test]
+    fn beside_a_mount_that_can_hang_only_the_kernels_own_is_safe() {
+        let lines = [
+            "40 26 0:50 / /mnt rw - nfs4 server:/x rw",
+            "40 26 0:50 / /mnt rw - fuse.sshfs you@there: rw",
+            "40 26 0:50 / /mnt rw - ext4 /dev/nbd0p1 rw",
+            "this is no mount",
+        ];
+        for line in lines {
+            let mounts = with(line);
+            for safe in [
+                "/proc/self/mountinfo",
+                "/sys/block/sda/queue/rotational",
+                "/dev/disk/by-id/x",
+                "/proc/1/stat",
+            ] {
+                assert!(!mounts.may_hang(Path::new(safe)), "{line}: {safe}");
+            }
+            for other in
+                ["/etc/fstab", "/mnt/data", "/srv", "/sys/../mnt", "/proc/1/root/mnt", "/proc/1/cwd", "mnt"]
+            {
+                assert!(mounts.may_hang(Path::new(other)), "{line}: {other}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_mount_over_the_kernels_own_counts() {
+        let mounts = with("40 22 0:50 / /proc/with\\040space rw - fuse.lxcfs lxcfs rw");
+        assert!(mounts.may_hang(Path::new("/proc/with space")));
+        assert!(!mounts.may_hang(Path::new("/proc/stat")));
+    }
+}

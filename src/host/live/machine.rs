@@ -1,0 +1,65 @@
+//! Questions about the machine and about ourselves: uname(2), user and name spaces, memory and processors.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+
+use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
+
+use crate::host::{Miss, MissKind};
+
+/// Inode numbers that the first name spaces always have (`PROC_PID_INIT_INO` and `PROC_USER_INIT_INO` in the kernel's
+/// include/linux/proc_ns.h).
+const INITIAL: [(&str, &str); 2] = [("pid", "pid:[4026531836]"), ("user", "user:[4026531837]")];
+
+/// A line each of uname(2).
+pub fn uname() -> Vec<u8> {
+    let Ok(names) = nix::sys::utsname::uname() else { return Vec::new() };
+    let fields = [names.sysname(), names.nodename(), names.release(), names.version(), names.machine()];
+    fields.iter().flat_map(|field| [field.as_bytes(), b"\n"].concat()).collect()
+}
+
+/// Who we are, and whether our name spaces are the first ones.
+pub fn identity() -> Vec<u8> {
+    let mut lines = format!("euid={}\n", nix::unistd::geteuid());
+    for (name, initial) in INITIAL {
+        if let Ok(link) = fs::read_link(format!("/proc/self/ns/{name}")) {
+            let which = if link.as_os_str() == initial { "initial" } else { "other" };
+            let _ = writeln!(lines, "{name}_namespace={which}");
+        }
+    }
+    lines.into_bytes()
+}
+
+/// Memory and processors.
+pub fn summary() -> Result<Vec<u8>, Miss> {
+    let what = RefreshKind::nothing()
+        .with_memory(MemoryRefreshKind::nothing().with_ram())
+        .with_cpu(CpuRefreshKind::nothing());
+    let failed = |e: String| Miss::new(MissKind::Failed, e);
+    let system = System::new_with_specifics(what).map_err(|e| failed(format!("{e:?}")))?;
+    let all = system.total_memory();
+    let memory = system.cgroup_limits().map_or(all, |limits| all.min(limits.total_memory));
+    // The affinity mask and the quota of the control group, which sysinfo does not look at.
+    let usable = std::thread::available_parallelism().map_or(usize::MAX, usize::from);
+    let cpus = system.cpus().len().min(usable);
+    if memory == 0 || cpus == 0 {
+        return Err(failed("sysinfo found no memory or no processors".to_owned()));
+    }
+    Ok(format!("memory_bytes={memory}\ncpus={cpus}\n").into_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_machine_describes_itself() {
+        assert_eq!(String::from_utf8(uname()).unwrap().lines().count(), 5);
+        assert!(identity().starts_with(b"euid="));
+        let text = String::from_utf8(summary().unwrap()).unwrap();
+        let values: Vec<_> = text.lines().filter_map(|line| line.split_once('=')).collect();
+        assert_eq!(values.iter().map(|v| v.0).collect::<Vec<_>>(), ["memory_bytes", "cpus"]);
+        assert!(values.iter().all(|v| v.1.parse::<u64>().unwrap() > 0), "{text}");
+    }
+}

@@ -1,0 +1,157 @@
+//! Questions as words, one line each: `read /proc/version`, `run mke2fs -V`.
+//!
+//! Archives hold them for people to review, and the expendable child is asked with them. Paths may be any bytes, so they
+//! are escaped by [`crate::text`]; encoding and decoding are inverse to each other.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+use super::{Dialect, MissKind, Question, Tool, path_bytes};
+use crate::text;
+
+const DIALECTS: [(Dialect, &str); 4] = [
+    (Dialect::Postgres, "postgres"),
+    (Dialect::Fstab, "fstab"),
+    (Dialect::MountUnit, "mount-unit"),
+    (Dialect::KernelCommandLine, "kernel-command-line"),
+];
+
+const MISSES: [(MissKind, &str); 5] = [
+    (MissKind::Absent, "absent"),
+    (MissKind::Denied, "denied"),
+    (MissKind::TimedOut, "timed-out"),
+    (MissKind::NotCollected, "not-collected"),
+    (MissKind::Failed, "failed"),
+];
+
+/// The question in words; never holds a newline.
+pub fn encode(question: &Question) -> String {
+    match question {
+        Question::Read(path) => with_path("read", path),
+        Question::List(path) => with_path("list", path),
+        Question::Link(path) => with_path("link", path),
+        Question::RealPath(path) => with_path("real-path", path),
+        Question::Stat(path) => with_path("stat", path),
+        Question::StatFs(path) => with_path("statfs", path),
+        Question::Flags(path) => with_path("flags", path),
+        Question::Uname => "uname".to_owned(),
+        Question::Identity => "identity".to_owned(),
+        Question::Summary => "summary".to_owned(),
+        Question::Servers => "servers".to_owned(),
+        Question::CommandLine(pid) => format!("command-line {pid}"),
+        Question::Environment(pid) => format!("environment {pid}"),
+        Question::Config(path, dialect) => {
+            let name = DIALECTS.iter().find(|(d, _)| d == dialect).map_or("", |(_, name)| name);
+            with_path(&format!("config {name}"), path)
+        }
+        Question::Signatures(path) => with_path("signatures", path),
+        Question::PgSettings(path) => with_path("pg-settings", path),
+        Question::Run(tool, arguments) => {
+            let words =
+                arguments.iter().map(|a| format!(" {}", text::safe(a.as_bytes()).replace(' ', "\\x20")));
+            format!("run {}{}", tool.name(), words.collect::<String>())
+        }
+    }
+}
+
+fn with_path(verb: &str, path: &Path) -> String {
+    format!("{verb} {}", text::safe(path_bytes(path)))
+}
+
+/// The question that these words say; `None` if they say none.
+pub fn decode(words: &str) -> Option<Question> {
+    let (verb, rest) = words.split_once(' ').unwrap_or((words, ""));
+    let path = || PathBuf::from(OsString::from_vec(text::raw(rest)));
+    let bare = |question| (verb == words).then_some(question);
+    match verb {
+        "read" => Some(Question::Read(path())),
+        "list" => Some(Question::List(path())),
+        "link" => Some(Question::Link(path())),
+        "real-path" => Some(Question::RealPath(path())),
+        "stat" => Some(Question::Stat(path())),
+        "statfs" => Some(Question::StatFs(path())),
+        "flags" => Some(Question::Flags(path())),
+        "uname" => bare(Question::Uname),
+        "identity" => bare(Question::Identity),
+        "summary" => bare(Question::Summary),
+        "servers" => bare(Question::Servers),
+        "command-line" => rest.parse().ok().map(Question::CommandLine),
+        "environment" => rest.parse().ok().map(Question::Environment),
+        "config" => {
+            let (name, path) = rest.split_once(' ')?;
+            let (dialect, _) = DIALECTS.iter().find(|(_, n)| *n == name)?;
+            Some(Question::Config(PathBuf::from(OsString::from_vec(text::raw(path))), *dialect))
+        }
+        "signatures" => Some(Question::Signatures(path())),
+        "pg-settings" => Some(Question::PgSettings(path())),
+        "run" => {
+            let mut words = rest.split(' ');
+            let tool = Tool::of_name(words.next()?)?;
+            let arguments = words.map(|word| String::from_utf8(text::raw(word)).ok());
+            Some(Question::Run(tool, arguments.collect::<Option<_>>()?))
+        }
+        _ => None,
+    }
+}
+
+/// The word for a kind of refusal.
+pub fn miss_word(kind: MissKind) -> &'static str {
+    MISSES.iter().find(|(k, _)| *k == kind).map_or("failed", |(_, word)| word)
+}
+
+/// The kind of refusal of this word.
+pub fn miss_kind(word: &str) -> Option<MissKind> {
+    MISSES.iter().find(|(_, w)| *w == word).map(|(kind, _)| *kind)
+}
+
+#[cfg(test)]
+pub mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Any question, with any bytes in its path.
+    pub fn any_question() -> impl Strategy<Value = Question> {
+        let path = || {
+            prop_oneof![any::<Vec<u8>>(), "/[ -~]{0,20}".prop_map(String::into_bytes)]
+                .prop_map(|bytes| PathBuf::from(OsString::from_vec(bytes)))
+        };
+        let tool =
+            prop_oneof![prop::sample::select(Tool::FIXED.to_vec()), any::<u32>().prop_map(Tool::Postgres)];
+        let dialect = prop::sample::select(DIALECTS.map(|(d, _)| d).to_vec());
+        prop_oneof![
+            path().prop_map(Question::Read),
+            path().prop_map(Question::List),
+            path().prop_map(Question::Link),
+            path().prop_map(Question::RealPath),
+            path().prop_map(Question::Stat),
+            path().prop_map(Question::StatFs),
+            path().prop_map(Question::Flags),
+            Just(Question::Uname),
+            Just(Question::Identity),
+            Just(Question::Summary),
+            Just(Question::Servers),
+            any::<u32>().prop_map(Question::CommandLine),
+            any::<u32>().prop_map(Question::Environment),
+            (path(), dialect).prop_map(|(p, d)| Question::Config(p, d)),
+            path().prop_map(Question::Signatures),
+            path().prop_map(Question::PgSettings),
+            (tool, prop::collection::vec(any::<String>(), 0..4)).prop_map(|(t, a)| Question::Run(t, a)),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn words_say_the_question(question in any_question()) {
+            let words = encode(&question);
+            prop_assert!(!words.contains('\n'));
+            prop_assert_eq!(decode(&words), Some(question));
+        }
+
+        #[test]
+        fn words_of_strangers_do_no_harm(words: String) {
+            decode(&words);
+        }
+    }
+}
