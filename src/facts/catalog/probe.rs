@@ -5,7 +5,9 @@ facts! {
     COMMIT: f64 = Target "probe.commit" Kind::Micros;
     /// The fastest of the valid methods, when it beats the default beyond noise; else the default.
     BEST_METHOD: String = Target "probe.best_method" Kind::Text;
-    /// Lower bound of the gain of the best method over the default, in percent, over one- and two-page commits.
+    /// Whether the best method is another than the one in force (the default where there is no server), by a settled comparison that nothing speaks against.
+    ADVISES_CHANGE: bool = Target "probe.advises_change" Kind::Bool;
+    /// Lower bound of the gain of the best method over the one in force (the default where there is no server), in percent, over one- and two-page commits.
     GAIN_PERCENT: f64 = Target "probe.gain_percent" Kind::Number;
     /// Whether the comparison came to an end: `settled`, `no meaningful difference`, or `not settled`.
     OUTCOME: String = Target "probe.outcome"

@@ -1,0 +1,166 @@
+//! The shape of the program, held by a test: which module may know which, what the pure layers may not touch, where
+//! `unsafe` may stand, and that every file says what it is for.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Each top-level module and the modules it may use. See ARCHITECTURE.md, "Edges".
+const EDGES: &[(&str, &[&str])] = &[
+    ("truth", &[]),
+    ("version", &["truth"]),
+    ("text", &[]),
+    ("facts", &["truth", "version", "text"]),
+    ("host", &["text"]),
+    ("collect", &["facts", "host", "text", "truth", "version"]),
+    ("measure", &["facts", "text"]),
+    ("durability", &["facts", "text", "truth", "version", "validity"]),
+    ("validity", &["facts", "text", "truth", "version"]),
+    ("probes", &["facts", "host", "measure", "text", "version"]),
+    ("rules", &["facts", "text", "truth", "version"]),
+    ("report", &["durability", "facts", "measure", "rules", "text", "truth", "validity", "version"]),
+    ("ui", &["durability", "facts", "measure", "report", "rules", "text", "truth"]),
+    (
+        "pipeline",
+        &["collect", "durability", "facts", "host", "measure", "probes", "report", "rules", "text", "validity"],
+    ),
+    (
+        "cli",
+        &[
+            "collect", "durability", "facts", "host", "measure", "pipeline", "probes", "report", "rules", "text",
+            "ui", "validity",
+        ],
+    ),
+];
+
+/// Modules that take values and return values, and what they may therefore not mention.
+const PURE: &[&str] =
+    &["truth", "version", "text", "facts", "measure", "durability", "validity", "rules", "report"];
+const IMPURE: &[&str] = &[
+    "std::env",
+    "std::process",
+    "std::net",
+    "std::thread",
+    "SystemTime::now",
+    "Instant::now",
+    "std::fs",
+    "nix::",
+    "rustix::",
+    "ratatui",
+    "clap::",
+];
+
+/// The one file of the pure layers that may write files: outputs a person asked for.
+const WRITES_OUTPUT: &str = "src/report/output.rs";
+
+#[test]
+fn modules_know_only_what_is_below_them() {
+    let mut wrong = Vec::new();
+    for file in sources() {
+        let Some((_, allowed)) = EDGES.iter().find(|(name, _)| *name == module_of(&file)) else {
+            assert!(["main", "lib"].contains(&module_of(&file).as_str()), "{}: not in EDGES", file.display());
+            continue;
+        };
+        for (number, line) in code(&file) {
+            for used in uses(&line) {
+                if used != module_of(&file) && !allowed.contains(&used.as_str()) {
+                    wrong.push(format!("{}:{number} uses `{used}`; see ARCHITECTURE.md, Edges", file.display()));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn pure_layers_touch_nothing() {
+    let mut wrong = Vec::new();
+    for file in sources().into_iter().filter(|file| PURE.contains(&module_of(file).as_str())) {
+        if file.ends_with(WRITES_OUTPUT) || file.to_string_lossy().ends_with(WRITES_OUTPUT) {
+            continue;
+        }
+        for (number, line) in code(&file) {
+            for word in IMPURE.iter().filter(|word| line.contains(**word)) {
+                wrong.push(format!("{}:{number} mentions {word}, and this layer is pure", file.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn unsafe_stands_in_one_file() {
+    for file in sources() {
+        if file.ends_with("host/ioctl.rs") {
+            continue;
+        }
+        for (number, line) in code(&file) {
+            assert!(!line.contains("unsafe {") && !line.contains("unsafe fn"), "{}:{number}", file.display());
+        }
+    }
+}
+
+#[test]
+fn every_file_says_what_it_is_for() {
+    for file in sources() {
+        let text = fs::read_to_string(&file).unwrap();
+        assert!(text.starts_with("//! "), "{} has no header", file.display());
+        assert!(
+            text.lines().count() <= 600,
+            "{} has grown past 600 lines: give its second subject a file of its own",
+            file.display()
+        );
+    }
+}
+
+/// Every Rust file under `src`.
+fn sources() -> Vec<PathBuf> {
+    fn walk(dir: &Path, out: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(dir).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                walk(&path, out);
+            } else if path.extension().is_some_and(|e| e == "rs") {
+                out.push(path);
+            }
+        }
+    }
+    let mut out = Vec::new();
+    walk(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut out);
+    out.sort();
+    assert!(out.len() > 20, "the source tree was not found");
+    out
+}
+
+/// The top-level module a file belongs to.
+fn module_of(file: &Path) -> String {
+    let inside = file.strip_prefix(Path::new(env!("CARGO_MANIFEST_DIR")).join("src")).unwrap();
+    let first = inside.components().next().unwrap().as_os_str().to_string_lossy().into_owned();
+    first.trim_end_matches(".rs").to_owned()
+}
+
+/// The lines of a file that are neither comments nor part of its tests, which stand at its end.
+fn code(file: &Path) -> Vec<(usize, String)> {
+    if file.file_name().is_some_and(|name| name == "tests.rs" || name == "testing.rs" || name == "sample.rs") {
+        return Vec::new();
+    }
+    let text = fs::read_to_string(file).unwrap();
+    let body = text.split_once("#[cfg(test)]\nmod tests").map_or(text.as_str(), |(body, _)| body);
+    let lines = body.lines().enumerate().map(|(i, line)| (i + 1, line.trim().to_owned()));
+    lines.filter(|(_, line)| !line.starts_with("//")).collect()
+}
+
+/// The modules that a line names as `crate::module`, or in a group `crate::{a::…, b::…}`.
+fn uses(line: &str) -> Vec<String> {
+    let mut out = Vec::new();
+    for part in line.split("crate::").skip(1) {
+        let word: String = part.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+        if word.is_empty() {
+            let group = part.trim_start_matches('{');
+            let items = group.split(',').map(|item| item.trim().split("::").next().unwrap_or(""));
+            out.extend(items.map(|i| i.trim_end_matches([';', '}']).trim().to_owned()).filter(|i| !i.is_empty()));
+        } else {
+            out.push(word);
+        }
+    }
+    out
+}
