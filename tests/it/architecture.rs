@@ -21,13 +21,34 @@ const EDGES: &[(&str, &[&str])] = &[
     ("ui", &["durability", "facts", "measure", "report", "rules", "text", "truth"]),
     (
         "pipeline",
-        &["collect", "durability", "facts", "host", "measure", "probes", "report", "rules", "text", "validity"],
+        &[
+            "collect",
+            "durability",
+            "facts",
+            "host",
+            "measure",
+            "probes",
+            "report",
+            "rules",
+            "text",
+            "validity",
+        ],
     ),
     (
         "cli",
         &[
-            "collect", "durability", "facts", "host", "measure", "pipeline", "probes", "report", "rules", "text",
-            "ui", "validity",
+            "collect",
+            "durability",
+            "facts",
+            "host",
+            "measure",
+            "pipeline",
+            "probes",
+            "report",
+            "rules",
+            "text",
+            "ui",
+            "validity",
         ],
     ),
 ];
@@ -63,7 +84,10 @@ fn modules_know_only_what_is_below_them() {
         for (number, line) in code(&file) {
             for used in uses(&line) {
                 if used != module_of(&file) && !allowed.contains(&used.as_str()) {
-                    wrong.push(format!("{}:{number} uses `{used}`; see ARCHITECTURE.md, Edges", file.display()));
+                    wrong.push(format!(
+                        "{}:{number} uses `{used}`; see ARCHITECTURE.md, Edges",
+                        file.display()
+                    ));
                 }
             }
         }
@@ -140,7 +164,8 @@ fn module_of(file: &Path) -> String {
 
 /// The lines of a file that are neither comments nor part of its tests, which stand at its end.
 fn code(file: &Path) -> Vec<(usize, String)> {
-    if file.file_name().is_some_and(|name| name == "tests.rs" || name == "testing.rs" || name == "sample.rs") {
+    if file.file_name().is_some_and(|name| name == "tests.rs" || name == "testing.rs" || name == "sample.rs")
+    {
         return Vec::new();
     }
     let text = fs::read_to_string(file).unwrap();
@@ -157,7 +182,9 @@ fn uses(line: &str) -> Vec<String> {
         if word.is_empty() {
             let group = part.trim_start_matches('{');
             let items = group.split(',').map(|item| item.trim().split("::").next().unwrap_or(""));
-            out.extend(items.map(|i| i.trim_end_matches([';', '}']).trim().to_owned()).filter(|i| !i.is_empty()));
+            out.extend(
+                items.map(|i| i.trim_end_matches([';', '}']).trim().to_owned()).filter(|i| !i.is_empty()),
+            );
         } else {
             out.push(word);
         }
