@@ -3,6 +3,21 @@
 //! They read through [`crate::host`] alone and judge nothing. They run in the order of [`ALL`], since later ones look up
 //! what earlier ones found. The surprise: what could not be read is written into the set too.
 
+pub mod attribute;
+mod device;
+mod dm;
+mod fstype;
+mod loops;
+mod md;
+pub mod mountinfo;
+pub mod mounts;
+mod sight;
+pub mod stack;
+#[cfg(test)]
+mod testing;
+mod topology;
+mod transport;
+
 use std::path::PathBuf;
 
 use crate::facts::{FactSet, Reading, Remedy, Why};
@@ -27,7 +42,7 @@ pub struct Collector {
 }
 
 /// All collectors, in the order they run.
-pub const ALL: &[Collector] = &[];
+pub const ALL: &[Collector] = &[mounts::COLLECTOR, device::COLLECTOR, stack::COLLECTOR];
 
 /// Runs all collectors; `progress` hears the name of each before it runs and may look at what is known so far.
 pub fn run_all(

@@ -3,6 +3,8 @@
 facts! {
     /// Its node, such as /dev/sda1.
     PATH: String = Device "device.path" Kind::Text;
+    /// Major and minor number, from uevent in sysfs; this is how mounts name their device.
+    DEVNO: String = Device "device.devno" Kind::Text;
     /// What it is: `disk`, `partition`, `md`, `lvm`, `crypt`, `multipath`, `dm`, `loop`, `zram`, `ram`, `other`.
     KIND: String = Device "device.kind"
         Kind::Choice(&["disk", "partition", "md", "lvm", "crypt", "multipath", "dm", "loop", "zram", "ram", "other"]);

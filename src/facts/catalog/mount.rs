@@ -15,6 +15,8 @@ facts! {
     OPTIONS: Vec<String> = Mount "mount.options" Kind::List;
     /// Options of the superblock, shared by every mount of it, from mountinfo's last field.
     SUPER_OPTIONS: Vec<String> = Mount "mount.super_options" Kind::List;
+    /// Whether looking up the mount point arrives here; false where another mount lies over it, from the tree in mountinfo.
+    IN_SIGHT: bool = Mount "mount.in_sight" Kind::Bool;
     /// What kind of file system it is: on `block` devices here, on the `network`, in `memory`, `fuse`, an `overlay`, `zfs`, or `other`.
     CLASS: String = Mount "mount.class"
         Kind::Choice(&["block", "network", "memory", "fuse", "overlay", "zfs", "other"]);

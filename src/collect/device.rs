@@ -1,0 +1,115 @@
+//! Block devices: what each is, what its queue says of caches and flushes, and its limits (sysfs-block).
+//!
+//! How a disk is attached and what it claims of its cache is read in [`super::transport`]. A partition has no queue of
+//! its own and gets its disk's readings, with the disk's files as source. The surprise: `write back` in a queue of md or
+//! device-mapper says nothing of the disks beneath, so every hop is read.
+
+use super::topology::{Node, walk};
+use super::transport::Transport;
+use super::{Collector, Request, attribute, loops, md};
+use crate::facts::catalog::device;
+use crate::facts::{FactSet, KeyInfo, Reading, Source, Subject, Why};
+use crate::host::Host;
+
+/// Reads the block devices.
+pub const COLLECTOR: Collector = Collector { id: "block devices", run };
+
+fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
+    let nodes = walk(host, facts);
+    let mut transport = Transport::default();
+    for node in &nodes {
+        let read_only = attribute::flag(host, &node.attribute("ro"));
+        facts.put(&node.subject, &device::READ_ONLY, read_only);
+        let own_queue = node.kind != "partition" || node.is_called("dm-");
+        if own_queue {
+            queue(host, node, facts);
+            counts_flushes(host, node, facts);
+            transport.describe(host, node, facts);
+        } else {
+            inherit(&node.subject, facts);
+        }
+        match node.kind {
+            "md" => md::describe(host, node, facts),
+            "loop" => loops::describe(host, node, facts),
+            _ => {}
+        }
+    }
+}
+
+fn queue(host: &dyn Host, node: &Node, facts: &mut FactSet) {
+    let at = |name: &str| node.attribute(&format!("queue/{name}"));
+    let subject = &node.subject;
+    facts.put(
+        subject,
+        &device::WRITE_CACHE,
+        attribute::choice(host, &at("write_cache"), &device::WRITE_CACHE),
+    );
+    facts.put(subject, &device::FUA, attribute::flag(host, &at("fua")));
+    facts.put(subject, &device::ROTATIONAL, attribute::flag(host, &at("rotational")));
+    facts.put(subject, &device::SCHEDULER, attribute::text(host, &at("scheduler")).map(|text| active(&text)));
+    facts.put(subject, &device::LOGICAL_BLOCK, attribute::number(host, &at("logical_block_size")));
+    facts.put(subject, &device::PHYSICAL_BLOCK, attribute::number(host, &at("physical_block_size")));
+    facts.put(subject, &device::DISCARD_MAX, attribute::number(host, &at("discard_max_bytes")));
+    facts.put(subject, &device::ZONED, attribute::text(host, &at("zoned")));
+}
+
+/// The scheduler in brackets; a device that can have none prints only `none`.
+fn active(text: &str) -> String {
+    let inner = text.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map(|(word, _)| word);
+    inner.unwrap_or(text).to_owned()
+}
+
+/// Fields of `stat` before which the kernel does not count flushes (added in 5.5).
+const FIELDS_WITH_FLUSHES: usize = 17;
+
+fn counts_flushes(host: &dyn Host, node: &Node, facts: &mut FactSet) {
+    let counts = if is_bio_based(node, facts) {
+        Reading::known(false, Source::derived([device::KIND.name()]))
+    } else {
+        attribute::text(host, &node.attribute("stat"))
+            .map(|text| text.split_whitespace().count() >= FIELDS_WITH_FLUSHES)
+    };
+    facts.put(&node.subject, &device::COUNTS_FLUSHES, counts);
+}
+
+/// Whether its driver takes bios rather than requests; flushes then pass uncounted.
+fn is_bio_based(node: &Node, facts: &FactSet) -> bool {
+    match node.kind {
+        "disk" => node.is_called("pmem") || node.is_in("/nvme-subsystem/"),
+        "loop" => false,
+        // Only a request-based multipath offers schedulers, in brackets; its raw text is gone, but `none` alone is bio.
+        "multipath" => facts.value(&node.subject, &device::SCHEDULER).is_none_or(|word| word == "none"),
+        _ => true,
+    }
+}
+
+/// What a partition has from its disk.
+const INHERITED: &[KeyInfo] = &[
+    device::WRITE_CACHE.info,
+    device::FUA.info,
+    device::ROTATIONAL.info,
+    device::SCHEDULER.info,
+    device::LOGICAL_BLOCK.info,
+    device::PHYSICAL_BLOCK.info,
+    device::DISCARD_MAX.info,
+    device::ZONED.info,
+    device::COUNTS_FLUSHES.info,
+    device::TRANSPORT.info,
+    device::DRIVER.info,
+    device::MODEL.info,
+    device::CACHE_TYPE.info,
+];
+
+fn inherit(partition: &Subject, facts: &mut FactSet) {
+    let disk = facts.below(partition).first().cloned();
+    for key in INHERITED {
+        let reading = match &disk {
+            Some(disk) => facts.reading(disk, key.name).clone(),
+            None => Reading::unknown(Why::Absent, format!("the disk of {partition} is not known")),
+        };
+        facts.put_value(partition, key, reading);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,62 @@
+//! Device-mapper devices: name, unique id, and the kind that the id's prefix gives away without root.
+//!
+//! Which target lies inside (linear, thin, cache …) only `dmsetup table` knows, which needs root and is not asked.
+//! The prefixes are those lsblk(8) goes by. The surprise: a partition on a multipath disk is a device-mapper device too.
+
+use super::attribute;
+use super::topology::Node;
+use crate::facts::FactSet;
+use crate::facts::catalog::device;
+use crate::host::Host;
+
+/// Records name and unique id, and returns the id.
+pub fn identify(host: &dyn Host, node: &Node, facts: &mut FactSet) -> String {
+    facts.put(&node.subject, &device::DM_NAME, attribute::text(host, &node.attribute("dm/name")));
+    let uuid = attribute::text(host, &node.attribute("dm/uuid"));
+    let text = uuid.value().cloned().unwrap_or_default();
+    facts.put(&node.subject, &device::DM_UUID, uuid);
+    text
+}
+
+/// The kind in the words of `device.kind`.
+pub fn kind(uuid: &str) -> &'static str {
+    match uuid.split_once('-') {
+        Some(("LVM", _)) => "lvm",
+        Some(("CRYPT", rest)) if !rest.starts_with("VERITY-") && !rest.starts_with("INTEGRITY-") => "crypt",
+        Some(("mpath", _)) => "multipath",
+        Some((part, rest)) if part.starts_with("part") && rest.starts_with("mpath-") => "partition",
+        _ => "dm",
+    }
+}
+
+/// Whether it is an inner part of an LVM pool, cache or snapshot, which nobody but LVM may use.
+#[cfg(test)]
+pub fn is_lvm_internal(uuid: &str) -> bool {
+    const INNER: &[&str] = &[
+        "-tpool", "-tdata", "-tmeta", "-real", "-cow", "-cpool", "-cvol", "-cdata", "-cmeta", "-corig",
+        "-pool",
+    ];
+    uuid.starts_with("LVM-") && INNER.iter().any(|suffix| uuid.ends_with(suffix))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_prefix_says_the_kind() {
+        for (uuid, expect) in [
+            ("LVM-Hk2nWcXY", "lvm"),
+            ("CRYPT-LUKS2-0f3c-luks", "crypt"),
+            ("CRYPT-PLAIN-swap", "crypt"),
+            ("CRYPT-VERITY-ab", "dm"),
+            ("mpath-3600a0980", "multipath"),
+            ("part1-mpath-3600a0980", "partition"),
+            ("DMRAID-isw", "dm"),
+            ("", "dm"),
+        ] {
+            assert_eq!(kind(uuid), expect, "{uuid}");
+        }
+        assert!(is_lvm_internal("LVM-abc-tpool") && !is_lvm_internal("LVM-abc"));
+    }
+}

@@ -1,0 +1,74 @@
+//! What kind of file system a type name stands for, which decides whether it may be touched at all.
+//!
+//! A network or FUSE file system can block whoever asks it anything; `zfs` has disks the kernel does not show; an
+//! overlay keeps its data elsewhere. The surprise: a type unknown here is a block file system when its device number
+//! says so (a major number of zero means that there is none).
+
+const NETWORK: &[&str] = &[
+    "nfs",
+    "nfs4",
+    "cifs",
+    "smb3",
+    "smbfs",
+    "ceph",
+    "9p",
+    "afs",
+    "lustre",
+    "coda",
+    "ncpfs",
+    "pvfs2",
+    "gpfs",
+    "beegfs",
+    "glusterfs",
+    "davfs",
+    "orangefs",
+];
+const FUSE: &[&str] = &["fuse", "fuseblk", "virtiofs"];
+const MEMORY: &[&str] = &["tmpfs", "ramfs", "devtmpfs", "rootfs"];
+const OVERLAY: &[&str] = &["overlay", "overlayfs", "aufs", "unionfs", "shiftfs"];
+/// Block file systems whose superblock has an anonymous device number.
+const ANONYMOUS_BLOCK: &[&str] = &["btrfs", "bcachefs"];
+
+/// The class of a file system type, as the fact `mount.class` has it; `major` is the first half of the device number.
+pub fn class(fstype: &str, major: u32) -> &'static str {
+    let is = |list: &[&str]| list.contains(&fstype);
+    if is(NETWORK) {
+        "network"
+    } else if is(FUSE) || fstype.starts_with("fuse.") {
+        "fuse"
+    } else if is(MEMORY) {
+        "memory"
+    } else if is(OVERLAY) {
+        "overlay"
+    } else if fstype == "zfs" {
+        "zfs"
+    } else if major != 0 || is(ANONYMOUS_BLOCK) {
+        "block"
+    } else {
+        "other"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::class;
+
+    #[test]
+    fn classes() {
+        for (fstype, major, expect) in [
+            ("ext4", 8, "block"),
+            ("btrfs", 0, "block"),
+            ("squashfs", 7, "block"),
+            ("nfs4", 0, "network"),
+            ("fuse.sshfs", 0, "fuse"),
+            ("fuseblk", 8, "fuse"),
+            ("fusectl", 0, "other"),
+            ("tmpfs", 0, "memory"),
+            ("overlay", 0, "overlay"),
+            ("zfs", 0, "zfs"),
+            ("proc", 0, "other"),
+        ] {
+            assert_eq!(class(fstype, major), expect, "{fstype}");
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! What is mounted, as it is in force now: one subject a mount, from /proc/self/mountinfo, with size and free space.
+//!
+//! Whether barriers are on and what stands beneath is concluded by later collectors. Mounts are named by mount point;
+//! a later one on the same point has `#2` behind it, and the last is the one in sight. The surprise: statfs(2) on a
+//! network or FUSE file system may never return, so those are asked only when the target lies on them.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use super::{Collector, Request, fstype, mountinfo, refused, sight};
+use crate::facts::catalog::mount;
+use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
+use crate::host::{Host, path_bytes};
+use crate::text::{raw, safe};
+
+/// Reads what is mounted.
+pub const COLLECTOR: Collector = Collector { id: "mounts", run };
+
+const MOUNTINFO: &str = "/proc/self/mountinfo";
+
+fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
+    let table = match host.read(Path::new(MOUNTINFO)) {
+        Ok(bytes) => mountinfo::parse(&bytes),
+        Err(miss) => return facts.warn(format!("{MOUNTINFO}: {miss}; no mount is known")),
+    };
+    for (line, complaint) in &table.malformed {
+        facts.warn(format!("{MOUNTINFO}:{line}: {complaint}; the line was left out"));
+    }
+    let in_sight = sight::in_sight(&table.entries);
+    let mut subjects = Vec::with_capacity(table.entries.len());
+    for (entry, visible) in table.entries.iter().zip(in_sight) {
+        let subject = subject_for(&entry.point, facts);
+        describe(&subject, entry, visible, facts);
+        subjects.push(subject);
+    }
+    let target = request.target.as_deref().and_then(|path| {
+        let real = host.real_path(path);
+        mount_of(facts, real.as_deref().map_or(path_bytes(path), path_bytes))
+    });
+    for (subject, entry) in subjects.iter().zip(&table.entries) {
+        space(host, subject, entry, target.as_ref() == Some(subject), facts);
+    }
+}
+
+/// A name for one more mount on this point.
+fn subject_for(point: &[u8], facts: &FactSet) -> Subject {
+    let name = safe(point);
+    let names = std::iter::once(name.clone()).chain((2u32..).map(|n| format!("{name}#{n}")));
+    let mut free = names.map(Subject::mount).filter(|subject| !facts.contains(subject));
+    free.next().unwrap_or_else(|| Subject::mount(name))
+}
+
+fn describe(subject: &Subject, entry: &mountinfo::Entry, in_sight: bool, facts: &mut FactSet) {
+    let source = Source::line(MOUNTINFO, entry.line);
+    let mut text = |key, value| facts.know(subject, key, value, source.clone());
+    let fstype = safe(&entry.fstype);
+    let major = entry.devno.split(':').next().and_then(|major| major.parse().ok()).unwrap_or(0);
+    text(&mount::CLASS, fstype::class(&fstype, major).to_owned());
+    text(&mount::POINT, safe(&entry.point));
+    text(&mount::FSTYPE, fstype);
+    text(&mount::SOURCE, safe(&entry.source));
+    text(&mount::ROOT, safe(&entry.root));
+    text(&mount::DEVNO, entry.devno.clone());
+    text(&mount::ATIME, atime(&entry.options).to_owned());
+    let read_only = has(&entry.options, "ro") || has(&entry.super_options, "ro");
+    facts.know(subject, &mount::READ_ONLY, read_only, source.clone());
+    facts.know(subject, &mount::IN_SIGHT, in_sight, source.clone());
+    facts.know(subject, &mount::OPTIONS, shown(&entry.options), source.clone());
+    facts.know(subject, &mount::SUPER_OPTIONS, shown(&entry.super_options), source);
+}
+
+fn has(options: &[Vec<u8>], word: &str) -> bool {
+    options.iter().any(|option| option == word.as_bytes())
+}
+
+/// Per-mount flags say `noatime` or `relatime`; neither means that every access is written.
+fn atime(options: &[Vec<u8>]) -> &'static str {
+    ["noatime", "relatime"].into_iter().find(|word| has(options, word)).unwrap_or("strictatime")
+}
+
+/// Options as facts: display-safe, and without the value of any that names a secret.
+fn shown(options: &[Vec<u8>]) -> Vec<String> {
+    let show = |option: &Vec<u8>| {
+        let text = safe(option);
+        let secret = |key: &str| ["pass", "secret", "token"].iter().any(|word| key.contains(word));
+        match text.split_once('=') {
+            Some((key, _)) if secret(key) => format!("{key}=<hidden>"),
+            _ => text,
+        }
+    };
+    options.iter().map(show).collect()
+}
+
+fn space(host: &dyn Host, subject: &Subject, entry: &mountinfo::Entry, is_target: bool, facts: &mut FactSet) {
+    let class = facts.value(subject, &mount::CLASS).unwrap_or_default();
+    let harmless = ["block", "zfs", "memory", "overlay"].contains(&class.as_str());
+    if class == "other" || !(harmless || is_target) {
+        return;
+    }
+    let point = Path::new(OsStr::from_bytes(&entry.point));
+    let name = format!("statfs {}", safe(&entry.point));
+    let answer = if facts.value(subject, &mount::IN_SIGHT) == Some(true) {
+        match host.statfs(point) {
+            Ok(answer) => Reading::known(answer, Source::call(name)),
+            Err(miss) => refused(&miss, &name),
+        }
+    } else {
+        Reading::unknown(Why::Absent, format!("another mount lies over {}", safe(&entry.point)))
+    };
+    facts.put(subject, &mount::SIZE, answer.clone().map(|fs| fs.size));
+    facts.put(subject, &mount::FREE, answer.clone().map(|fs| fs.available));
+    let percent = answer.and_then(|fs| match fs.size {
+        0 => Err("a size of 0".to_owned()),
+        size => Ok(fs.available as f64 / size as f64 * 100.0),
+    });
+    facts.put(subject, &mount::FREE_PERCENT, percent);
+}
+
+/// The mount in sight that a path lies on, by the longest mount point that holds it. The path is absolute, with its
+/// links followed ([`Host::real_path`]); it need not exist.
+pub fn mount_of(facts: &FactSet, path: &[u8]) -> Option<Subject> {
+    let in_sight = |subject: &&Subject| facts.value(subject, &mount::IN_SIGHT) == Some(true);
+    let holds = |subject: &Subject| {
+        let point = raw(&facts.value(subject, &mount::POINT)?);
+        holds(&point, path).then_some((point.len(), subject.clone()))
+    };
+    let all = facts.subjects(Scope::Mount).filter(in_sight).filter_map(holds);
+    all.max_by_key(|(length, _)| *length).map(|(_, subject)| subject)
+}
+
+/// Whether a path is a directory or lies in it, component by component.
+fn holds(directory: &[u8], path: &[u8]) -> bool {
+    let directory = directory.strip_suffix(b"/").unwrap_or(directory);
+    path.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collect::testing::Fake;
+    use crate::host::{Question, StatFs};
+
+    const TABLE: &str = "20 1 8:1 / / rw,relatime - ext4 /dev/sda1 rw\n\
+        21 20 0:40 / /net rw - nfs4 server:/x rw,password=hunter2\n\
+        garbage\n\
+        22 20 8:2 / /srv rw - xfs /dev/sda2 rw\n\
+        23 22 8:3 / /srv rw - xfs /dev/sda3 rw\n";
+
+    fn collect(target: Option<&str>) -> (FactSet, Vec<Question>) {
+        let statfs = StatFs { magic: 1, size: 400, available: 100, inodes: 0, inodes_free: 0 }.encode();
+        let mut fake = Fake::default().file(MOUNTINFO, TABLE);
+        for point in ["/", "/net", "/srv"] {
+            fake = fake.answer(Question::StatFs(point.into()), &statfs);
+        }
+        let request = Request { target: target.map(Into::into), ..Request::default() };
+        let mut facts = FactSet::default();
+        run(&fake, &request, &mut facts);
+        (facts, fake.asked())
+    }
+
+    #[test]
+    fn the_last_mount_on_a_point_is_in_sight() {
+        let (facts, _) = collect(None);
+        let seen = |name| facts.value(&Subject::mount(name), &mount::IN_SIGHT);
+        assert_eq!((seen("/srv"), seen("/srv#2")), (Some(false), Some(true)));
+        assert!(!facts.get(&Subject::mount("/srv"), &mount::SIZE).is_known());
+        assert_eq!(facts.value(&Subject::mount("/srv#2"), &mount::FREE_PERCENT), Some(25.0));
+        assert_eq!(mount_of(&facts, b"/srv/pg/data"), Some(Subject::mount("/srv#2")));
+        assert_eq!(mount_of(&facts, b"/srv2"), Some(Subject::mount("/")));
+    }
+
+    #[test]
+    fn foreign_file_systems_are_touched_only_for_a_target_on_them() {
+        let net = Question::StatFs("/net".into());
+        assert!(!collect(None).1.contains(&net));
+        assert!(!collect(Some("/srv")).1.contains(&net));
+        assert!(collect(Some("/net/pg")).1.contains(&net));
+    }
+
+    #[test]
+    fn bad_lines_warn_and_secrets_stay_out() {
+        let (facts, _) = collect(None);
+        assert_eq!(facts.warnings().len(), 1);
+        assert!(facts.warnings()[0].contains("mountinfo:3"), "{:?}", facts.warnings());
+        let options = facts.value(&Subject::mount("/net"), &mount::SUPER_OPTIONS).unwrap();
+        assert_eq!(options, ["rw", "password=<hidden>"]);
+    }
+}

@@ -1,0 +1,87 @@
+//! Joins mounts and block devices: each mount stands on its device, each loop device on the mount of its file.
+//!
+//! Mounts name their device by number, and where that is anonymous (btrfs, bcachefs) by path. It reads no more than a
+//! link here and there; file systems of several devices are joined in [`super::btrfs`]. The surprise: an XFS log on a
+//! disk of its own is a leaf too, since a commit waits for it.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use super::mounts::mount_of;
+use super::{Collector, Request};
+use crate::facts::catalog::{device, mount};
+use crate::facts::{FactSet, Scope, Subject};
+use crate::host::{Host, path_bytes};
+use crate::text::{raw, safe};
+
+/// Joins what was read so far.
+pub const COLLECTOR: Collector = Collector { id: "storage stack", run };
+
+fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
+    let devices = by_number(facts);
+    let mounts: Vec<Subject> = facts.subjects(Scope::Mount).cloned().collect();
+    for subject in mounts {
+        let number = facts.value(&subject, &mount::DEVNO).and_then(|number| devices.get(&number).cloned());
+        let beneath = match number {
+            Some(device) => vec![device],
+            None if is_block(&subject, facts) => by_source(host, &subject, facts),
+            None => Vec::new(),
+        };
+        if let Some(first) = beneath.first() {
+            facts.link(&subject, first);
+        }
+        for device in beneath.into_iter().chain(extra_devices(host, &subject, facts)) {
+            facts.stand(&subject, &device);
+        }
+    }
+    loops_on_mounts(facts);
+}
+
+fn by_number(facts: &FactSet) -> BTreeMap<String, Subject> {
+    let entry = |subject: &Subject| Some((facts.value(subject, &device::DEVNO)?, subject.clone()));
+    facts.subjects(Scope::Device).filter_map(entry).collect()
+}
+
+fn is_block(subject: &Subject, facts: &FactSet) -> bool {
+    facts.value(subject, &mount::CLASS).is_some_and(|class| class == "block")
+}
+
+/// The devices of a mount whose number is anonymous, from its source: a path, or several with colons between.
+fn by_source(host: &dyn Host, subject: &Subject, facts: &FactSet) -> Vec<Subject> {
+    let source = raw(&facts.value(subject, &mount::SOURCE).unwrap_or_default());
+    source.split(|b| *b == b':').filter_map(|path| device_at(host, path, facts)).collect()
+}
+
+/// Log and real-time devices that a superblock option names.
+fn extra_devices(host: &dyn Host, subject: &Subject, facts: &FactSet) -> Vec<Subject> {
+    let options = facts.value(subject, &mount::SUPER_OPTIONS).unwrap_or_default();
+    let path = |option: &String| option.strip_prefix("logdev=").or(option.strip_prefix("rtdev=")).map(raw);
+    options.iter().filter_map(path).filter_map(|path| device_at(host, &path, facts)).collect()
+}
+
+/// The device whose node this path is, links followed where the name alone does not tell.
+pub fn device_at(host: &dyn Host, path: &[u8], facts: &FactSet) -> Option<Subject> {
+    let named = |path: &[u8]| {
+        let name: Vec<u8> =
+            path.strip_prefix(b"/dev/")?.iter().map(|b| if *b == b'/' { b'!' } else { *b }).collect();
+        Some(Subject::device(safe(&name))).filter(|subject| facts.contains(subject))
+    };
+    if !path.starts_with(b"/dev/") {
+        return None;
+    }
+    named(path).or_else(|| named(path_bytes(&host.real_path(Path::new(OsStr::from_bytes(path))).ok()?)))
+}
+
+fn loops_on_mounts(facts: &mut FactSet) {
+    let file = |subject: &Subject| Some((subject.clone(), facts.value(subject, &device::LOOP_FILE)?));
+    let loops: Vec<(Subject, String)> = facts.subjects(Scope::Device).filter_map(file).collect();
+    for (subject, file) in loops {
+        let file = raw(file.strip_suffix(" (deleted)").unwrap_or(&file));
+        if let Some(mount) = mount_of(facts, &file) {
+            facts.stand(&subject, &mount);
+            facts.link(&subject, &mount);
+        }
+    }
+}

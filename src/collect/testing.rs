@@ -1,0 +1,80 @@
+//! A host for unit tests: a tree of files and links written down in the test, from which directories follow.
+//!
+//! It is no recorded host: it holds the few answers a test is about, and says *absent* to everything else.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Mutex;
+
+use crate::host::{Host, Miss, MissKind, Question, path_bytes};
+
+/// Answers by question, and which questions were asked.
+#[derive(Default)]
+pub(crate) struct Fake {
+    answers: BTreeMap<Question, Result<Vec<u8>, Miss>>,
+    asked: Mutex<Vec<Question>>,
+}
+
+impl Fake {
+    /// A file with this text.
+    pub(crate) fn file(self, path: impl AsRef<Path>, text: impl AsRef<[u8]>) -> Self {
+        self.answer(Question::Read(path.as_ref().to_owned()), text)
+    }
+
+    /// Files below one directory: `name value` pairs.
+    pub(crate) fn files(self, directory: &str, files: &[(&str, &str)]) -> Self {
+        files
+            .iter()
+            .fold(self, |fake, (name, text)| fake.file(format!("{directory}/{name}"), format!("{text}\n")))
+    }
+
+    /// A symbolic link.
+    pub(crate) fn symlink(self, path: impl AsRef<Path>, to: &str) -> Self {
+        self.answer(Question::Link(path.as_ref().to_owned()), to)
+    }
+
+    /// Any answer.
+    pub(crate) fn answer(mut self, question: Question, answer: impl AsRef<[u8]>) -> Self {
+        self.answers.insert(question, Ok(answer.as_ref().to_vec()));
+        self
+    }
+
+    /// A refusal.
+    pub(crate) fn refuse(mut self, question: Question, kind: MissKind) -> Self {
+        self.answers.insert(question, Err(Miss::new(kind, "refused")));
+        self
+    }
+
+    /// What has been asked so far.
+    pub(crate) fn asked(&self) -> Vec<Question> {
+        self.asked.lock().unwrap().clone()
+    }
+
+    fn children(&self, directory: &Path) -> Result<Vec<u8>, Miss> {
+        let mut names = BTreeSet::new();
+        for question in self.answers.keys() {
+            if let Question::Read(path) | Question::Link(path) = question
+                && let Ok(rest) = path.strip_prefix(directory)
+                && let Some(first) = rest.components().next()
+            {
+                names.insert(path_bytes(first.as_ref()).to_vec());
+            }
+        }
+        if names.is_empty() {
+            Err(Miss::new(MissKind::Absent, ""))
+        } else {
+            Ok(names.into_iter().collect::<Vec<_>>().join(&0))
+        }
+    }
+}
+
+impl Host for Fake {
+    fn ask(&self, question: &Question) -> Result<Vec<u8>, Miss> {
+        self.asked.lock().unwrap().push(question.clone());
+        match (self.answers.get(question), question) {
+            (Some(answer), _) => answer.clone(),
+            (None, Question::List(directory)) => self.children(directory),
+            (None, _) => Err(Miss::new(MissKind::Absent, "no such file")),
+        }
+    }
+}

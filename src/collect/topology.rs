@@ -1,0 +1,182 @@
+//! The block devices and what each stands on, from /sys/class/block (Documentation/ABI/stable/sysfs-block): partitions
+//! on their disk, md, device-mapper and bcache on their `slaves`.
+//!
+//! What a device can and how it behaves is left to [`super::device`]. Each device is looked at once, so the cost is
+//! linear. The surprise: a device of size 0 (an unused loop, an empty zram) gets its kind and size and nothing else.
+
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use super::attribute;
+use crate::facts::catalog::device;
+use crate::facts::{FactSet, Reading, Source, Subject, Why};
+use crate::host::{Host, path_bytes};
+use crate::text::safe;
+
+/// Where sysfs lists every block device, partitions included.
+pub const CLASS: &str = "/sys/class/block";
+
+/// One block device on the way to becoming facts.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// Its name in sysfs, where `!` stands for the `/` of a node's path.
+    pub name: OsString,
+    /// The subject of its facts.
+    pub subject: Subject,
+    /// What it is, in the words of `device.kind`.
+    pub kind: &'static str,
+    /// Its place in the device tree: the target of its link in the class directory; empty when unknown.
+    pub place: Vec<u8>,
+    /// Unique id of a device-mapper device; empty for others.
+    pub dm_uuid: String,
+}
+
+impl Node {
+    /// One of its attributes.
+    pub fn attribute(&self, name: &str) -> PathBuf {
+        Path::new(CLASS).join(&self.name).join(name)
+    }
+
+    /// Whether its name begins like this.
+    pub fn is_called(&self, prefix: &str) -> bool {
+        self.name.as_bytes().starts_with(prefix.as_bytes())
+    }
+
+    /// Whether its place in the device tree holds this text.
+    pub fn is_in(&self, part: &str) -> bool {
+        self.place.windows(part.len()).any(|window| window == part.as_bytes())
+    }
+
+    /// The first component of its place that satisfies the condition.
+    pub fn component(&self, matches: impl Fn(&str) -> bool) -> Option<String> {
+        let parts = self.place.split(|b| *b == b'/').filter_map(|part| std::str::from_utf8(part).ok());
+        parts.filter(|part| matches(part)).map(str::to_owned).next()
+    }
+}
+
+/// The subject of a device by its name in sysfs.
+pub fn subject(name: &OsStr) -> Subject {
+    Subject::device(safe(name.as_bytes()))
+}
+
+/// Names that drivers give to whole devices which stand on nothing, so that nobody need look into `slaves`.
+const LEAVES: &[&str] = &[
+    "sd", "hd", "vd", "xvd", "nvme", "mmcblk", "loop", "zram", "ram", "sr", "fd", "nbd", "rbd", "pmem", "zd",
+    "dasd",
+];
+
+/// Finds every block device with a size, records what it is and what it stands on, disks before partitions.
+pub fn walk(host: &dyn Host, facts: &mut FactSet) -> Vec<Node> {
+    let names = match host.list(Path::new(CLASS)) {
+        Ok(names) => names,
+        Err(miss) => {
+            facts.warn(format!("{CLASS}: {miss}; no block device is known"));
+            return Vec::new();
+        }
+    };
+    let known: BTreeSet<&OsString> = names.iter().collect();
+    let mut nodes: Vec<Node> = Vec::new();
+    for name in names.iter().filter(|name| !is_hidden_path(name)) {
+        nodes.extend(look(host, name, &known, facts));
+    }
+    nodes.sort_by_key(|node| node.kind == "partition");
+    nodes
+}
+
+/// Paths of a multipath NVMe disk (`nvme0c1n1`) cannot be opened; the disk itself is `nvme0n1`.
+fn is_hidden_path(name: &OsStr) -> bool {
+    let Some(rest) = name.to_str().and_then(|name| name.strip_prefix("nvme")) else { return false };
+    let mut parts = rest.split(|c: char| c.is_ascii_digit()).filter(|part| !part.is_empty());
+    parts.next() == Some("c") && parts.next() == Some("n")
+}
+
+fn look(host: &dyn Host, name: &OsString, known: &BTreeSet<&OsString>, facts: &mut FactSet) -> Option<Node> {
+    let subject = subject(name);
+    let mut node =
+        Node { name: name.clone(), subject, kind: "other", place: Vec::new(), dm_uuid: String::new() };
+    let size = attribute::number(host, &node.attribute("size")).map(|sectors| sectors.saturating_mul(512));
+    let empty = size.value() == Some(&0);
+    facts.put(&node.subject, &device::SIZE, size);
+    let stacked = node.is_called("dm-") || node.is_called("md");
+    if empty && !stacked {
+        let source = Source::file(safe(path_bytes(&node.attribute("size"))));
+        facts.know(&node.subject, &device::KIND, kind_by_name(&node).to_owned(), source);
+        return None;
+    }
+    identify(host, &mut node, facts);
+    if node.kind == "partition" && !stacked {
+        match node.place.rsplit(|b| *b == b'/').nth(1) {
+            Some(disk) => facts.stand(&node.subject, &self::subject(OsStr::from_bytes(disk))),
+            None => facts.warn(format!("{}: its disk is not known", node.subject)),
+        }
+    } else if !LEAVES.iter().any(|prefix| node.is_called(prefix)) {
+        let slaves = host.list(&node.attribute("slaves")).unwrap_or_default();
+        for slave in slaves.iter().filter(|slave| known.contains(slave)) {
+            facts.stand(&node.subject, &self::subject(slave));
+        }
+    }
+    Some(node)
+}
+
+/// Device number, node, place in the device tree and kind.
+fn identify(host: &dyn Host, node: &mut Node, facts: &mut FactSet) {
+    let path = node.attribute("uevent");
+    let shown = safe(path_bytes(&path));
+    let answer = host.read(&path);
+    let value = |key: &str| -> Reading<Vec<u8>> {
+        let text = match &answer {
+            Ok(text) => text,
+            Err(miss) => return super::refused(miss, &shown),
+        };
+        let mut lines = text.split(|b| *b == b'\n');
+        match lines.find_map(|line| line.strip_prefix(key.as_bytes())?.strip_prefix(b"=")) {
+            Some(value) => Reading::known(value.to_vec(), Source::file(shown.clone())),
+            None => Reading::unknown(Why::Malformed, format!("{shown} has no {key}")),
+        }
+    };
+    let (major, minor) = (value("MAJOR"), value("MINOR"));
+    let minor_text = minor.value().map(|minor| safe(minor)).unwrap_or_default();
+    facts.put(&node.subject, &device::DEVNO, major.map(|major| format!("{}:{minor_text}", safe(&major))));
+    facts.put(&node.subject, &device::PATH, value("DEVNAME").map(|name| format!("/dev/{}", safe(&name))));
+    node.place =
+        host.link(&Path::new(CLASS).join(&node.name)).map(|to| path_bytes(&to).to_vec()).unwrap_or_default();
+    let is_partition = value("DEVTYPE").value().is_some_and(|kind| kind == b"partition");
+    let by = if node.is_called("dm-") {
+        let uuid = super::dm::identify(host, node, facts);
+        node.dm_uuid = uuid;
+        node.kind = super::dm::kind(&node.dm_uuid);
+        node.attribute("dm/uuid")
+    } else {
+        node.kind = if is_partition { "partition" } else { kind_by_name(node) };
+        path
+    };
+    facts.know(&node.subject, &device::KIND, node.kind.to_owned(), Source::file(safe(path_bytes(&by))));
+}
+
+/// What a whole device is, by the name its driver gave it.
+fn kind_by_name(node: &Node) -> &'static str {
+    const KINDS: &[(&str, &str)] = &[
+        ("loop", "loop"),
+        ("zram", "zram"),
+        ("ram", "ram"),
+        ("md", "md"),
+        ("sd", "disk"),
+        ("hd", "disk"),
+        ("vd", "disk"),
+        ("xvd", "disk"),
+        ("nvme", "disk"),
+        ("nbd", "disk"),
+        ("rbd", "disk"),
+        ("pmem", "disk"),
+        ("dasd", "disk"),
+        ("cciss", "disk"),
+    ];
+    // Boot and replay-protected areas of an eMMC read as zeros and are no disks to give away.
+    let name = node.name.to_string_lossy();
+    if let Some(rest) = name.strip_prefix("mmcblk") {
+        return if rest.bytes().all(|b| b.is_ascii_digit() || b == b'p') { "disk" } else { "other" };
+    }
+    KINDS.iter().find(|(prefix, _)| node.is_called(prefix)).map_or("other", |(_, kind)| kind)
+}

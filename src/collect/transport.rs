@@ -1,0 +1,166 @@
+//! How a disk is attached, who made it, and what it claims of its own cache.
+//!
+//! All of it comes from the disk's place in the device tree and the attributes there; no tool is asked. It does not
+//! judge whether a claim is to be believed. The surprise: the driver decides more than the model, because a RAID
+//! controller's volume, a virtual machine's disk and a SATA disk can all be called `sda`.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use super::attribute;
+use super::topology::Node;
+use crate::facts::catalog::device;
+use crate::facts::{FactSet, Reading, Source, Why};
+use crate::host::{Host, path_bytes};
+use crate::text::safe;
+
+/// Reads transports; remembers the driver of each SCSI host, since many disks share one.
+#[derive(Default)]
+pub struct Transport {
+    drivers: HashMap<String, Reading<String>>,
+}
+
+impl Transport {
+    /// Records transport, driver, model and claim of a whole disk; nothing for what is no disk.
+    pub fn describe(&mut self, host: &dyn Host, node: &Node, facts: &mut FactSet) {
+        if node.kind != "disk" {
+            return;
+        }
+        let driver = self.driver(host, node);
+        facts.put(&node.subject, &device::MODEL, model(host, node));
+        facts.put(&node.subject, &device::TRANSPORT, transport(host, node, driver.value()));
+        facts.put(&node.subject, &device::DRIVER, driver);
+        facts.put(&node.subject, &device::CACHE_TYPE, claim(host, node));
+    }
+
+    fn driver(&mut self, host: &dyn Host, node: &Node) -> Reading<String> {
+        let Some(adapter) = node.component(is_scsi_host) else {
+            return Reading::unknown(Why::Absent, "the disk is on no SCSI host");
+        };
+        let read =
+            || attribute::text(host, &Path::new("/sys/class/scsi_host").join(&adapter).join("proc_name"));
+        self.drivers.entry(adapter.clone()).or_insert_with(read).clone()
+    }
+}
+
+/// `host2`: the word and digits.
+fn is_scsi_host(part: &str) -> bool {
+    part.strip_prefix("host").is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// `2:0:1:0`: host, channel, target and unit.
+fn is_scsi_address(part: &str) -> bool {
+    part.split(':').count() == 4
+        && part.split(':').all(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+}
+
+fn model(host: &dyn Host, node: &Node) -> Reading<String> {
+    if node.is_called("mmcblk") {
+        return attribute::text(host, &node.attribute("device/name"));
+    }
+    if node.is_called("nvme") {
+        return attribute::text(host, &node.attribute("device/model"));
+    }
+    if node.component(is_scsi_address).is_none() {
+        return Reading::unknown(Why::Absent, "a disk of this kind has no model attribute");
+    }
+    let vendor = attribute::text(host, &node.attribute("device/vendor")).value().cloned().unwrap_or_default();
+    attribute::text(host, &node.attribute("device/model")).map(|model| match vendor.as_str() {
+        // `ATA` is what libata writes there; the maker is in the model.
+        "" | "ATA" => model,
+        vendor => format!("{vendor} {model}"),
+    })
+}
+
+/// Drivers of SCSI hosts by the transport they stand for.
+const BY_DRIVER: &[(&str, &str)] = &[
+    ("megaraid_sas", "megaraid"),
+    ("megaraid", "megaraid"),
+    ("hpsa", "raid"),
+    ("smartpqi", "raid"),
+    ("aacraid", "raid"),
+    ("arcmsr", "raid"),
+    ("3w-9xxx", "raid"),
+    ("3w-sas", "raid"),
+    ("hptiop", "raid"),
+    ("esas2r", "raid"),
+    ("mpi3mr", "raid"),
+    ("ips", "raid"),
+    ("vmw_pvscsi", "vmware"),
+    ("storvsc", "hyperv"),
+    ("hv_storvsc", "hyperv"),
+    ("storvsc_host", "hyperv"),
+    ("virtio_scsi", "virtio-scsi"),
+    ("usb-storage", "usb"),
+    ("uas", "usb"),
+    ("iscsi_tcp", "network"),
+    ("mpt2sas", "sas"),
+    ("mpt3sas", "sas"),
+    ("mptsas", "sas"),
+    ("ahci", "sata"),
+    ("ata_piix", "sata"),
+];
+
+/// Parts of the device tree by the transport they stand for, the most telling first.
+const BY_PLACE: &[(&str, &str)] = &[
+    ("/usb", "usb"),
+    ("/session", "network"),
+    ("/rport-", "network"),
+    ("/vbd-", "xen"),
+    ("/ata", "sata"),
+    ("/end_device-", "sas"),
+];
+
+/// Names of whole disks by the transport they stand for.
+const BY_NAME: &[(&str, &str)] = &[
+    ("vd", "virtio"),
+    ("xvd", "xen"),
+    ("mmcblk", "mmc"),
+    ("nbd", "network"),
+    ("rbd", "network"),
+    ("cciss", "raid"),
+];
+
+fn transport(host: &dyn Host, node: &Node, driver: Option<&String>) -> Reading<String> {
+    let place = Source::file(safe(path_bytes(&Path::new(super::topology::CLASS).join(&node.name))));
+    if node.is_called("nvme") {
+        if node.is_in("/nvme-subsystem/") {
+            return Reading::unknown(Why::Ambiguous, "the disk has several NVMe paths");
+        }
+        let over = attribute::text(host, &node.attribute("device/transport"));
+        return over.map(|over| if over == "pcie" { "nvme" } else { "network" }.to_owned());
+    }
+    let of = |list: &[(&str, &str)], is: &dyn Fn(&str) -> bool| {
+        list.iter().find(|(word, _)| is(word)).map(|(_, transport)| (*transport).to_owned())
+    };
+    if let Some(word) = of(BY_NAME, &|prefix| node.is_called(prefix)) {
+        return Reading::known(word, place);
+    }
+    if let Some(word) = driver.and_then(|driver| of(BY_DRIVER, &|name| driver == name)) {
+        let adapter = node.component(is_scsi_host).unwrap_or_default();
+        return Reading::known(word, Source::file(format!("/sys/class/scsi_host/{adapter}/proc_name")));
+    }
+    let word = of(BY_PLACE, &|part| node.is_in(part)).unwrap_or_else(|| {
+        if node.component(is_scsi_address).is_some() { "scsi" } else { "other" }.to_owned()
+    });
+    if node.place.is_empty() {
+        return Reading::unknown(Why::Absent, format!("{place}: where the disk is attached is not known"));
+    }
+    Reading::known(word, place)
+}
+
+/// The file in which the driver says what the disk told it of its cache.
+fn claim_file(node: &Node) -> Option<PathBuf> {
+    if node.is_called("vd") {
+        return Some(node.attribute("cache_type"));
+    }
+    let address = node.component(is_scsi_address)?;
+    Some(Path::new("/sys/class/scsi_disk").join(address).join("cache_type"))
+}
+
+fn claim(host: &dyn Host, node: &Node) -> Reading<String> {
+    match claim_file(node) {
+        Some(path) => attribute::choice(host, &path, &device::CACHE_TYPE),
+        None => Reading::unknown(Why::Absent, "a disk of this kind tells its cache to its driver only"),
+    }
+}
