@@ -1,3 +1,5 @@
+//! A small machine as sysfs shows it: SATA and USB disk, partition, md, LVM and a loop file, and what is made of them.
+
 use crate::collect::testing::Fake;
 use crate::collect::{Collector, Request, device::COLLECTOR, mounts, stack};
 use crate::facts::catalog::{device, mount};
