@@ -1,0 +1,266 @@
+//! The command line as types; clap does the rest.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::rules::Level;
+
+/// Which file system, mount options and WAL settings to use under a database, on the evidence of this machine.
+#[derive(Debug, Parser)]
+#[command(name = "walwise", version, about, args_conflicts_with_subcommands = true, after_help = EXAMPLES)]
+pub struct Cli {
+    /// What to do; without it the screens, or the text report where there is no terminal.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    /// What to look at when there is no command.
+    #[command(flatten)]
+    pub bare: Bare,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  walwise                                      look around on the screens; nothing is written until you say so
+  walwise check /srv/pgdata                    verdict, measurement and plan of one directory
+  walwise check --format json > report.json    every database, data mount and blank disk; writes nothing
+  walwise capture > db7.host                   this host as one text file, to be looked at elsewhere
+
+Exit codes: 0 nothing found at or above --fail-on, 3 a critical finding, 4 a warning, 5 undecided, 2 wrong use,
+128+n on a signal, 1 anything else.";
+
+/// Options of `walwise [TARGET]`.
+#[derive(Args, Debug)]
+pub struct Bare {
+    /// A directory, existing or not yet, a mount point, or a blank device.
+    pub target: Option<PathBuf>,
+    /// Look at a captured host instead of this one.
+    #[arg(long, value_name = "FILE")]
+    pub host: Option<PathBuf>,
+    /// Draw with ASCII characters only.
+    #[arg(long)]
+    pub ascii: bool,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Facts, probe, rules, report. With a TARGET it measures there; without one it writes nothing.
+    Check(Check),
+    /// The measurements alone.
+    Probe(Probe),
+    /// What was read, and from where.
+    Facts(Facts),
+    /// The rules: list, show, check, test.
+    #[command(subcommand)]
+    Rules(Rules),
+    /// Why a rule applies, does not, or cannot be decided.
+    Explain(Explain),
+    /// This host as one text file, serial numbers and names masked.
+    Capture(Capture),
+    /// Things made from the program itself.
+    Generate(Generate),
+}
+
+/// Where facts come from.
+#[derive(Args, Debug, Default, Clone)]
+pub struct From {
+    /// Look at a captured host instead of this one.
+    #[arg(long, value_name = "FILE")]
+    pub host: Option<PathBuf>,
+    /// More rules, or replacements for the built-in ones: every *.toml file in DIR.
+    #[arg(long, value_name = "DIR")]
+    pub rules: Option<PathBuf>,
+    /// Run no other program; what only they can tell stays unknown.
+    #[arg(long)]
+    pub no_programs: bool,
+}
+
+/// `walwise check`.
+#[derive(Args, Debug)]
+pub struct Check {
+    /// A directory, existing or not yet, a mount point, or a blank device; everything found when left out.
+    pub target: Option<PathBuf>,
+    /// Where facts come from.
+    #[command(flatten)]
+    pub from: From,
+    /// How to say it.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+    /// Write to a file, completely or not at all.
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Measure nothing.
+    #[arg(long)]
+    pub no_probe: bool,
+    /// How long to measure at most.
+    #[command(flatten)]
+    pub measure: Measure,
+    /// Fail when a finding is at least this.
+    #[arg(long, value_enum, default_value_t = FailOn::Critical, value_name = "LEVEL")]
+    pub fail_on: FailOn,
+    /// Fail too when a rule that would reach --fail-on cannot be decided.
+    #[arg(long)]
+    pub fail_on_undecided: bool,
+}
+
+/// How and where to measure.
+#[derive(Args, Debug, Clone)]
+pub struct Measure {
+    /// How long to measure at most.
+    #[arg(long, value_name = "N", default_value_t = 10.0, value_parser = seconds)]
+    pub probe_seconds: f64,
+    /// Where the scratch file may lie, on the target's file system.
+    #[arg(long, value_name = "DIR")]
+    pub scratch: Option<PathBuf>,
+}
+
+/// `walwise probe`.
+#[derive(Args, Debug)]
+pub struct Probe {
+    /// The directory to measure in.
+    pub directory: PathBuf,
+    /// How long to measure at most.
+    #[arg(long, value_name = "N", default_value_t = 10.0, value_parser = seconds)]
+    pub seconds: f64,
+    /// Where the scratch file may lie, on the same file system.
+    #[arg(long, value_name = "DIR")]
+    pub scratch: Option<PathBuf>,
+    /// How to say it.
+    #[arg(long, value_enum, default_value_t = Shape::Text)]
+    pub format: Shape,
+}
+
+/// `walwise facts`.
+#[derive(Args, Debug)]
+pub struct Facts {
+    /// Facts to show: names, or beginnings of names such as `device.`; all when left out.
+    pub keys: Vec<String>,
+    /// Every fact there can be, with what it means.
+    #[arg(long)]
+    pub list: bool,
+    /// Look at this directory or device too.
+    #[arg(long, value_name = "TARGET")]
+    pub target: Option<PathBuf>,
+    /// How to say it.
+    #[arg(long, value_enum, default_value_t = Shape::Text)]
+    pub format: Shape,
+    /// Where facts come from.
+    #[command(flatten)]
+    pub from: From,
+}
+
+/// `walwise rules`.
+#[derive(Debug, Subcommand)]
+pub enum Rules {
+    /// Every rule in a line.
+    List {
+        /// The settings that rules can advise instead.
+        #[arg(long)]
+        settings: bool,
+    },
+    /// One rule in full.
+    Show {
+        /// Its id.
+        rule: String,
+    },
+    /// Whether files hold well-formed rules; all mistakes at once.
+    Check {
+        /// Rule files.
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+    },
+    /// Run the examples in rules: of these files, or of the built-in ones.
+    Test {
+        /// Rule files.
+        files: Vec<PathBuf>,
+    },
+}
+
+/// `walwise explain`.
+#[derive(Args, Debug)]
+pub struct Explain {
+    /// The rule's id.
+    pub rule: String,
+    /// A directory or device; every subject of the rule when left out.
+    pub target: Option<PathBuf>,
+    /// Where facts come from.
+    #[command(flatten)]
+    pub from: From,
+}
+
+/// `walwise capture`.
+#[derive(Args, Debug)]
+pub struct Capture {
+    /// Look at this directory or device too, so that the capture can answer for it.
+    pub target: Option<PathBuf>,
+    /// Keep serial numbers, UUIDs, host names and addresses as they are.
+    #[arg(long)]
+    pub no_mask: bool,
+    /// Write to a file, completely or not at all.
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// `walwise generate`.
+#[derive(Args, Debug)]
+pub struct Generate {
+    /// What to make.
+    #[arg(value_enum)]
+    pub what: Made,
+}
+
+/// What can be made.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Made {
+    /// The JSON schema of the report.
+    Schema,
+}
+
+/// Forms of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people.
+    Text,
+    /// For programs; see `walwise generate schema`.
+    Json,
+    /// A shell script that does nothing until somebody has read and edited it.
+    Script,
+    /// What belongs in postgresql.conf.
+    Conf,
+}
+
+/// Forms of everything else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Shape {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+}
+
+/// What `--fail-on` can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FailOn {
+    /// Critical findings only.
+    Critical,
+    /// Warnings too.
+    Warning,
+}
+
+impl FailOn {
+    /// As a level.
+    pub fn level(self) -> Level {
+        match self {
+            Self::Critical => Level::Critical,
+            Self::Warning => Level::Warning,
+        }
+    }
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(n) if (0.1..=3600.0).contains(&n) => Ok(n),
+        Ok(_) => Err("between 0.1 and 3600 seconds, please".to_owned()),
+        Err(_) => Err("a number of seconds, please".to_owned()),
+    }
+}
