@@ -10,3 +10,4 @@
 )]
 
 mod architecture;
+mod support;

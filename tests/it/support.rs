@@ -1,0 +1,63 @@
+//! What several tests share: the program itself, and real file systems on loop devices that go away with their guard.
+
+#![allow(dead_code, reason = "every test module uses its own share")]
+
+pub mod loops;
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// The program under test.
+pub fn walwise() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_walwise"));
+    command.env_remove("NO_COLOR").env("LC_ALL", "C.UTF-8");
+    command
+}
+
+/// What a command printed, as text.
+pub fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// What a command complained about.
+pub fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Runs a program that must succeed.
+pub fn run(program: &str, arguments: &[&str]) -> String {
+    let output = Command::new(program).args(arguments).output().unwrap_or_else(|e| panic!("{program}: {e}"));
+    assert!(output.status.success(), "{program} {arguments:?}: {}{}", stdout(&output), stderr(&output));
+    stdout(&output)
+}
+
+/// `walwise check` as JSON, with its exit code.
+pub fn check_json(arguments: &[&str]) -> (i32, serde_json::Value) {
+    let output = walwise().arg("check").args(arguments).args(["--format", "json"]).output().unwrap();
+    let code = output.status.code().expect("walwise ended by itself");
+    match serde_json::from_slice(&output.stdout) {
+        Ok(json) => (code, json),
+        Err(e) => panic!("no JSON ({e}), exit {code}: {}\n{}", stderr(&output), stdout(&output)),
+    }
+}
+
+/// The value of a fact in a report, when it is known.
+pub fn fact<'r>(report: &'r serde_json::Value, subject: &str, name: &str) -> Option<&'r serde_json::Value> {
+    let rows = report["facts"].as_array()?;
+    let row = rows.iter().find(|row| row["subject"] == subject && row["fact"] == name)?;
+    row["reading"].get("value")
+}
+
+/// The outcome of a rule on a subject: `applies`, `does-not-apply`, `undecided`; nothing when it was not evaluated.
+pub fn outcome<'r>(report: &'r serde_json::Value, rule: &str, subject: &str) -> Option<&'r str> {
+    let findings = report["findings"].as_array()?;
+    let finding = findings.iter().find(|f| f["rule"] == rule && f["subject"] == subject)?;
+    finding["outcome"]["outcome"].as_str()
+}
+
+/// The standing of a target's verdict.
+pub fn verdict<'r>(report: &'r serde_json::Value, target: &Path) -> Option<&'r str> {
+    let subject = format!("target {}", target.display());
+    let verdicts = report["verdicts"].as_array()?;
+    verdicts.iter().find(|v| v["target"] == subject.as_str())?["standing"].as_str()
+}

@@ -1,0 +1,151 @@
+//! Loop devices and file systems on them, gone when the guard is dropped, also when a test fails.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::run;
+
+/// A loop device over a sparse file of its own.
+pub struct Loop {
+    dir: tempfile::TempDir,
+    /// `/dev/loopN`.
+    pub device: String,
+}
+
+impl Loop {
+    /// A blank one of so many MiB.
+    pub fn new(mib: u64) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let image = dir.path().join("image");
+        fs::File::create(&image).unwrap().set_len(mib << 20).unwrap();
+        let device = run("losetup", &["-f", "--show", image.to_str().unwrap()]).trim().to_owned();
+        Self { dir, device }
+    }
+
+    /// Its kernel name.
+    pub fn name(&self) -> &str {
+        self.device.trim_start_matches("/dev/")
+    }
+
+    /// Makes a file system on it: `["mkfs.ext4", "-q"]`.
+    pub fn mkfs(&self, command: &[&str]) {
+        let arguments: Vec<&str> = command[1..].iter().copied().chain([self.device.as_str()]).collect();
+        run(command[0], &arguments);
+    }
+
+    /// Mounts it; empty options are the defaults.
+    pub fn mount(self, options: &str) -> Mounted {
+        let point = self.dir.path().join("mnt");
+        fs::create_dir(&point).unwrap();
+        Mounted::at(self, point, options)
+    }
+
+    /// What mount(8) says to these options: `Err` with its words when it refuses.
+    pub fn try_mount(&self, options: &str) -> Result<(), String> {
+        let point = self.dir.path().join("try");
+        fs::create_dir_all(&point).unwrap();
+        let output = Command::new("mount")
+            .args(mount_options(options))
+            .arg(&self.device)
+            .arg(&point)
+            .output()
+            .unwrap();
+        if output.status.success() {
+            run("umount", &[point.to_str().unwrap()]);
+            return Ok(());
+        }
+        Err(super::stderr(&output))
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").args(["-d", &self.device]).output();
+    }
+}
+
+fn mount_options(options: &str) -> Vec<&str> {
+    if options.is_empty() { Vec::new() } else { vec!["-o", options] }
+}
+
+/// A mounted file system on a loop device.
+pub struct Mounted {
+    /// Where.
+    pub point: PathBuf,
+    /// On what.
+    pub disk: Loop,
+}
+
+impl Mounted {
+    /// Mounts a loop device at a directory.
+    pub fn at(disk: Loop, point: PathBuf, options: &str) -> Self {
+        let mut arguments = mount_options(options);
+        arguments.extend([disk.device.as_str(), point.to_str().unwrap()]);
+        run("mount", &arguments);
+        Self { point, disk }
+    }
+
+    /// A directory on it, made if need be.
+    pub fn dir(&self, name: &str) -> PathBuf {
+        let dir = self.point.join(name);
+        fs::create_dir_all(&dir).unwrap();
+        dir
+    }
+
+    /// The mount point as text.
+    pub fn path(&self) -> &str {
+        self.point.to_str().unwrap()
+    }
+
+    /// Mounts anew with other options.
+    pub fn remount(&self, options: &str) {
+        run("mount", &["-o", &format!("remount,{options}"), self.path()]);
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let done = Command::new("umount").arg(&self.point).output();
+        if !done.is_ok_and(|output| output.status.success()) {
+            let _ = Command::new("umount").arg("-l").arg(&self.point).output();
+        }
+    }
+}
+
+/// ext4 of 256 MiB with these mkfs arguments and mount options.
+pub fn ext4(mkfs: &[&str], options: &str) -> Mounted {
+    file_system(256, &[&["mkfs.ext4", "-q"], mkfs].concat(), options)
+}
+
+/// XFS of 512 MiB, the least mkfs.xfs makes being 300.
+pub fn xfs(options: &str) -> Mounted {
+    file_system(512, &["mkfs.xfs", "-q"], options)
+}
+
+/// btrfs of 512 MiB.
+pub fn btrfs(options: &str) -> Mounted {
+    file_system(512, &["mkfs.btrfs", "-q"], options)
+}
+
+/// Any file system.
+pub fn file_system(mib: u64, mkfs: &[&str], options: &str) -> Mounted {
+    let disk = Loop::new(mib);
+    disk.mkfs(mkfs);
+    disk.mount(options)
+}
+
+/// Files below a directory whose name begins with walwise's scratch prefix.
+pub fn scratch_files(dir: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(dir) else { return Vec::new() };
+    let mut out = Vec::new();
+    for entry in entries.flatten() {
+        let path = entry.path();
+        if path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(".walwise")) {
+            out.push(path);
+        } else if entry.file_type().is_ok_and(|t| t.is_dir()) {
+            out.extend(scratch_files(&path));
+        }
+    }
+    out
+}
