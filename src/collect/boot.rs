@@ -1,0 +1,357 @@
+//! What the next boot will mount: lines of fstab(5), mount units that an administrator wrote (systemd.mount(5) in
+//! /etc/systemd/system), and the root flags of the kernel command line. Whether the next kernel takes the options is
+//! judged elsewhere. The surprise: what is written as type `auto` is known by what is mounted there now.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use super::{Collector, Request, mountinfo, refused};
+use crate::facts::catalog::{boot, mount};
+use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
+use crate::host::{Dialect, Host, Miss, MissKind, Setting, path_bytes};
+use crate::text::safe;
+
+/// Reads what the next boot will mount.
+pub const COLLECTOR: Collector = Collector { id: "boot mounts", run };
+
+const FSTAB: &str = "/etc/fstab";
+const UNITS: &str = "/etc/systemd/system";
+const COMMAND_LINE: &str = "/proc/cmdline";
+
+fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
+    fstab(host, facts);
+    units(host, facts);
+    command_line(host, facts);
+}
+
+/// One thing that will be mounted, decoded.
+struct Entry {
+    point: Vec<u8>,
+    source: Reading<String>,
+    fstype: Reading<String>,
+    options: Vec<u8>,
+    auto: Reading<bool>,
+    path: String,
+    line: Option<u32>,
+}
+
+impl Entry {
+    fn origin(&self) -> Source {
+        Source::File { path: self.path.clone(), line: self.line }
+    }
+
+    fn put(self, facts: &mut FactSet) {
+        let origin = self.origin();
+        let point = trimmed(&self.point);
+        let point = safe(point);
+        let subject = unused(facts, &point);
+        let mounted = mount_at(facts, &point);
+        let undecided = |word: &String| word == "auto" || word.contains(',');
+        let fstype = match (&mounted, self.fstype.value()) {
+            (Some(mounted), word) if word.is_none_or(undecided) => {
+                Some(facts.get(mounted, &mount::FSTYPE)).filter(Reading::is_known)
+            }
+            _ => None,
+        };
+        facts.know(&subject, &boot::POINT, point, origin.clone());
+        facts.put(&subject, &boot::SOURCE, self.source);
+        facts.put(&subject, &boot::FSTYPE, fstype.unwrap_or(self.fstype));
+        facts.know(&subject, &boot::OPTIONS, options(&self.options), origin.clone());
+        facts.know(&subject, &boot::WHERE, origin.to_string(), origin);
+        facts.put(&subject, &boot::AUTO, self.auto);
+        if let Some(mounted) = mounted {
+            facts.link(&subject, &mounted);
+        }
+    }
+}
+
+fn fstab(host: &dyn Host, facts: &mut FactSet) {
+    let settings = match host.config(Path::new(FSTAB), Dialect::Fstab) {
+        Ok(settings) => settings,
+        Err(miss) => return note(facts, &miss, FSTAB),
+    };
+    for setting in settings {
+        match fstab_entry(&setting) {
+            Some(entry) if swap(&entry) => {}
+            Some(entry) => entry.put(facts),
+            None => facts.warn(format!(
+                "{FSTAB}:{}: not a device, an absolute mount point and a type; the line was left out",
+                setting.line
+            )),
+        }
+    }
+}
+
+fn fstab_entry(setting: &Setting) -> Option<Entry> {
+    let point = mountinfo::unescape(&setting.key);
+    let mut fields = setting.value.split(|b| *b == b'\t').map(mountinfo::unescape);
+    let (source, fstype) = (fields.next()?, fields.next()?);
+    let options = fields.next().unwrap_or_default();
+    if fstype.is_empty() || !(point.starts_with(b"/") || matches!(&*point, b"none" | b"swap")) {
+        return None;
+    }
+    let origin = Source::line(FSTAB, setting.line);
+    let words = self::options(&options);
+    let has = |word: &str| words.iter().any(|option| option == word);
+    Some(Entry {
+        source: Reading::known(safe(&source), origin.clone()),
+        fstype: Reading::known(safe(&fstype), origin.clone()),
+        auto: Reading::known(!has("noauto") || has("x-systemd.automount"), origin),
+        point,
+        options,
+        path: FSTAB.to_owned(),
+        line: Some(setting.line),
+    })
+}
+
+/// Lines that mount nothing.
+fn swap(entry: &Entry) -> bool {
+    !entry.point.starts_with(b"/") || entry.fstype.value().is_some_and(|fstype| fstype == "swap")
+}
+
+fn units(host: &dyn Host, facts: &mut FactSet) {
+    let directory = Path::new(UNITS);
+    let names = match host.list(directory) {
+        Ok(names) => names,
+        Err(miss) => return note(facts, &miss, UNITS),
+    };
+    let units: Vec<_> = names.iter().filter(|name| has_extension(name, "mount")).collect();
+    if units.is_empty() {
+        return;
+    }
+    let pulled = pulled_in(host, directory, &names);
+    for name in units {
+        let path = directory.join(name);
+        match host.config(&path, Dialect::MountUnit) {
+            Ok(settings) => match unit_entry(&path, &settings, &pulled) {
+                Some(entry) => entry.put(facts),
+                None => facts.warn(format!("{}: no mount point in it; the unit was left out", shown(&path))),
+            },
+            Err(miss) => note(facts, &miss, &shown(&path)),
+        }
+    }
+}
+
+fn unit_entry(path: &Path, settings: &[Setting], pulled: &Result<Vec<OsString>, Miss>) -> Option<Entry> {
+    let last = |key: &[u8]| settings.iter().rev().find(|setting| setting.key == key);
+    let place = shown(path);
+    let word = |key: &[u8], what: &str| match last(key) {
+        Some(setting) => Reading::known(safe(&setting.value), Source::line(&*place, setting.line)),
+        None => Reading::unknown(Why::Absent, format!("{what} in {place}")),
+    };
+    let point =
+        last(b"where").map(|setting| setting.value.clone()).filter(|point| point.starts_with(b"/"))?;
+    let auto = match pulled {
+        Ok(names) => {
+            let wanted =
+                names.iter().any(|name| Path::new(name).file_stem() == path.file_stem() && named_mount(name));
+            Reading::known(wanted, Source::file(UNITS))
+        }
+        Err(miss) => refused(miss, UNITS),
+    };
+    Some(Entry {
+        source: word(b"what", "What="),
+        fstype: match word(b"type", "Type=") {
+            Reading::Unknown { why: Why::Absent, .. } => {
+                Reading::known("auto".to_owned(), Source::Default { of: "systemd.mount(5)".to_owned() })
+            }
+            reading => reading,
+        },
+        options: last(b"options").map(|setting| setting.value.clone()).unwrap_or_default(),
+        line: last(b"options").or_else(|| last(b"where")).map(|setting| setting.line),
+        auto,
+        point,
+        path: place,
+    })
+}
+
+/// Units that something wants or requires: `systemctl enable` links them into directories of that name.
+fn pulled_in(host: &dyn Host, directory: &Path, names: &[OsString]) -> Result<Vec<OsString>, Miss> {
+    let mut pulled = Vec::new();
+    for name in names.iter().filter(|name| has_extension(name, "wants") || has_extension(name, "requires")) {
+        match host.list(&directory.join(name)) {
+            Ok(names) => pulled.extend(names),
+            Err(miss) if miss.kind == MissKind::Absent => {}
+            Err(miss) => return Err(miss),
+        }
+    }
+    Ok(pulled)
+}
+
+fn named_mount(name: &OsString) -> bool {
+    has_extension(name, "mount") || has_extension(name, "automount")
+}
+
+fn command_line(host: &dyn Host, facts: &mut FactSet) {
+    let settings = match host.config(Path::new(COMMAND_LINE), Dialect::KernelCommandLine) {
+        Ok(settings) => settings,
+        Err(miss) => return note(facts, &miss, COMMAND_LINE),
+    };
+    let last = |key: &[u8]| settings.iter().rev().find(|setting| setting.key == key);
+    let Some(flags) = last(b"rootflags") else { return };
+    let word = |key: &[u8], what: &str| match last(key) {
+        Some(setting) => Reading::known(safe(&setting.value), Source::file(COMMAND_LINE)),
+        None => Reading::unknown(Why::Absent, format!("{what} in {COMMAND_LINE}")),
+    };
+    let entry = Entry {
+        point: b"/".to_vec(),
+        source: word(b"root", "root="),
+        fstype: word(b"rootfstype", "rootfstype="),
+        options: flags.value.clone(),
+        auto: Reading::known(true, Source::file(COMMAND_LINE)),
+        path: COMMAND_LINE.to_owned(),
+        line: None,
+    };
+    entry.put(facts);
+}
+
+/// Options between commas; a comma inside double quotes separates nothing (mount(8), as SELinux contexts need).
+fn options(text: &[u8]) -> Vec<String> {
+    let mut quoted = false;
+    let ends = |byte: &u8| {
+        quoted ^= *byte == b'"';
+        *byte == b',' && !quoted
+    };
+    text.split(ends).map(<[u8]>::trim_ascii).filter(|word| !word.is_empty()).map(safe).collect()
+}
+
+/// The mount in sight on this mount point: the last of those with its name.
+pub fn mount_at(facts: &FactSet, point: &str) -> Option<Subject> {
+    let nth = |n: usize| {
+        let subject = Subject::mount(if n > 1 { format!("{point}#{n}") } else { point.to_owned() });
+        facts.contains(&subject).then_some(subject)
+    };
+    (1..).map_while(nth).last()
+}
+
+/// The first free name for a mount point.
+fn unused(facts: &FactSet, point: &str) -> Subject {
+    let first = Subject::boot(point);
+    if !facts.contains(&first) {
+        return first;
+    }
+    let taken = facts.subjects(Scope::Boot).filter(|subject| {
+        subject.name().strip_prefix(point).is_some_and(|rest| rest.is_empty() || rest.starts_with('#'))
+    });
+    Subject::boot(format!("{point}#{}", taken.count() + 1))
+}
+
+fn trimmed(point: &[u8]) -> &[u8] {
+    match point {
+        [rest @ .., b'/'] if !rest.is_empty() => trimmed(rest),
+        point => point,
+    }
+}
+
+fn has_extension(name: &OsString, extension: &str) -> bool {
+    Path::new(name).extension().is_some_and(|found| found == extension)
+}
+
+fn shown(path: &Path) -> String {
+    safe(path_bytes(path))
+}
+
+/// Notes what kept a list of mounts from being read; that there is none is no news.
+fn note(facts: &mut FactSet, miss: &Miss, path: &str) {
+    if let Reading::Unknown { why, detail, .. } = refused::<()>(miss, path)
+        && why != Why::Absent
+    {
+        facts.warn(format!("{detail} ({why}): what it mounts at boot is not known"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::collect::testing::Fake;
+    use crate::host::Question;
+
+    fn setting(line: u32, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> Vec<u8> {
+        Setting { line, key: key.as_ref().to_vec(), value: value.as_ref().to_vec() }.encode()
+    }
+
+    fn config(fake: Fake, path: &str, dialect: Dialect, settings: &[Vec<u8>]) -> Fake {
+        fake.answer(Question::Config(path.into(), dialect), settings.concat())
+    }
+
+    fn collect(host: &Fake, mut facts: FactSet) -> FactSet {
+        run(host, &Request::default(), &mut facts);
+        facts
+    }
+
+    fn mounted(points: &[(&str, &str)]) -> FactSet {
+        let mut facts = FactSet::default();
+        for (name, fstype) in points {
+            facts.know(
+                &Subject::mount(*name),
+                &mount::FSTYPE,
+                (*fstype).to_owned(),
+                Source::file("mountinfo"),
+            );
+        }
+        facts
+    }
+
+    #[test]
+    fn fstab_lines_are_decoded_and_linked_to_what_is_mounted() {
+        let lines = [
+            setting(3, "/", "UUID=1\text4\terrors=remount-ro"),
+            setting(5, "none", "/dev/sdz\tswap\tsw"),
+            setting(6, r"/my\040data/", "/dev/sdb1\tauto\tnoauto,context=\"a,b\",nobarrier"),
+            setting(7, "/srv", "/dev/sdc1\txfs\tdefaults"),
+            setting(8, "/srv", "/dev/sdd1\txfs\tnofail"),
+            setting(9, "relative", "/dev/sde1\txfs\tdefaults"),
+        ];
+        let host = config(Fake::default(), FSTAB, Dialect::Fstab, &lines);
+        let facts = collect(&host, mounted(&[("/", "ext4"), ("/my data", "xfs"), ("/my data#2", "ext4")]));
+        let names: Vec<&str> = facts.subjects(Scope::Boot).map(Subject::name).collect();
+        assert_eq!(names, ["/", "/my data", "/srv", "/srv#2"]);
+        let entry = Subject::boot("/my data");
+        assert_eq!(facts.value(&entry, &boot::FSTYPE).as_deref(), Some("ext4"));
+        assert_eq!(facts.value(&entry, &boot::AUTO), Some(false));
+        assert_eq!(facts.value(&entry, &boot::WHERE).as_deref(), Some("/etc/fstab:6"));
+        let options = ["noauto", "context=\"a,b\"", "nobarrier"].map(str::to_owned).to_vec();
+        assert_eq!(facts.value(&entry, &boot::OPTIONS), Some(options));
+        assert_eq!(facts.resolve(&entry, Scope::Mount), Some(Subject::mount("/my data#2")));
+        assert_eq!(facts.resolve(&Subject::boot("/srv"), Scope::Mount), None);
+        assert!(facts.warnings().iter().any(|warning| warning.starts_with("/etc/fstab:9")));
+    }
+
+    #[test]
+    fn mount_units_and_root_flags_are_read() {
+        let unit = [
+            setting(5, "what", "/dev/sdb1"),
+            setting(6, "where", "/srv/pg"),
+            setting(7, "type", "xfs"),
+            setting(8, "options", "nobarrier,noatime"),
+        ];
+        let line = [setting(1, "root", "UUID=1"), setting(1, "rootflags", "data=writeback")];
+        let host = config(Fake::default(), "/etc/systemd/system/srv-pg.mount", Dialect::MountUnit, &unit)
+            .answer(Question::List(UNITS.into()), b"multi-user.target.wants\0srv-pg.mount\0x.service")
+            .answer(Question::List(format!("{UNITS}/multi-user.target.wants").into()), "srv-pg.mount");
+        let host = config(host, COMMAND_LINE, Dialect::KernelCommandLine, &line);
+        let facts = collect(&host, mounted(&[("/", "ext4")]));
+        let unit = Subject::boot("/srv/pg");
+        assert_eq!(facts.value(&unit, &boot::AUTO), Some(true));
+        assert_eq!(facts.value(&unit, &boot::WHERE).as_deref(), Some("/etc/systemd/system/srv-pg.mount:8"));
+        let root = Subject::boot("/");
+        assert_eq!(facts.value(&root, &boot::OPTIONS), Some(vec!["data=writeback".to_owned()]));
+        assert_eq!(facts.value(&root, &boot::FSTYPE).as_deref(), Some("ext4"));
+        assert_eq!(facts.value(&root, &boot::WHERE).as_deref(), Some(COMMAND_LINE));
+    }
+
+    proptest! {
+        #[test]
+        fn hostile_lines_never_fail(key: Vec<u8>, value: Vec<u8>) {
+            let answer = setting(1, &key, &value);
+            let host = config(Fake::default(), FSTAB, Dialect::Fstab, std::slice::from_ref(&answer));
+            let facts = collect(&config(host, COMMAND_LINE, Dialect::KernelCommandLine, &[answer]), FactSet::default());
+            for (subject, _, reading) in facts.rows() {
+                let shown = format!("{subject} {reading:?}");
+                prop_assert!(!shown.chars().any(crate::text::is_treacherous), "{}", shown);
+            }
+        }
+    }
+}

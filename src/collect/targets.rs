@@ -1,0 +1,75 @@
+//! What advice is for: the directory or device that was asked for, or everything found that a database uses or could use.
+//!
+//! It places each target on the mount it lies on, says which cluster uses it, and reads what belongs to the directory
+//! itself. Mounts, devices and clusters were read before. The surprise: asking for a device that is mounted means its
+//! mount point, and a directory that does not exist yet is described by the nearest one that does.
+
+mod asked;
+mod describe;
+mod found;
+mod role;
+
+use std::path::{Path, PathBuf};
+
+use super::{Collector, Request, mounts};
+use crate::facts::catalog::device;
+use crate::facts::{FactSet, Reading, Scope, Subject};
+use crate::host::{Host, path_bytes};
+use crate::text::safe;
+
+/// Reads the targets.
+pub const COLLECTOR: Collector = Collector { id: "targets", run };
+
+fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
+    let places = match &request.target {
+        Some(path) => asked::place(host, path, facts).into_iter().collect(),
+        None => found::places(host, facts),
+    };
+    let swapping = describe::swapping_leaves(facts);
+    let homes = role::homes(facts);
+    for place in places {
+        describe::put(host, &place, swapping.as_ref(), facts);
+        role::put(&place, &homes, facts);
+    }
+}
+
+/// Something that will be a target.
+#[derive(Clone, Debug)]
+struct Place {
+    /// The real path of the directory, or the device node.
+    path: PathBuf,
+    /// The word of `target.kind`.
+    kind: Reading<String>,
+    /// The nearest directory that exists: the target itself unless it is to be created. `None` for a device.
+    existing: Option<PathBuf>,
+    /// The mount it lies on, or the device it is.
+    base: Option<Subject>,
+}
+
+impl Place {
+    fn subject(&self) -> Subject {
+        Subject::target(safe(path_bytes(&self.path)))
+    }
+}
+
+/// The mount that a real path lies on.
+fn mount_over(facts: &FactSet, path: &Path) -> Option<Subject> {
+    mounts::mount_of(facts, path_bytes(path))
+}
+
+/// The file system that a mount belongs to: two mounts of one file system have the same. It is the device where there is
+/// one, since btrfs has a device number for each subvolume and a bind mount a subject for each point.
+fn file_system(facts: &FactSet, mount: &Subject) -> Subject {
+    facts.resolve(mount, Scope::Device).unwrap_or_else(|| mount.clone())
+}
+
+/// The block device with this node.
+fn device_of(facts: &FactSet, node: &str) -> Option<Subject> {
+    facts
+        .subjects(Scope::Device)
+        .find(|s| facts.value(s, &device::PATH).is_some_and(|path| path == node))
+        .cloned()
+}
+
+#[cfg(test)]
+mod tests;

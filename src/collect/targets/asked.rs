@@ -1,0 +1,144 @@
+//! The one target that was asked for: a directory, existing or not, a mount point, or a block device.
+
+use std::path::{Component, Path, PathBuf};
+
+use super::{Place, device_of, mount_over};
+use crate::collect::{path_of, refused};
+use crate::facts::catalog::mount;
+use crate::facts::{FactSet, Reading, Scope, Source, Subject};
+use crate::host::{Host, Miss, MissKind, Stat, path_bytes};
+use crate::text::{raw, safe};
+
+/// The place that a path means; `None`, with a warning, where it cannot be a target.
+pub fn place(host: &dyn Host, path: &Path, facts: &mut FactSet) -> Option<Place> {
+    let shown = safe(path_bytes(path));
+    match host.stat(path) {
+        Ok(stat) if stat.is_block() => device(host, path, stat, facts),
+        Ok(stat) if stat.is_dir() => {
+            let real = host.real_path(path).unwrap_or_else(|_| path.to_owned());
+            let kind = Reading::known("directory".to_owned(), Source::call(format!("stat {shown}")));
+            Some(directory(facts, real, kind))
+        }
+        Ok(_) => {
+            facts.warn(format!(
+                "{shown} is neither a directory nor a block device: name the directory it lies in"
+            ));
+            None
+        }
+        Err(miss) if miss.kind == MissKind::Absent => created(host, path, facts),
+        Err(miss) => {
+            facts.warn(format!("{shown}: {}: it is taken for a directory, as it is written", reason(&miss)));
+            Some(unseen(facts, lexical(path), refused(&miss, &shown)))
+        }
+    }
+}
+
+fn reason(miss: &Miss) -> &str {
+    if miss.detail.is_empty() { "it cannot be looked at" } else { &miss.detail }
+}
+
+fn directory(facts: &FactSet, path: PathBuf, kind: Reading<String>) -> Place {
+    let base = mount_over(facts, &path);
+    Place { existing: Some(path.clone()), kind, base, path }
+}
+
+/// What cannot be looked at is asked nothing more, since each question could take as long as the first.
+fn unseen(facts: &FactSet, path: PathBuf, kind: Reading<String>) -> Place {
+    Place { existing: None, ..directory(facts, path, kind) }
+}
+
+/// A directory that is to be created beneath the nearest one that exists.
+fn created(host: &dyn Host, path: &Path, facts: &mut FactSet) -> Option<Place> {
+    let shown = safe(path_bytes(path));
+    for parent in path.ancestors().skip(1) {
+        match host.stat(parent) {
+            Ok(stat) if stat.is_dir() => {
+                let real = host.real_path(parent).unwrap_or_else(|_| parent.to_owned());
+                let rest = path.strip_prefix(parent).unwrap_or(Path::new(""));
+                let place = lexical(&real.join(rest));
+                let kind = Reading::known("created".to_owned(), Source::call(format!("stat {shown}")));
+                let base = mount_over(facts, &real);
+                return Some(Place { path: place, kind, existing: Some(real), base });
+            }
+            Ok(_) => {
+                let parent = safe(path_bytes(parent));
+                facts.warn(format!("{shown} cannot become a directory: {parent} is a file"));
+                return None;
+            }
+            Err(miss) if miss.kind == MissKind::Absent => {}
+            Err(miss) => {
+                facts.warn(format!(
+                    "{shown}: {}: it is taken for a directory, as it is written",
+                    reason(&miss)
+                ));
+                return Some(unseen(facts, lexical(path), refused(&miss, &shown)));
+            }
+        }
+    }
+    facts.warn(format!("{shown} does not exist, nor does any directory above it"));
+    None
+}
+
+/// A block device; where it is mounted, the directory it is mounted on.
+fn device(host: &dyn Host, path: &Path, stat: Stat, facts: &mut FactSet) -> Option<Place> {
+    let shown = safe(path_bytes(path));
+    let real = host.real_path(path).unwrap_or_else(|_| path.to_owned());
+    let Some(subject) = device_subject(host, path, &real, stat, facts) else {
+        facts.warn(format!(
+            "{shown} is a block device that /sys/dev/block does not list: nothing is known of it"
+        ));
+        return None;
+    };
+    let Some(mount) = mounted(facts, &subject) else {
+        let kind = Reading::known("device".to_owned(), Source::call(format!("stat {shown}")));
+        return Some(Place { path: real, kind, existing: None, base: Some(subject) });
+    };
+    let point = facts.value(&mount, &mount::POINT)?;
+    facts.warn(format!("{shown} is mounted on {point}: the target is that directory"));
+    let kind = Reading::known("directory".to_owned(), Source::call(format!("stat {shown}")));
+    let mut place = directory(facts, path_of(raw(&point)), kind);
+    place.base = Some(mount);
+    Some(place)
+}
+
+fn device_subject(host: &dyn Host, path: &Path, real: &Path, stat: Stat, facts: &FactSet) -> Option<Subject> {
+    let numbers = format!("/sys/dev/block/{}:{}", stat.node_major, stat.node_minor);
+    let by_number = host.link(Path::new(&numbers)).ok();
+    let by_number = by_number.as_deref().and_then(Path::file_name).map(|name| {
+        // sysfs writes a slash in a device's name as an exclamation mark; the subject is the name in sysfs.
+        Subject::device(safe(path_bytes(Path::new(name))))
+    });
+    by_number
+        .filter(|subject| facts.contains(subject))
+        .or_else(|| device_of(facts, &safe(path_bytes(real))))
+        .or_else(|| device_of(facts, &safe(path_bytes(path))))
+}
+
+/// A mount in sight of the file system on this device.
+fn mounted(facts: &FactSet, device: &Subject) -> Option<Subject> {
+    let of_device = |mount: &&Subject| {
+        facts.resolve(mount, Scope::Device).as_ref() == Some(device) || facts.below(mount).contains(device)
+    };
+    let in_sight = |mount: &&Subject| facts.value(mount, &mount::IN_SIGHT) == Some(true);
+    let mut mounts: Vec<&Subject> = facts.subjects(Scope::Mount).filter(of_device).filter(in_sight).collect();
+    mounts.sort_by_key(|mount| {
+        let whole = facts.value(mount, &mount::ROOT).is_some_and(|root| root == "/");
+        (!whole, mount.name().len())
+    });
+    mounts.first().copied().cloned()
+}
+
+/// The path without `.` and `..`, links not followed: for names that do not exist.
+fn lexical(path: &Path) -> PathBuf {
+    let mut out = PathBuf::from("/");
+    for part in path.components() {
+        match part {
+            Component::Normal(name) => out.push(name),
+            Component::ParentDir => {
+                out.pop();
+            }
+            Component::RootDir | Component::CurDir | Component::Prefix(_) => {}
+        }
+    }
+    out
+}

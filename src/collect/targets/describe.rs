@@ -1,0 +1,123 @@
+//! The facts of one target that are read from its directory or follow from its place in the stack.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::Place;
+use crate::collect::refused;
+use crate::facts::catalog::{device, mount, target};
+use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
+use crate::host::{Host, path_bytes};
+use crate::text::safe;
+
+/// Inode flags by their names here, from linux/fs.h.
+const FLAGS: [(u32, &str); 3] = [(0x0080_0000, "nocow"), (0x8, "sync"), (0x4000, "journal-data")];
+
+/// Records everything but what the target is for.
+pub fn put(host: &dyn Host, place: &Place, swapping: Option<&BTreeSet<Subject>>, facts: &mut FactSet) {
+    let subject = place.subject();
+    let resolved = Source::call(format!("realpath {}", subject.name()));
+    facts.know(&subject, &target::PATH, subject.name().to_owned(), resolved);
+    facts.put(&subject, &target::KIND, place.kind.clone());
+    if let Some(base) = &place.base {
+        facts.stand(&subject, base);
+        facts.link(&subject, base);
+        if let Some(device) = facts.resolve(base, Scope::Device) {
+            facts.link(&subject, &device);
+        }
+    }
+    facts.put(&subject, &target::SWAP_BESIDE, swap_beside(facts, &subject, swapping));
+    if let Reading::Unknown { why, detail, remedy } = &place.kind {
+        let (why, detail, remedy) = (*why, detail.clone(), remedy.clone());
+        facts.put(
+            &subject,
+            &target::EMPTY,
+            Reading::Unknown { why, detail: detail.clone(), remedy: remedy.clone() },
+        );
+        facts.put(&subject, &target::FLAGS, Reading::Unknown { why, detail, remedy });
+    }
+    if let Some(existing) = &place.existing {
+        let created = place.kind.value().is_some_and(|kind| kind == "created");
+        let empty = if created {
+            Reading::known(true, Source::call(format!("stat {}", subject.name())))
+        } else {
+            empty(host, existing)
+        };
+        facts.put(&subject, &target::EMPTY, empty);
+        let flags = flags(host, existing);
+        if let Some(nocow) = nocow(facts, place, &flags) {
+            facts.put(&subject, &target::NOCOW, nocow);
+        }
+        facts.put(&subject, &target::FLAGS, flags);
+    }
+}
+
+/// Whether nothing is in the directory; a `lost+found` with nothing in it is nothing.
+fn empty(host: &dyn Host, directory: &Path) -> Reading<bool> {
+    let shown = safe(path_bytes(directory));
+    let names = match host.list(directory) {
+        Ok(names) => names,
+        Err(miss) => return refused(&miss, &shown),
+    };
+    let nothing = match names.as_slice() {
+        [] => true,
+        [only] if only == "lost+found" => match host.list(&directory.join(only)) {
+            Ok(names) => names.is_empty(),
+            Err(miss) => return refused(&miss, &format!("{shown}/lost+found")),
+        },
+        _ => false,
+    };
+    Reading::known(nothing, Source::file(shown))
+}
+
+/// Inode flags; a directory that is to be created inherits them from the one it is created in.
+fn flags(host: &dyn Host, directory: &Path) -> Reading<Vec<String>> {
+    let call = format!("FS_IOC_GETFLAGS {}", safe(path_bytes(directory)));
+    match host.flags(directory) {
+        Ok(bits) => {
+            let set = FLAGS.iter().filter(|(bit, _)| bits & bit != 0).map(|(_, name)| (*name).to_owned());
+            Reading::known(set.collect(), Source::call(call))
+        }
+        Err(miss) => refused(&miss, &call),
+    }
+}
+
+/// Whether btrfs overwrites new files in place; nothing to say on any other file system.
+fn nocow(facts: &FactSet, place: &Place, flags: &Reading<Vec<String>>) -> Option<Reading<bool>> {
+    let base = place.base.as_ref().filter(|base| base.scope() == Scope::Mount)?;
+    if facts.value(base, &mount::FSTYPE)? != "btrfs" {
+        return None;
+    }
+    let by_mount = facts.get(base, &mount::BTRFS_NODATACOW);
+    if by_mount.value() == Some(&true) {
+        return Some(by_mount);
+    }
+    let by_flag = flags.clone().map(|flags| flags.iter().any(|flag| flag == "nocow"));
+    Some(if by_flag.value() == Some(&false) && !by_mount.is_known() { by_mount } else { by_flag })
+}
+
+/// The disks at the bottom of every device that holds swap; `None` where that was not read.
+pub fn swapping_leaves(facts: &FactSet) -> Option<BTreeSet<Subject>> {
+    let known: Vec<_> = facts
+        .subjects(Scope::Device)
+        .filter_map(|device| Some((device, facts.value(device, &device::SWAP)?)))
+        .collect();
+    let swapping = known.iter().filter(|(_, swap)| *swap).flat_map(|(device, _)| facts.leaves(device));
+    (!known.is_empty()).then(|| swapping.collect())
+}
+
+fn swap_beside(
+    facts: &FactSet,
+    target: &Subject,
+    swapping: Option<&BTreeSet<Subject>>,
+) -> Reading<Vec<String>> {
+    let leaves = facts.leaves(target);
+    if leaves.is_empty() {
+        return Reading::unknown(Why::Absent, format!("a block device beneath {}", target.name()));
+    }
+    let Some(swapping) = swapping else {
+        return Reading::unknown(Why::NotCollected, "which devices hold swap");
+    };
+    let both = leaves.iter().filter(|leaf| swapping.contains(leaf)).map(|leaf| leaf.name().to_owned());
+    Reading::known(both.collect(), Source::derived(["device.swap"]))
+}

@@ -1,0 +1,269 @@
+use super::*;
+use crate::collect::testing::Fake;
+use crate::facts::catalog::{mount, postgres, target};
+use crate::facts::{Source, Why};
+use crate::host::{MissKind, Question, Stat};
+
+fn stat(kind: u64, node: (u64, u64)) -> Vec<u8> {
+    let (node_major, node_minor) = node;
+    Stat { mode: kind, uid: 0, gid: 0, major: 0, minor: 0, node_major, node_minor, inode: 2, size: 0 }
+        .encode()
+}
+
+trait Directories {
+    fn directory(self, path: &str) -> Self;
+    fn link_to(self, path: &str, real: &str) -> Self;
+}
+
+impl Directories for Fake {
+    fn directory(self, path: &str) -> Self {
+        self.answer(Question::Stat(path.into()), stat(0o040_755, (0, 0)))
+            .answer(Question::RealPath(path.into()), path)
+            .answer(Question::List(path.into()), "")
+            .answer(Question::Flags(path.into()), "0")
+    }
+
+    fn link_to(self, path: &str, real: &str) -> Self {
+        self.directory(real)
+            .answer(Question::Stat(path.into()), stat(0o040_755, (0, 0)))
+            .answer(Question::RealPath(path.into()), real)
+    }
+}
+
+fn host() -> Fake {
+    Fake::default()
+        .answer(Question::Stat("/etc/hosts".into()), stat(0o100_644, (0, 0)))
+        .directory("/")
+        .directory("/data")
+        .directory("/wal")
+        .directory("/net")
+}
+
+/// The mounts and devices, as the collectors before this one leave them.
+fn storage() -> FactSet {
+    let mut facts = FactSet::default();
+    let read = || Source::file("/proc/self/mountinfo");
+    for (point, device, fstype, class) in [
+        ("/", "sda1", "ext4", "block"),
+        ("/data", "sdb1", "xfs", "block"),
+        ("/wal", "sdc", "ext4", "block"),
+        ("/net", "", "nfs4", "network"),
+        ("/etc/hosts", "sda1", "ext4", "block"),
+    ] {
+        let subject = Subject::mount(point);
+        facts.know(&subject, &mount::POINT, point.to_owned(), read());
+        facts.know(&subject, &mount::ROOT, "/".to_owned(), read());
+        facts.know(&subject, &mount::FSTYPE, fstype.to_owned(), read());
+        facts.know(&subject, &mount::CLASS, class.to_owned(), read());
+        facts.know(&subject, &mount::READ_ONLY, false, read());
+        facts.know(&subject, &mount::IN_SIGHT, true, read());
+        if !device.is_empty() {
+            let device = Subject::device(device);
+            facts.know(&device, &device::PATH, format!("/dev/{}", device.name()), read());
+            facts.stand(&subject, &device);
+            facts.link(&subject, &device);
+        }
+    }
+    facts.stand(&Subject::device("sdb1"), &Subject::device("sdb"));
+    facts.mention(&Subject::device("sdb"));
+    facts
+}
+
+fn cluster(facts: &mut FactSet, data: &str, wal: &str) -> Subject {
+    let cluster = Subject::cluster(data);
+    let read = || Source::file("/proc/1/cmdline");
+    facts.know(&cluster, &postgres::DATA, data.to_owned(), read());
+    facts.know(&cluster, &postgres::WAL, wal.to_owned(), read());
+    cluster
+}
+
+fn collect(host: &Fake, target: Option<&str>, mut facts: FactSet) -> FactSet {
+    let request = Request { target: target.map(PathBuf::from), ..Request::default() };
+    run(host, &request, &mut facts);
+    facts
+}
+
+fn targets(facts: &FactSet) -> Vec<(String, String)> {
+    let row = |subject: &Subject| (subject.name().to_owned(), facts.value(subject, &target::ROLE).unwrap());
+    facts.subjects(Scope::Target).map(row).collect()
+}
+
+fn pair(name: &str, role: &str) -> (String, String) {
+    (name.to_owned(), role.to_owned())
+}
+
+#[test]
+fn a_directory_is_placed_on_its_mount_and_device() {
+    let facts = collect(&host().link_to("/srv/link", "/data/pg"), Some("/srv/link"), storage());
+    let subject = Subject::target("/data/pg");
+    assert_eq!(targets(&facts), [pair("/data/pg", "unused")]);
+    assert_eq!(facts.value(&subject, &target::KIND).as_deref(), Some("directory"));
+    assert_eq!(facts.value(&subject, &target::EMPTY), Some(true));
+    assert_eq!(facts.resolve(&subject, Scope::Mount), Some(Subject::mount("/data")));
+    assert_eq!(facts.resolve(&subject, Scope::Device), Some(Subject::device("sdb1")));
+    assert_eq!(facts.leaves(&subject), [Subject::device("sdb")]);
+}
+
+#[test]
+fn a_directory_to_be_created_is_described_by_the_nearest_that_exists() {
+    let host = host().answer(Question::Flags("/data".into()), (0x0080_0000 | 0x8).to_string());
+    let facts = collect(&host, Some("/data/new/./x/../pg"), storage());
+    let subject = Subject::target("/data/new/pg");
+    assert_eq!(facts.value(&subject, &target::KIND).as_deref(), Some("created"));
+    assert_eq!(facts.value(&subject, &target::FLAGS), Some(vec!["nocow".to_owned(), "sync".to_owned()]));
+    assert_eq!(facts.resolve(&subject, Scope::Mount), Some(Subject::mount("/data")));
+    assert_eq!(facts.reading(&subject, "target.nocow").value(), None, "xfs has no such thing");
+}
+
+#[test]
+fn a_file_is_refused_and_so_is_a_directory_beneath_one() {
+    for path in ["/etc/hosts", "/etc/hosts/pg"] {
+        let facts = collect(&host(), Some(path), storage());
+        assert_eq!(targets(&facts), []);
+        assert!(
+            facts.warnings().iter().any(|warning| warning.contains("/etc/hosts")),
+            "{:?}",
+            facts.warnings()
+        );
+    }
+}
+
+#[test]
+fn what_does_not_answer_is_unknown_and_asked_nothing_more() {
+    let host = host().refuse(Question::Stat("/net/pg".into()), MissKind::TimedOut);
+    let facts = collect(&host, Some("/net/pg"), storage());
+    let subject = Subject::target("/net/pg");
+    let unknown = |name| matches!(facts.reading(&subject, name), Reading::Unknown { why: Why::TimedOut, .. });
+    assert!(unknown("target.kind") && unknown("target.empty") && unknown("target.flags"));
+    assert_eq!(facts.resolve(&subject, Scope::Mount), Some(Subject::mount("/net")));
+    let asked =
+        host.asked().into_iter().filter(|question| format!("{question:?}").contains("/net/pg")).count();
+    assert_eq!(asked, 1);
+}
+
+#[test]
+fn a_device_means_its_mount_point_or_itself() {
+    let block = |fake: Fake, path: &str, node: (u64, u64), name: &str| {
+        fake.answer(Question::Stat(path.into()), stat(0o060_660, node))
+            .answer(Question::RealPath(path.into()), path)
+            .symlink(format!("/sys/dev/block/{}:{}", node.0, node.1), &format!("../x/{name}"))
+    };
+    let facts =
+        collect(&block(host(), "/dev/disk/by-id/x", (8, 17), "sdb1"), Some("/dev/disk/by-id/x"), storage());
+    assert_eq!(targets(&facts), [pair("/data", "unused")]);
+    assert!(facts.warnings().iter().any(|warning| warning.contains("mounted on /data")));
+
+    let facts = collect(&block(host(), "/dev/sdb", (8, 16), "sdb"), Some("/dev/sdb"), storage());
+    let subject = Subject::target("/dev/sdb");
+    assert_eq!(facts.value(&subject, &target::KIND).as_deref(), Some("device"));
+    assert_eq!(facts.resolve(&subject, Scope::Device), Some(Subject::device("sdb")));
+    assert_eq!(facts.leaves(&subject), [Subject::device("sdb")]);
+}
+
+#[test]
+fn data_and_wal_on_two_file_systems_are_two_targets() {
+    let mut storage = storage();
+    let cluster = cluster(&mut storage, "/data/pg", "/wal/pg");
+    let facts = collect(&host().directory("/data/pg").directory("/wal/pg"), None, storage);
+    assert_eq!(targets(&facts), [pair("/data/pg", "data"), pair("/wal/pg", "wal")]);
+    assert_eq!(facts.resolve(&cluster, Scope::Target), Some(Subject::target("/wal/pg")));
+    assert_eq!(facts.resolve(&cluster, Scope::Mount), Some(Subject::mount("/wal")));
+    for target in ["/data/pg", "/wal/pg"] {
+        assert_eq!(facts.resolve(&Subject::target(target), Scope::Cluster).as_ref(), Some(&cluster));
+    }
+}
+
+#[test]
+fn data_and_wal_on_one_file_system_are_one_target() {
+    let mut storage = storage();
+    let cluster = cluster(&mut storage, "/data/pg", "/data/fast/wal");
+    let facts = collect(&host().directory("/data/pg").directory("/data/fast/wal"), None, storage);
+    assert_eq!(targets(&facts), [pair("/data/pg", "data and wal"), pair("/wal", "unused")]);
+    assert_eq!(facts.resolve(&cluster, Scope::Target), Some(Subject::target("/data/pg")));
+}
+
+#[test]
+fn a_directory_in_or_around_a_cluster_belongs_to_it() {
+    for (asked, role) in
+        [("/data/pg/base", "data"), ("/data", "data"), ("/wal/pg", "wal"), ("/data/other", "unused")]
+    {
+        let mut storage = storage();
+        let cluster = cluster(&mut storage, "/data/pg", "/wal/pg");
+        let facts = collect(&host().directory(asked), Some(asked), storage);
+        assert_eq!(targets(&facts), [pair(asked, role)]);
+        let linked = facts.resolve(&Subject::target(asked), Scope::Cluster);
+        assert_eq!(linked, Some(cluster).filter(|_| role != "unused"));
+    }
+}
+
+#[test]
+fn without_clusters_data_mounts_and_blank_devices_are_found() {
+    let mut storage = storage();
+    let blank = Subject::device("sdd");
+    storage.know(&blank, &device::PATH, "/dev/sdd".to_owned(), Source::file("/sys"));
+    storage.know(&blank, &device::BLANK, true, Source::file("/dev/sdd"));
+    let host = host();
+    let facts = collect(&host, None, storage);
+    assert_eq!(
+        targets(&facts),
+        [pair("/data", "unused"), pair("/dev/sdd", "unused"), pair("/wal", "unused")]
+    );
+    let touched = host.asked().iter().any(|question| format!("{question:?}").contains("/net"));
+    assert!(!touched, "nobody asked for the network file system");
+}
+
+#[test]
+fn the_root_is_a_target_only_when_nothing_else_is() {
+    let mut only_root = FactSet::default();
+    let root = Subject::mount("/");
+    only_root.know(&root, &mount::IN_SIGHT, true, Source::file("x"));
+    only_root.know(&root, &mount::POINT, "/".to_owned(), Source::file("x"));
+    assert_eq!(targets(&collect(&host(), None, only_root)), [pair("/", "unused")]);
+}
+
+#[test]
+fn swap_on_the_same_disk_is_named() {
+    let mut storage = storage();
+    let swap = Subject::device("sdb2");
+    storage.know(&swap, &device::SWAP, true, Source::file("/proc/swaps"));
+    storage.stand(&swap, &Subject::device("sdb"));
+    let facts = collect(&host(), None, storage);
+    let beside = |target: &str| facts.value(&Subject::target(target), &target::SWAP_BESIDE);
+    assert_eq!(beside("/data"), Some(vec!["sdb".to_owned()]));
+    assert_eq!(beside("/wal"), Some(vec![]));
+}
+
+#[test]
+fn nocow_is_the_flag_or_the_mount_option() {
+    for (flag, option, expected) in [
+        (0x0080_0000, Some(false), Some(true)),
+        (0, Some(true), Some(true)),
+        (0, Some(false), Some(false)),
+        (0, None, None),
+    ] {
+        let mut storage = storage();
+        let data = Subject::mount("/data");
+        storage.know(&data, &mount::FSTYPE, "btrfs".to_owned(), Source::file("x"));
+        if let Some(option) = option {
+            storage.know(&data, &mount::BTRFS_NODATACOW, option, Source::file("x"));
+        }
+        let host = host().answer(Question::Flags("/data".into()), flag.to_string());
+        let facts = collect(&host, Some("/data"), storage);
+        assert_eq!(facts.value(&Subject::target("/data"), &target::NOCOW), expected);
+    }
+}
+
+#[test]
+fn only_lost_and_found_is_empty() {
+    let listed = |inner: &str| {
+        host()
+            .answer(Question::List("/data".into()), "lost+found")
+            .answer(Question::List("/data/lost+found".into()), inner)
+    };
+    let empty = |host: Fake| {
+        collect(&host, Some("/data"), storage()).value(&Subject::target("/data"), &target::EMPTY)
+    };
+    assert_eq!(empty(listed("")), Some(true));
+    assert_eq!(empty(listed("#12")), Some(false));
+    assert_eq!(empty(listed("").refuse(Question::List("/data/lost+found".into()), MissKind::Denied)), None);
+}
