@@ -4,6 +4,7 @@
 //! what earlier ones found. The surprise: what could not be read is written into the set too.
 
 pub mod attribute;
+mod boot;
 mod device;
 mod dm;
 mod fstype;
@@ -13,11 +14,14 @@ pub mod mountinfo;
 pub mod mounts;
 mod sight;
 pub mod stack;
+mod targets;
 #[cfg(test)]
 mod testing;
 mod topology;
 mod transport;
 
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
 use crate::facts::{FactSet, Reading, Remedy, Why};
@@ -42,7 +46,8 @@ pub struct Collector {
 }
 
 /// All collectors, in the order they run.
-pub const ALL: &[Collector] = &[mounts::COLLECTOR, device::COLLECTOR, stack::COLLECTOR];
+pub const ALL: &[Collector] =
+    &[mounts::COLLECTOR, device::COLLECTOR, stack::COLLECTOR, boot::COLLECTOR, targets::COLLECTOR];
 
 /// Runs all collectors; `progress` hears the name of each before it runs and may look at what is known so far.
 pub fn run_all(
@@ -73,4 +78,9 @@ pub fn refused<T>(miss: &Miss, what: &str) -> Reading<T> {
     let detail = if miss.detail.is_empty() { what.to_owned() } else { format!("{what}: {}", miss.detail) };
     let reading = Reading::unknown(why, detail);
     if why == Why::Denied { reading.or_try(Remedy::RunAsRoot) } else { reading }
+}
+
+/// A path from bytes.
+fn path_of(bytes: Vec<u8>) -> PathBuf {
+    PathBuf::from(OsString::from_vec(bytes))
 }

@@ -1,3 +1,5 @@
+//! Targets on a small machine: a root disk, two data file systems, a network mount and a file mounted over a file.
+
 use super::*;
 use crate::collect::testing::Fake;
 use crate::facts::catalog::{mount, postgres, target};
