@@ -95,7 +95,6 @@ pub struct Verdict {
     /// One sentence: what may be lost and why, or what survives.
     pub sentence: String,
     /// What cannot be seen from here, in a sentence; empty on bare metal.
-    #[serde(skip_serializing_if = "String::is_empty")]
     pub limits: String,
     /// Every path, worst first.
     pub paths: Vec<Path>,

@@ -195,7 +195,6 @@ pub enum Source {
         /// The facts it was concluded from.
         of: Vec<String>,
         /// Whether a stated value is among them; such a conclusion opens no interlock.
-        #[serde(skip_serializing_if = "std::ops::Not::not")]
         stated: bool,
     },
     /// Somebody typed it in. Never enough for a setting that can lose data.

@@ -156,7 +156,6 @@ pub struct Step {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
     /// For one choice among several, the others, best first.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub alternatives: Vec<Alternative>,
 }
 

@@ -216,13 +216,10 @@ pub struct Advice {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub price: Option<String>,
     /// Commands that do it, for review.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub apply: Vec<String>,
     /// Commands that show that it is done.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub verify: Vec<String>,
     /// Commands that take it back.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub undo: Vec<String>,
 }
 
@@ -288,7 +285,6 @@ pub struct Trace {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seen: Option<Seen>,
     /// The sub-conditions.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub kids: Vec<Trace>,
 }
 

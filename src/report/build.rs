@@ -1,0 +1,172 @@
+//! Facts, verdicts, findings and measurements → the report.
+//!
+//! It puts everything in one fixed order and takes out advice that the guard refuses; the plans are made in
+//! [`super::plan`], the stacks in [`super::stack`]. The surprise: refused advice is taken out of the findings too, so that
+//! no output whatsoever can name a value that kernel, tool or server would not take.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    HostSummary, ProbeResult, Report, SCHEMA_VERSION, TargetSummary, ToolSummary, Withheld, plan, stack,
+};
+use crate::durability::Verdict;
+use crate::facts::catalog::{host, kernel, postgres, target};
+use crate::facts::{FactRow, FactSet, Scope, Subject};
+use crate::measure::Measurement;
+use crate::rules::{Advice, Finding, Outcome};
+
+/// Says whether advice on a subject would be accepted by the kernel, tool or server; the error says what would refuse it.
+pub type Guard<'a> = dyn Fn(&Subject, &Advice) -> Result<(), String> + 'a;
+
+/// What a report is made of.
+pub struct Input<'a> {
+    /// Everything that was read and concluded.
+    pub facts: &'a FactSet,
+    /// The verdict of each target.
+    pub verdicts: Vec<Verdict>,
+    /// Every rule on every subject, in any order.
+    pub findings: Vec<Finding>,
+    /// Measurements by target.
+    pub measurements: BTreeMap<Subject, Measurement>,
+    /// Rule → the rules it overrides.
+    pub overrides: plan::Overrides,
+    /// When, where and by what.
+    pub circumstances: Circumstances,
+    /// The last check of every piece of advice.
+    pub guard: &'a Guard<'a>,
+}
+
+/// What is true of the run rather than of the machine.
+#[derive(Clone, Debug)]
+pub struct Circumstances {
+    /// When, RFC 3339 in UTC.
+    pub when: String,
+    /// Whether this is the machine itself and not a capture.
+    pub live: bool,
+    /// Version of walwise.
+    pub version: String,
+    /// How many rules were evaluated.
+    pub rules: usize,
+}
+
+/// Makes the report.
+pub fn build(input: Input<'_>) -> Report {
+    let Input { facts, verdicts, mut findings, measurements, overrides, circumstances, guard } = input;
+    let withheld = withhold(&mut findings, guard);
+    findings.sort_by_cached_key(place);
+    let targets: Vec<TargetSummary> = facts.subjects(Scope::Target).map(|t| summary(facts, t)).collect();
+    let mut conflicts = Vec::new();
+    let plans = targets
+        .iter()
+        .map(|target| plan::plan(facts, target, &findings, &overrides, &mut conflicts))
+        .collect();
+    let stacks = targets
+        .iter()
+        .map(|t| stack::stack(facts, &t.target, verdicts.iter().find(|v| v.target == t.target)))
+        .collect();
+    Report {
+        schema: SCHEMA_VERSION,
+        tool: ToolSummary {
+            name: "walwise".to_owned(),
+            version: circumstances.version,
+            rules: circumstances.rules,
+        },
+        when: circumstances.when,
+        host: host_summary(facts, circumstances.live),
+        targets,
+        stacks,
+        verdicts,
+        probes: measurements
+            .into_iter()
+            .map(|(target, measurement)| ProbeResult { target, measurement })
+            .collect(),
+        findings,
+        plans,
+        conflicts,
+        withheld,
+        warnings: facts.warnings().to_vec(),
+        facts: facts
+            .rows()
+            .map(|(subject, fact, reading)| FactRow {
+                subject: subject.clone(),
+                fact: fact.to_owned(),
+                reading: reading.clone(),
+            })
+            .collect(),
+    }
+}
+
+/// Takes refused advice out of the findings.
+fn withhold(findings: &mut [Finding], guard: &Guard<'_>) -> Vec<Withheld> {
+    let mut withheld = Vec::new();
+    for Finding { rule, subject, advice, .. } in findings {
+        advice.retain(|advice| match guard(subject, advice) {
+            Ok(()) => true,
+            Err(because) => {
+                let advice = format!("{}: {}", advice.setting, advice.change.words());
+                withheld.push(Withheld { rule: rule.clone(), subject: subject.clone(), advice, because });
+                false
+            }
+        });
+    }
+    withheld.sort_by(|a, b| (&a.subject, &a.advice, &a.rule).cmp(&(&b.subject, &b.advice, &b.rule)));
+    withheld
+}
+
+/// Where a finding stands: what applies before what is undecided, worst and surest first.
+fn place(finding: &Finding) -> impl Ord + use<> {
+    let outcome = match finding.outcome {
+        Outcome::Applies => 0,
+        Outcome::Undecided { .. } => 1,
+        Outcome::DoesNotApply => 2,
+    };
+    (
+        outcome,
+        Reverse(finding.level),
+        Reverse(finding.confidence),
+        finding.rule.clone(),
+        finding.subject.clone(),
+    )
+}
+
+fn host_summary(facts: &FactSet, live: bool) -> HostSummary {
+    let machine = Subject::host();
+    let text = |key| facts.value(&machine, key).unwrap_or_else(|| "unknown".to_owned());
+    HostSummary {
+        name: text(&host::NAME),
+        os: text(&host::OS_NAME),
+        kernel: text(&kernel::RELEASE),
+        seen_by: text(&host::SEEN_BY),
+        privileged: facts.value(&machine, &host::PRIVILEGED),
+        live,
+    }
+}
+
+fn summary(facts: &FactSet, subject: &Subject) -> TargetSummary {
+    let cluster = facts.resolve(subject, Scope::Cluster);
+    let name = cluster.as_ref().and_then(|cluster| facts.value(cluster, &postgres::NAME));
+    let word = |key, default: &str| facts.value(subject, key).unwrap_or_else(|| default.to_owned());
+    let path = word(&target::PATH, subject.name());
+    TargetSummary {
+        target: subject.clone(),
+        title: name.map_or_else(|| path.clone(), |name| format!("{name}, {path}")),
+        kind: word(&target::KIND, "directory"),
+        role: word(&target::ROLE, "unused"),
+        subjects: subjects(facts, subject, cluster.as_ref()),
+        cluster,
+    }
+}
+
+/// Everything that concerns a target, in a fixed order: itself, its stack, the boot lines of its mounts, its cluster.
+fn subjects(facts: &FactSet, target: &Subject, cluster: Option<&Subject>) -> Vec<Subject> {
+    let mut all = vec![target.clone()];
+    all.extend([Scope::Mount, Scope::Device].into_iter().filter_map(|scope| facts.resolve(target, scope)));
+    all.extend(facts.stack(target));
+    let boots = all.iter().filter_map(|subject| facts.resolve(subject, Scope::Boot)).collect::<Vec<_>>();
+    all.extend(boots);
+    all.extend(cluster.cloned());
+    let mut seen = BTreeSet::new();
+    all.retain(|subject| seen.insert(subject.clone()));
+    all
+}

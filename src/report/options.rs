@@ -1,0 +1,131 @@
+//! Lists of options as words: which of them exclude each other, and what a list reads after a change.
+//!
+//! Mount options come in families of which only one member can be in force (`noatime`, `relatime`); mkfs options come as
+//! a flag with a list behind it (`-O ^orphan_file`), and a flag given twice would make mke2fs forget the first. The
+//! surprise: file systems print options that nobody gave them, and those are left out of what is recommended.
+
+/// The family of a mount option: two different members of it exclude each other.
+pub fn family(word: &str) -> &str {
+    let name = word.split('=').next().unwrap_or(word);
+    match name {
+        "noatime" | "relatime" | "norelatime" | "strictatime" | "nostrictatime" | "atime" => "atime",
+        "ro" | "rw" => "rw",
+        "sync" | "async" => "sync",
+        "compress-force" => "compress",
+        name => name.strip_prefix("no").filter(|rest| rest.len() > 2).unwrap_or(name),
+    }
+}
+
+/// Whether a file system prints this by itself, or it is the default of every mount.
+fn noise(word: &str) -> bool {
+    let name = word.split('=').next().unwrap_or(word);
+    matches!(name, "attr2" | "inode64" | "logbufs" | "logbsize" | "noquota" | "seclabel" | "subvolid")
+        || matches!(word, "relatime" | "defaults" | "subvol=/" | "space_cache=v2" | "space_cache" | "ssd")
+}
+
+/// Options in force as people would write them: each once, without what file systems print by themselves.
+pub fn tidy<'a>(words: impl IntoIterator<Item = &'a String>) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    for word in words {
+        if !noise(word) && !out.contains(word) {
+            out.push(word.clone());
+        }
+    }
+    out
+}
+
+/// What a list of mount options reads after a change; `defaults` when nothing is left.
+pub fn changed(current: &[String], add: &[String], remove: &[String]) -> String {
+    let leaves =
+        |word: &&String| !remove.contains(*word) && !add.iter().any(|added| family(added) == family(word));
+    let mut words = tidy(current.iter().filter(leaves));
+    words.extend(add.iter().cloned());
+    if words.is_empty() { "defaults".to_owned() } else { words.join(",") }
+}
+
+/// One item of a mkfs option list: its flag (empty when the word has none) and the item.
+fn mkfs_items(word: &str) -> impl Iterator<Item = (&str, &str)> {
+    let (flag, items) = match word.split_once(char::is_whitespace) {
+        Some((flag, items)) if flag.starts_with('-') => (flag, items.trim()),
+        _ if word.starts_with('-') => (word, ""),
+        _ => ("", word),
+    };
+    items.split(',').map(move |item| (flag, item))
+}
+
+/// The flag and the name of a mkfs item without its sign and value: two different items of one name exclude each other.
+fn mkfs_name<'a>((flag, item): (&'a str, &'a str)) -> (&'a str, &'a str) {
+    // Under most flags a bare number or word is the flag's only value; under -O and with `=` there are several.
+    let several = flag == "-O" || flag == "-E" || item.contains('=') || flag.is_empty();
+    let name = item.trim_start_matches('^').split('=').next().unwrap_or(item);
+    (flag, if several { name } else { "" })
+}
+
+/// Options for mkfs joined, each flag once.
+pub fn mkfs_joined(words: &[String]) -> String {
+    let mut flags: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (flag, item) in words.iter().flat_map(|word| mkfs_items(word)) {
+        match flags.iter_mut().find(|(known, _)| *known == flag) {
+            Some((_, items)) if items.contains(&item) => {}
+            Some((_, items)) => items.push(item),
+            None => flags.push((flag, vec![item])),
+        }
+    }
+    let join = |(flag, items): (&str, Vec<&str>)| format!("{flag} {}", items.join(",")).trim().to_owned();
+    flags.into_iter().map(join).collect::<Vec<_>>().join(" ")
+}
+
+/// Whether two words of a list setting cannot both be there.
+pub fn exclude(setting: &str, a: &str, b: &str) -> bool {
+    match setting {
+        _ if a == b => false,
+        "mount.options" | "boot.options" => family(a) == family(b),
+        setting if setting.starts_with("mkfs.") => {
+            mkfs_items(a).any(|x| mkfs_items(b).any(|y| x != y && mkfs_name(x) == mkfs_name(y)))
+        }
+        // Attributes of directories: `+C` against `-C`.
+        _ => a.trim_start_matches(['+', '-']) == b.trim_start_matches(['+', '-']),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<String> {
+        text.split(';').filter(|word| !word.is_empty()).map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn one_member_of_a_family_stays() {
+        let now = words("rw;relatime;nobarrier;attr2;inode64;logbufs=8;errors=remount-ro");
+        assert_eq!(
+            changed(&now, &words("noatime"), &words("nobarrier;barrier=0")),
+            "rw,errors=remount-ro,noatime"
+        );
+        assert_eq!(changed(&now, &words("barrier=1"), &[]), "rw,errors=remount-ro,barrier=1");
+        assert_eq!(changed(&words("relatime"), &[], &[]), "defaults");
+        assert_eq!(changed(&words("discard"), &words("nodiscard"), &[]), "nodiscard");
+    }
+
+    #[test]
+    fn mkfs_flags_appear_once() {
+        let joined = mkfs_joined(&words("-O ^orphan_file;-m 1;-O fast_commit;-O ^orphan_file;-E stride=16"));
+        assert_eq!(joined, "-O ^orphan_file,fast_commit -m 1 -E stride=16");
+        assert_eq!(mkfs_joined(&words("-K")), "-K");
+    }
+
+    #[test]
+    fn what_excludes_what() {
+        assert!(exclude("mount.options", "noatime", "relatime"));
+        assert!(exclude("mount.options", "data=ordered", "data=journal"));
+        assert!(!exclude("mount.options", "noatime", "nodiratime"));
+        assert!(!exclude("boot.options", "noatime", "noatime"));
+        assert!(exclude("mkfs.options", "-O ^orphan_file", "-O orphan_file"));
+        assert!(exclude("mkfs.options", "-m 1", "-m 0"));
+        assert!(exclude("mkfs.options", "-i nrext64=0", "-i nrext64=1"));
+        assert!(!exclude("mkfs.options", "-i nrext64=0", "-m reflink=0"));
+        assert!(!exclude("mkfs.options", "-O ^a", "-O b"));
+        assert!(exclude("directory.attributes", "+C", "-C"));
+    }
+}

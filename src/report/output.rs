@@ -1,0 +1,134 @@
+//! Writes a finished document to a file, whole or not at all.
+//!
+//! The one place of this layer that touches the disk, and only where the user said. It does not choose names and does not
+//! ask; standard output is the caller's business. The surprise: a symbolic link is followed to the file it names, because
+//! replacing the link would replace `/dev/stdout` on a machine where walwise runs as root.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+/// Why a document was not written. Nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum OutputError {
+    /// The name stands for something that is no regular file.
+    #[error("{} is {what}; name a regular file, or write to standard output", path.display())]
+    Special {
+        /// The name given.
+        path: PathBuf,
+        /// What it is.
+        what: &'static str,
+    },
+    /// The system refused.
+    #[error("cannot write {}: {error}", path.display())]
+    Refused {
+        /// The name given.
+        path: PathBuf,
+        /// What it said.
+        error: io::Error,
+    },
+}
+
+/// Writes a file so that a reader sees the old content or the new, even after a crash: a temporary file in the same
+/// directory, fsync, rename, fsync of the directory. An existing file keeps its permissions; a new one gets what the umask
+/// leaves of 0666.
+pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), OutputError> {
+    let refused = |error| OutputError::Refused { path: path.to_owned(), error };
+    let special = |what| OutputError::Special { path: path.to_owned(), what };
+    let (place, old) = match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => (path.to_owned(), None),
+        Err(error) => return Err(refused(error)),
+        Ok(_) => {
+            let place = fs::canonicalize(path).map_err(refused)?;
+            let metadata = fs::metadata(&place).map_err(refused)?;
+            match metadata.file_type() {
+                kind if kind.is_file() => (place, Some(metadata.permissions())),
+                kind if kind.is_dir() => return Err(special("a directory")),
+                _ => return Err(special("a device, a pipe or a socket")),
+            }
+        }
+    };
+    let Some(name) = place.file_name() else { return Err(special("no file name")) };
+    let directory = match place.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let (mut file, draft) = create_beside(directory, name).map_err(refused)?;
+    if let Some(permissions) = old {
+        file.set_permissions(permissions).map_err(refused)?;
+    }
+    file.write_all(bytes).and_then(|()| file.sync_all()).map_err(refused)?;
+    fs::rename(&draft.0, &place).map_err(refused)?;
+    File::open(directory).and_then(|directory| directory.sync_all()).map_err(refused)
+}
+
+/// A file that goes away unless it was renamed.
+struct Draft(PathBuf);
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        // After the rename there is nothing by that name.
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+fn create_beside(directory: &Path, name: &std::ffi::OsStr) -> io::Result<(File, Draft)> {
+    let mut last = None;
+    for attempt in 0..100 {
+        let mut hidden = std::ffi::OsString::from(".");
+        hidden.push(name);
+        hidden.push(format!(".{attempt}.tmp"));
+        let path = directory.join(hidden);
+        match OpenOptions::new().write(true).create_new(true).open(&path) {
+            Ok(file) => return Ok((file, Draft(path))),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => last = Some(error),
+            Err(error) => return Err(error),
+        }
+    }
+    Err(last.unwrap_or_else(|| io::Error::other("no free name for a temporary file")))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use super::*;
+
+    fn names(directory: &Path) -> Vec<String> {
+        let entries = fs::read_dir(directory).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn replaces_whole_files_and_leaves_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("report.json");
+        write_atomically(&path, b"one").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        write_atomically(&path, b"two").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"two");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
+        assert_eq!(names(directory.path()), ["report.json"]);
+    }
+
+    #[test]
+    fn follows_links_to_files_and_refuses_everything_else() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        fs::write(at("file"), "old").unwrap();
+        symlink("file", at("link")).unwrap();
+        write_atomically(&at("link"), b"new").unwrap();
+        assert_eq!(fs::read(at("file")).unwrap(), b"new");
+        assert!(fs::symlink_metadata(at("link")).unwrap().is_symlink());
+
+        symlink("/dev/null", at("null")).unwrap();
+        symlink("nowhere", at("dangling")).unwrap();
+        for refused in [at("null"), at("dangling"), at(""), at("no/such/directory")] {
+            assert!(write_atomically(&refused, b"x").is_err(), "{}", refused.display());
+        }
+        assert_eq!(names(directory.path()), ["dangling", "file", "link", "null"]);
+    }
+}

@@ -1,0 +1,208 @@
+//! What several rules want of one setting → one step, and the conflicts that were settled on the way.
+//!
+//! Precedence is rank, then level, then confidence, then an explicit override, then the rule's id. The surprise: a list
+//! of options loses a rule's advice as a whole when one of its words conflicts, because its commands name them all.
+
+use std::cmp::Reverse;
+
+use super::{Overrides, Piece};
+use crate::facts::catalog::boot;
+use crate::facts::{FactSet, Kind, Scope, Subject, Value, catalog};
+use crate::report::{Alternative, Conflict, Step, options, stack};
+use crate::rules::{Advice, Change, Level, Reach};
+
+/// One step from all pieces about one setting of one subject; `None` without pieces.
+pub fn join(
+    facts: &FactSet,
+    subject: &Subject,
+    pieces: &[Piece<'_>],
+    overrides: &Overrides,
+    conflicts: &mut Vec<Conflict>,
+) -> Option<Step> {
+    let ranked = by_precedence(pieces, overrides);
+    let leader = *ranked.first()?;
+    let is_list = ranked.iter().any(|p| matches!(p.advice.change, Change::Add(_) | Change::Remove(_)));
+    let mut accepted: Vec<Piece<'_>> = Vec::new();
+    let mut alternatives = Vec::new();
+    for piece in &ranked {
+        let rank = |p: &Piece<'_>| p.advice.rank.unwrap_or(1);
+        let against = accepted.iter().find(|other| disagree(other, piece, is_list));
+        match against {
+            None => accepted.push(*piece),
+            Some(_) if piece.keeps() && piece.finding.level == Level::Keep => {}
+            Some(other) if rank(other) != rank(piece) => alternatives.push(alternative(piece)),
+            Some(other) => note(conflicts, settle(subject, other, piece, overrides)),
+        }
+    }
+    let changes: Vec<Piece<'_>> = accepted.iter().copied().filter(|p| !p.keeps()).collect();
+    let used = if changes.is_empty() { accepted } else { changes };
+    // Alternatives of the same value are the advised one again.
+    alternatives.retain(|other| Some(&other.value) != leader.advice.change.values().first());
+    let advice = if is_list { joined(facts, subject, &used)? } else { single(&used)? };
+    Some(Step {
+        subject: subject.clone(),
+        level: used.iter().map(|p| p.finding.level).max().unwrap_or(leader.finding.level),
+        confidence: used.first().map_or(leader.finding.confidence, |p| p.finding.confidence),
+        rules: unique(used.iter().map(|p| p.finding.rule.clone())),
+        title: unique(used.iter().map(|p| p.finding.title.clone())).join("; "),
+        result: result(facts, subject, &advice),
+        advice,
+        alternatives,
+    })
+}
+
+fn by_precedence<'a>(pieces: &[Piece<'a>], overrides: &Overrides) -> Vec<Piece<'a>> {
+    let class =
+        |p: &Piece<'_>| (p.advice.rank.unwrap_or(1), Reverse(p.finding.level), Reverse(p.finding.confidence));
+    let mut rest = pieces.to_vec();
+    rest.sort_by(|a, b| (class(a), &a.finding.rule).cmp(&(class(b), &b.finding.rule)));
+    let mut out = Vec::with_capacity(rest.len());
+    while let Some(first) = rest.first().copied() {
+        // Overrides need not be a consistent order, so each place goes to whoever none of its equals overrides.
+        let equals: Vec<Piece<'a>> = rest.iter().copied().filter(|p| class(p) == class(&first)).collect();
+        let free = |p: &&Piece<'_>| !equals.iter().any(|q| beats(overrides, q, p));
+        let next = equals.iter().find(free).copied().unwrap_or(first);
+        let at = rest.iter().position(|p| std::ptr::eq(p.advice, next.advice)).unwrap_or_default();
+        out.push(rest.remove(at));
+    }
+    out
+}
+
+fn beats(overrides: &Overrides, winner: &Piece<'_>, loser: &Piece<'_>) -> bool {
+    overrides.get(&winner.finding.rule).is_some_and(|over| over.contains(&loser.finding.rule))
+}
+
+/// Whether two pieces cannot both be followed.
+fn disagree(a: &Piece<'_>, b: &Piece<'_>, is_list: bool) -> bool {
+    let (one, other) = (&a.advice.change, &b.advice.change);
+    if a.keeps() || b.keeps() {
+        // To keep one list as it is and to change it cannot both be done; nor can a value.
+        return a.keeps() != b.keeps();
+    }
+    if !is_list {
+        return one != other;
+    }
+    let setting = a.advice.setting.as_str();
+    let clash =
+        |xs: &[String], ys: &[String]| xs.iter().any(|x| ys.iter().any(|y| options::exclude(setting, x, y)));
+    let undone = |xs: &[String], ys: &[String]| xs.iter().any(|x| ys.contains(x));
+    clash(one.values(), other.values())
+        || undone(one.values(), other.removed())
+        || undone(other.values(), one.removed())
+}
+
+fn alternative(piece: &Piece<'_>) -> Alternative {
+    Alternative {
+        rank: piece.advice.rank.unwrap_or(1),
+        value: piece.advice.change.words(),
+        rule: piece.finding.rule.clone(),
+        title: piece.finding.title.clone(),
+    }
+}
+
+fn note(conflicts: &mut Vec<Conflict>, conflict: Conflict) {
+    if !conflicts.contains(&conflict) {
+        conflicts.push(conflict);
+    }
+}
+
+fn settle(subject: &Subject, winner: &Piece<'_>, loser: &Piece<'_>, overrides: &Overrides) -> Conflict {
+    let (won, lost) = (winner.finding, loser.finding);
+    let because = if won.level != lost.level {
+        format!("{} comes before {}", won.level.word(), lost.level.word())
+    } else if won.confidence != lost.confidence {
+        format!("{} is surer than {}", won.confidence.word(), lost.confidence.word())
+    } else if beats(overrides, winner, loser) {
+        format!("{} overrides {}", won.rule, lost.rule)
+    } else {
+        "both matter alike and are as sure; the first by name is followed".to_owned()
+    };
+    let wants = |p: &Piece<'_>| format!("{}: {}", p.finding.rule, p.advice.change.words());
+    Conflict {
+        subject: subject.clone(),
+        setting: winner.advice.setting.clone(),
+        followed: wants(winner),
+        overruled: wants(loser),
+        because,
+    }
+}
+
+fn unique(words: impl IntoIterator<Item = String>) -> Vec<String> {
+    let mut out = Vec::new();
+    for word in words {
+        if !out.contains(&word) {
+            out.push(word);
+        }
+    }
+    out
+}
+
+/// The advice on a setting with one value: that of the leader. A value that is in force already is kept.
+fn single(pieces: &[Piece<'_>]) -> Option<Advice> {
+    let mut advice = pieces.first()?.advice.clone();
+    if let Change::Set(value) = &advice.change
+        && advice.current.value().is_some_and(|now| as_written(now) == *value)
+    {
+        advice.change = Change::Keep;
+    }
+    Some(advice)
+}
+
+/// A value as configuration files write it.
+pub fn as_written(value: &Value) -> String {
+    match value {
+        Value::Bool(true) => "on".to_owned(),
+        Value::Bool(false) => "off".to_owned(),
+        value => value.to_string(),
+    }
+}
+
+/// The advice on a list setting: every change, every command once.
+fn joined(facts: &FactSet, subject: &Subject, pieces: &[Piece<'_>]) -> Option<Advice> {
+    let mut advice = pieces.first()?.advice.clone();
+    if let Some(words) = stack::in_force(facts, subject) {
+        advice.current = advice.current.map(|_| Value::List(words));
+    }
+    let all = |of: fn(&Advice) -> &[String]| unique(pieces.iter().flat_map(|p| of(p.advice).iter().cloned()));
+    let (add, remove) = (all(|a| a.change.values()), all(|a| a.change.removed()));
+    advice.change = match (add.is_empty(), remove.is_empty()) {
+        (true, true) => Change::Keep,
+        (false, true) => Change::Add(add),
+        (true, false) => Change::Remove(remove),
+        (false, false) => Change::Edit { add, remove },
+    };
+    advice.apply = all(|a| &a.apply);
+    advice.verify = all(|a| &a.verify);
+    advice.undo = all(|a| &a.undo);
+    // What was done last is taken back first.
+    advice.undo.reverse();
+    advice.risk = pieces.iter().map(|p| p.advice.risk).max().unwrap_or(advice.risk);
+    if pieces.iter().any(|p| p.advice.reach == Reach::WholeFilesystem) {
+        advice.reach = Reach::WholeFilesystem;
+    }
+    let prices = unique(pieces.iter().filter_map(|p| p.advice.price.clone()));
+    advice.price = (!prices.is_empty()).then(|| prices.join("; "));
+    Some(advice)
+}
+
+/// What a list setting will read; `None` for single values, and where the present list is not known.
+fn result(facts: &FactSet, subject: &Subject, advice: &Advice) -> Option<String> {
+    if advice.change == Change::Keep {
+        return None;
+    }
+    let (add, remove) = (advice.change.values(), advice.change.removed());
+    match (advice.setting.as_str(), subject.scope()) {
+        ("mount.options", Scope::Mount) => {
+            stack::in_force(facts, subject).map(|now| options::changed(&now, add, remove))
+        }
+        ("boot.options", Scope::Boot) => {
+            facts.value(subject, &boot::OPTIONS).map(|now| options::changed(&now, add, remove))
+        }
+        ("mount.options" | "boot.options", _) => Some(options::changed(&[], add, remove)),
+        (setting, _) if setting.starts_with("mkfs.") => Some(options::mkfs_joined(add)),
+        (setting, _) if matches!(catalog::find(setting).map(|info| info.kind), Some(Kind::List)) => {
+            Some(add.join(","))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,434 @@
+//! Reports for tests: a database at risk on ext4 mounted `nobarrier`, and a host with a blank disk. Built from facts and
+//! findings as the other layers would give them, so that the whole way through [`super::build`] is walked.
+
+use std::collections::BTreeMap;
+
+use super::{Circumstances, Input, Report, build};
+use crate::durability::{Evidence, Layer, Path, Standing, Verdict};
+use crate::facts::catalog::{boot, device, host, kernel, mount, postgres, target};
+use crate::facts::{FactSet, Need, Reading, Remedy, Source, Subject, Value, Why};
+use crate::measure::{Caveat, Comparison, Estimate, Measurement, Method, MethodResult, Settled};
+use crate::rules::{Advice, Change, Confidence, Finding, Level, Outcome, Reach, Risk, Trace};
+use crate::truth::Truth;
+
+/// A database on ext4 mounted `nobarrier` over a mirror of two disks, measured.
+pub fn at_risk() -> Report {
+    let facts = at_risk_facts();
+    let measurements = BTreeMap::from([(data(), measurement())]);
+    report(&facts, vec![at_risk_verdict()], at_risk_findings(), measurements)
+}
+
+/// A blank disk on a host without a database.
+pub fn blank() -> Report {
+    report(&blank_facts(), Vec::new(), blank_findings(), BTreeMap::new())
+}
+
+/// All of them.
+pub fn all() -> [Report; 2] {
+    [at_risk(), blank()]
+}
+
+/// A report of these parts; the guard refuses `lazytime`.
+pub fn report(
+    facts: &FactSet,
+    verdicts: Vec<Verdict>,
+    findings: Vec<Finding>,
+    measurements: BTreeMap<Subject, Measurement>,
+) -> Report {
+    build(Input {
+        facts,
+        verdicts,
+        findings,
+        measurements,
+        overrides: BTreeMap::new(),
+        circumstances: Circumstances {
+            when: "2026-11-20T14:03:11Z".to_owned(),
+            live: true,
+            version: "0.1.0".to_owned(),
+            rules: 12,
+        },
+        guard: &|_, advice| {
+            if advice.change.values().iter().any(|value| value == "lazytime") {
+                Err("ext4 takes lazytime from Linux 4.0 on, and this is Linux 3.10".to_owned())
+            } else {
+                Ok(())
+            }
+        },
+    })
+}
+
+/// The target of [`at_risk`].
+pub fn data() -> Subject {
+    Subject::target("/srv/pg/15/main")
+}
+
+fn cluster() -> Subject {
+    Subject::cluster("/srv/pg/15/main")
+}
+
+/// A finding that applies.
+pub fn finding(rule: &str, subject: &Subject, level: Level, advice: Vec<Advice>) -> Finding {
+    Finding {
+        rule: rule.to_owned(),
+        subject: subject.clone(),
+        outcome: Outcome::Applies,
+        level,
+        confidence: Confidence::Certain,
+        title: format!("Title of {rule}"),
+        because: format!("Because of what {rule} says."),
+        refs: vec!["kernel: Documentation/admin-guide/ext4.rst".to_owned()],
+        advice,
+        trace: Trace { label: "all of".to_owned(), truth: Truth::True, seen: None, kids: Vec::new() },
+    }
+}
+
+/// Advice without commands.
+pub fn advice(setting: &str, change: Change) -> Advice {
+    Advice {
+        setting: setting.to_owned(),
+        change,
+        current: Reading::not_collected(),
+        reach: Reach::ThisMount,
+        risk: Risk::NeedsRemount,
+        rank: None,
+        price: None,
+        apply: Vec::new(),
+        verify: Vec::new(),
+        undo: Vec::new(),
+    }
+}
+
+/// Words as a list.
+pub fn words(text: &str) -> Vec<String> {
+    text.split(',').map(str::to_owned).collect()
+}
+
+fn know_host(facts: &mut FactSet) {
+    let machine = Subject::host();
+    let etc = || Source::file("/etc/os-release");
+    facts.know(&machine, &host::NAME, "db7".to_owned(), Source::call("uname"));
+    facts.know(&machine, &host::OS_NAME, "Debian GNU/Linux 12 (bookworm)".to_owned(), etc());
+    facts.know(&machine, &kernel::RELEASE, "6.1.0-28-amd64".to_owned(), Source::call("uname"));
+    facts.know(
+        &machine,
+        &host::SEEN_BY,
+        "host".to_owned(),
+        Source::derived(["host.virtualisation", "host.container"]),
+    );
+    facts.know(&machine, &host::PRIVILEGED, false, Source::call("geteuid"));
+    facts.warn("/proc/self/mountinfo: line 31 is malformed and was skipped");
+}
+
+fn know_disk(facts: &mut FactSet, name: &str, model: &str, cache: &str) {
+    let disk = Subject::device(name);
+    let sys = |file: &str| Source::file(format!("/sys/block/{name}/{file}"));
+    facts.know(&disk, &device::KIND, "disk".to_owned(), sys("device"));
+    facts.know(&disk, &device::PATH, format!("/dev/{name}"), sys("uevent"));
+    facts.know(&disk, &device::MODEL, model.to_owned(), sys("device/model"));
+    facts.know(&disk, &device::SIZE, 1_000_204_886_016, sys("size"));
+    facts.know(&disk, &device::TRANSPORT, "sata".to_owned(), sys("device"));
+    facts.know(&disk, &device::WRITE_CACHE, "write back".to_owned(), sys("queue/write_cache"));
+    facts.know(&disk, &device::CACHE, cache.to_owned(), Source::derived(["device.cache_type"]));
+}
+
+fn at_risk_facts() -> FactSet {
+    let mut facts = FactSet::default();
+    know_host(&mut facts);
+    know_disk(&mut facts, "sda", "INTEL SSDSC2KB960G8", "protected");
+    know_disk(&mut facts, "sdb", "Samsung SSD 870 EVO 1TB", "volatile");
+    let (md, fs) = (Subject::device("md0"), Subject::mount("/srv"));
+    facts.know(&md, &device::KIND, "md".to_owned(), Source::file("/sys/block/md0/md"));
+    facts.know(&md, &device::MD_LEVEL, "raid1".to_owned(), Source::file("/sys/block/md0/md/level"));
+    facts.know(&md, &device::MD_DISKS, 2, Source::file("/sys/block/md0/md/raid_disks"));
+    facts.know(&md, &device::MD_DEGRADED, 0, Source::file("/sys/block/md0/md/degraded"));
+    facts.know(
+        &md,
+        &device::WRITE_CACHE,
+        "write back".to_owned(),
+        Source::file("/sys/block/md0/queue/write_cache"),
+    );
+    let line = || Source::line("/proc/self/mountinfo", 24);
+    facts.know(&fs, &mount::POINT, "/srv".to_owned(), line());
+    facts.know(&fs, &mount::FSTYPE, "ext4".to_owned(), line());
+    facts.know(&fs, &mount::OPTIONS, words("rw,relatime"), line());
+    facts.know(&fs, &mount::SUPER_OPTIONS, words("rw,nobarrier,errors=remount-ro"), line());
+    facts.know(&fs, &mount::BARRIER, "off".to_owned(), Source::file("/proc/fs/ext4/md0/options"));
+    facts.put(
+        &fs,
+        &mount::EXT4_FEATURES,
+        Reading::unknown(Why::Denied, "reading /dev/md0").or_try(Remedy::RunAsRoot),
+    );
+    let next = Subject::boot("/srv");
+    let fstab = || Source::line("/etc/fstab", 9);
+    facts.know(&next, &boot::POINT, "/srv".to_owned(), fstab());
+    facts.know(&next, &boot::OPTIONS, words("defaults,nobarrier"), fstab());
+    let conf = || Source::line("/srv/pg/15/main/postgresql.conf", 211);
+    facts.know(&cluster(), &postgres::NAME, "postgresql 15/main".to_owned(), conf());
+    facts.know(&cluster(), &postgres::WAL_SYNC_METHOD, "fdatasync".to_owned(), conf());
+    facts.know(
+        &cluster(),
+        &postgres::WAL_INIT_ZERO,
+        true,
+        Source::Default { of: "PostgreSQL 15".to_owned() },
+    );
+    facts.know(&data(), &target::KIND, "directory".to_owned(), Source::call("stat"));
+    facts.know(&data(), &target::ROLE, "data and wal".to_owned(), Source::derived(["pg.data_directory"]));
+    for (top, base) in [
+        (data(), fs.clone()),
+        (fs.clone(), md.clone()),
+        (md.clone(), Subject::device("sda")),
+        (md, Subject::device("sdb")),
+    ] {
+        facts.stand(&top, &base);
+    }
+    facts.link(&data(), &fs);
+    facts.link(&data(), &cluster());
+    facts.link(&fs, &next);
+    facts.link(&cluster(), &data());
+    facts
+}
+
+fn at_risk_verdict() -> Verdict {
+    let (fs, md) = (Subject::mount("/srv"), Subject::device("md0"));
+    let piece = |layer, subject: &Subject, standing, says: &str, source: &str| Evidence {
+        layer,
+        subject: subject.clone(),
+        standing,
+        says: says.to_owned(),
+        source: source.to_owned(),
+    };
+    let path = |disk: &str, standing, evidence| Path {
+        hops: vec![data(), fs.clone(), md.clone(), Subject::device(disk)],
+        standing,
+        evidence,
+    };
+    let sdb = Subject::device("sdb");
+    Verdict {
+        target: data(),
+        standing: Standing::AtRisk,
+        seen_by: "host".to_owned(),
+        sentence:
+            "A commit acknowledged now may be lost at power failure: /srv is ext4 mounted nobarrier, and sdb \
+                   holds writes in a volatile cache."
+                .to_owned(),
+        limits: String::new(),
+        paths: vec![
+            path(
+                "sdb",
+                Standing::AtRisk,
+                vec![
+                    piece(
+                        Layer::Claim,
+                        &sdb,
+                        Standing::AtRisk,
+                        "sdb holds writes in a volatile cache and is not told to write them out",
+                        "/sys/class/scsi_disk/1:0:0:0/cache_type",
+                    ),
+                    piece(
+                        Layer::Belief,
+                        &fs,
+                        Standing::AtRisk,
+                        "/srv sends no flushes of its own",
+                        "/proc/fs/ext4/md0/options",
+                    ),
+                    piece(
+                        Layer::Database,
+                        &cluster(),
+                        Standing::Durable,
+                        "the server flushes each commit",
+                        "",
+                    ),
+                ],
+            ),
+            path("sda", Standing::Durable, Vec::new()),
+        ],
+        missing: vec![Need {
+            subject: Subject::device("sda"),
+            fact: "controller.battery".to_owned(),
+            why: Why::Denied,
+            detail: "reading /dev/sda".to_owned(),
+            remedy: Some(Remedy::RunAsRoot),
+        }],
+    }
+}
+
+fn at_risk_findings() -> Vec<Finding> {
+    let (fs, next) = (Subject::mount("/srv"), Subject::boot("/srv"));
+    let now = |text: &str| Reading::known(Value::List(words(text)), Source::line("/proc/self/mountinfo", 24));
+    let remount = |option: &str| vec![format!("mount -o remount,{option} /srv")];
+    let barrier = Advice {
+        current: now("rw,nobarrier,errors=remount-ro"),
+        reach: Reach::WholeFilesystem,
+        apply: remount("barrier=1"),
+        verify: vec!["grep -w barrier /proc/fs/ext4/md0/options".to_owned()],
+        undo: remount("nobarrier"),
+        ..advice("mount.options", Change::Remove(words("nobarrier,barrier=0")))
+    };
+    let noatime = Advice {
+        current: now("rw,relatime"),
+        apply: remount("noatime"),
+        undo: remount("relatime"),
+        ..advice("mount.options", Change::Add(words("noatime")))
+    };
+    let at_boot = Advice {
+        current: Reading::known(Value::List(words("defaults,nobarrier")), Source::line("/etc/fstab", 9)),
+        reach: Reach::NextBoot,
+        ..advice("boot.options", Change::Remove(words("nobarrier,barrier=0")))
+    };
+    let server = |setting: &str, change, current| Advice {
+        current: Reading::known(current, Source::line("/srv/pg/15/main/postgresql.conf", 211)),
+        reach: Reach::Server,
+        risk: Risk::NeedsReload,
+        ..advice(setting, change)
+    };
+    let method = server("pg.wal_sync_method", Change::Keep, Value::Text("fdatasync".to_owned()));
+    let delay = Advice {
+        price: Some("each commit waits 100 µs longer when others are in flight".to_owned()),
+        apply: vec!["psql -c 'alter system set commit_delay = 100'".to_owned()],
+        ..server("pg.commit_delay", Change::Set("100".to_owned()), Value::Whole(0))
+    };
+    let lazy = advice("mount.options", Change::Add(words("lazytime")));
+    let undecided = |rule: &str, level| Finding {
+        outcome: Outcome::Undecided {
+            needs: vec![vec![Need {
+                subject: fs.clone(),
+                fact: "ext4.features".to_owned(),
+                why: Why::Denied,
+                detail: "reading /dev/md0".to_owned(),
+                remedy: Some(Remedy::RunAsRoot),
+            }]],
+        },
+        ..finding(rule, &fs, level, Vec::new())
+    };
+    vec![
+        finding("mount.noatime", &fs, Level::Advice, vec![noatime, lazy]),
+        finding("mount.ext4-nobarrier", &fs, Level::Critical, vec![barrier]),
+        finding("boot.ext4-nobarrier", &next, Level::Critical, vec![at_boot]),
+        Finding {
+            confidence: Confidence::Measured,
+            ..finding("pg.sync-method-keep", &cluster(), Level::Keep, vec![method])
+        },
+        finding("pg.commit-delay", &cluster(), Level::Option, vec![delay]),
+        finding("device.mixed-caches", &Subject::device("md0"), Level::Warning, Vec::new()),
+        finding("kernel.fsync-errors", &Subject::host(), Level::Warning, Vec::new()),
+        undecided("ext4.journal-features", Level::Warning),
+        undecided("ext4.fast-commit", Level::Option),
+        Finding {
+            outcome: Outcome::DoesNotApply,
+            ..finding("mount.btrfs-cow", &fs, Level::Warning, Vec::new())
+        },
+    ]
+}
+
+fn result(method: Method, median: f64, as_server: bool) -> MethodResult {
+    MethodResult {
+        method,
+        pages: 1,
+        as_server,
+        samples: 4_000,
+        mean_us: median * 1.05,
+        median_us: Estimate { value: median, low: median * 0.98, high: median * 1.03 },
+        p95_us: median * 1.3,
+        p99_us: Some(median * 2.2),
+        max_us: median * 11.0,
+        flushes_per_commit: as_server.then_some(1.0),
+        rounds_us: vec![median; 5],
+        error: None,
+    }
+}
+
+fn measurement() -> Measurement {
+    Measurement {
+        directory: "/srv/.walwise".to_owned(),
+        when: "2026-11-20T14:02:40Z".to_owned(),
+        seconds: 8.4,
+        rounds: 71,
+        bytes_written: 127 << 20,
+        methods: vec![
+            result(Method::Fdatasync, 182.0, true),
+            result(Method::OpenDatasync, 179.0, true),
+            result(Method::Fsync, 346.0, true),
+            result(Method::OpenDatasyncDirect, 171.0, false),
+            MethodResult {
+                samples: 0,
+                error: Some("O_DIRECT is refused here".to_owned()),
+                ..result(Method::FloorDirect, 0.0, false)
+            },
+        ],
+        comparisons: vec![Comparison {
+            method: Method::OpenDatasync,
+            against: Method::Fdatasync,
+            gain_percent: Estimate { value: 1.6, low: -0.4, high: 3.1 },
+            settled: Settled::NoMeaningfulDifference,
+        }],
+        best: Method::Fdatasync,
+        cancelled: false,
+        caveats: vec![Caveat {
+            id: "competing-io".to_owned(),
+            says: "another process wrote 14 MB/s to sdb during rounds 40 to 52".to_owned(),
+            refuses_advice: false,
+        }],
+        sentence: "No method is meaningfully faster than fdatasync, so the default stays.".to_owned(),
+    }
+}
+
+fn blank_facts() -> FactSet {
+    let mut facts = FactSet::default();
+    know_host(&mut facts);
+    know_disk(&mut facts, "sdc", "Micron_5300_MTFDDAK960TDS", "protected");
+    let (disk, place) = (Subject::device("sdc"), new_disk());
+    let read = || Source::call("read /dev/sdc");
+    facts.know(&disk, &device::BLANK, true, read());
+    facts.know(&disk, &device::SIGNATURES, Vec::new(), read());
+    facts.know(&place, &target::KIND, "device".to_owned(), Source::derived(["device.blank"]));
+    facts.know(&place, &target::PATH, "/dev/sdc".to_owned(), Source::derived(["device.path"]));
+    facts.stand(&place, &disk);
+    facts.link(&place, &disk);
+    facts
+}
+
+/// The target of [`blank`].
+pub fn new_disk() -> Subject {
+    Subject::target("/dev/sdc")
+}
+
+fn blank_findings() -> Vec<Finding> {
+    let place = new_disk();
+    let choice = |rule: &str, value: &str, rank| {
+        let advice = Advice {
+            rank: Some(rank),
+            reach: Reach::WholeFilesystem,
+            risk: Risk::NeedsNewFilesystem,
+            ..advice("filesystem", Change::Set(value.to_owned()))
+        };
+        Finding { confidence: Confidence::Documented, ..finding(rule, &place, Level::Advice, vec![advice]) }
+    };
+    let mkfs = |value: &str, command: &str| Advice {
+        reach: Reach::WholeFilesystem,
+        risk: Risk::NeedsNewFilesystem,
+        apply: vec![command.to_owned()],
+        ..advice("mkfs.options", Change::Add(words(value)))
+    };
+    vec![
+        choice("filesystem.xfs", "xfs", 1),
+        choice("filesystem.ext4", "ext4", 2),
+        finding(
+            "filesystem.xfs-nrext64",
+            &place,
+            Level::Advice,
+            vec![mkfs("-i nrext64=0", "mkfs.xfs -i nrext64=0 /dev/sdc")],
+        ),
+        finding(
+            "filesystem.ext4-orphan-file",
+            &place,
+            Level::Advice,
+            vec![mkfs("-O ^orphan_file", "mkfs.ext4 -O ^orphan_file /dev/sdc")],
+        ),
+        finding(
+            "mount.noatime-new",
+            &place,
+            Level::Advice,
+            vec![advice("mount.options", Change::Add(words("noatime")))],
+        ),
+    ]
+}

@@ -1,0 +1,108 @@
+//! The report as text for people: the answer first, then why, then what to do. This is also the screen-reader mode.
+//!
+//! Levels and verdicts are words and depth is indentation, so nothing depends on colour or drawing. The surprise: every
+//! finding is printed once, under the first target it concerns, however many targets share a disk.
+
+mod advice;
+mod findings;
+mod measured;
+mod page;
+mod target;
+mod unknown;
+mod words;
+
+use std::collections::BTreeSet;
+
+use super::Report;
+use crate::durability::Standing;
+use page::Page;
+
+/// The whole report.
+pub fn render(report: &Report) -> String {
+    let mut page = Page::default();
+    head(&mut page, report);
+    let mut told = findings::Told::default();
+    for target in &report.targets {
+        target::write(&mut page, report, target, &mut told);
+    }
+    findings::elsewhere(&mut page, report, &mut told);
+    advice::conflicts(&mut page, report);
+    advice::withheld(&mut page, report);
+    unknown::write(&mut page, report);
+    warnings(&mut page, report);
+    page.finish()
+}
+
+fn head(page: &mut Page, report: &Report) {
+    let host = &report.host;
+    let eyes = match host.privileged {
+        Some(true) => " as root",
+        Some(false) => " without root's privileges",
+        None => "",
+    };
+    page.para(
+        0,
+        &format!(
+            "walwise {} on {}: {}, Linux {}, seen from the {}{eyes}",
+            report.tool.version, host.name, host.os, host.kernel, host.seen_by
+        ),
+    );
+    let origin = if host.live { "" } else { ", from a capture of that machine" };
+    page.para(0, &format!("{}, {} rules{origin}", report.when, report.tool.rules));
+    if report.targets.is_empty() {
+        page.gap();
+        page.para(0, "No database, data mount or blank disk was found. Name a directory: walwise check DIR");
+    }
+    if report.targets.len() > 1 {
+        page.gap();
+        for target in &report.targets {
+            page.hanging(2, &format!("{:<14}", target::standing_words(report, target)), &target.title);
+        }
+    }
+}
+
+fn warnings(page: &mut Page, report: &Report) {
+    if report.warnings.is_empty() {
+        return;
+    }
+    page.heading("About this run");
+    for warning in &report.warnings {
+        page.para(2, warning);
+    }
+}
+
+/// A verdict as a heading shows it.
+fn shout(standing: Standing) -> String {
+    standing.word().to_uppercase()
+}
+
+/// The different words of a list in order, each once.
+fn distinct<'a>(words: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut seen = BTreeSet::new();
+    words.filter(|word| seen.insert(*word)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::sample;
+
+    #[test]
+    fn a_database_at_risk() {
+        insta::assert_snapshot!(render(&sample::at_risk()));
+    }
+
+    #[test]
+    fn a_blank_disk() {
+        insta::assert_snapshot!(render(&sample::blank()));
+    }
+
+    #[test]
+    fn prose_fits_the_page() {
+        use unicode_width::UnicodeWidthStr as _;
+        for line in sample::all().iter().map(render).collect::<String>().lines() {
+            let copied = ["apply", "verify", "undo"].iter().any(|word| line.trim_start().starts_with(word));
+            assert!(copied || line.width() <= 130, "{line}");
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! One target: the verdict with its reasons, the stack, what was measured, then the plan.
+
+use super::findings::Told;
+use super::page::Page;
+use super::{advice, findings, measured, shout, words};
+use crate::durability::{Path, Standing, Verdict};
+use crate::report::{LayerRow, Report, TargetSummary};
+
+/// The verdict of a target as a heading, or what it is when it has none.
+pub fn standing_words(report: &Report, target: &TargetSummary) -> String {
+    match verdict(report, target) {
+        Some(verdict) => shout(verdict.standing),
+        None if target.kind == "device" => "BLANK DISK".to_owned(),
+        None => "NO VERDICT".to_owned(),
+    }
+}
+
+fn verdict<'a>(report: &'a Report, target: &TargetSummary) -> Option<&'a Verdict> {
+    report.verdicts.iter().find(|verdict| verdict.target == target.target)
+}
+
+/// Writes all about one target.
+pub fn write(page: &mut Page, report: &Report, target: &TargetSummary, told: &mut Told) {
+    page.heading(&format!("{}: {}", standing_words(report, target), target.title));
+    let verdict = verdict(report, target);
+    match verdict {
+        Some(verdict) => {
+            page.para(2, &verdict.sentence);
+            page.para(2, &verdict.limits);
+        }
+        None if target.kind == "device" => {
+            page.para(2, "Undecided until mounted: durability and the price of a commit need a file system.");
+        }
+        None => {}
+    }
+    let layers = report.stacks.iter().find(|stack| stack.target == target.target);
+    if let Some(stack) = layers {
+        page.gap();
+        page.para(2, "Stack");
+        page.table(4, &stack.layers.iter().map(layer).collect::<Vec<_>>(), &[]);
+    }
+    if let Some(verdict) = verdict {
+        evidence(page, verdict);
+    }
+    for probe in report.probes.iter().filter(|probe| probe.target == target.target) {
+        measured::write(page, report, target, &probe.measurement);
+    }
+    advice::plan(page, report, target, told);
+    findings::of_target(page, report, target, told);
+}
+
+fn layer(row: &LayerRow) -> Vec<String> {
+    let depth = usize::try_from(row.depth).unwrap_or_default().min(20);
+    let mark = if row.weakest { "weakest" } else { "" };
+    let name = format!("{}{}", "  ".repeat(depth), row.subject.name());
+    vec![name, row.says.clone(), row.cache.clone(), mark.to_owned()]
+}
+
+/// The evidence of the worst path; the others in a line each.
+fn evidence(page: &mut Page, verdict: &Verdict) {
+    let Some((worst, others)) = verdict.paths.split_first() else { return };
+    page.gap();
+    page.para(2, "Evidence");
+    for piece in &worst.evidence {
+        let source = if piece.source.is_empty() { String::new() } else { format!(" ({})", piece.source) };
+        let label = format!("{:<14}{:<13}", piece.standing.word(), piece.layer.word());
+        page.hanging(4, &label, &format!("{}{source}", piece.says));
+    }
+    for path in others {
+        page.hanging(4, &format!("{:<14}", path.standing.word()), &format!("by way of {}", way(path)));
+    }
+    if !verdict.missing.is_empty() {
+        page.gap();
+        page.para(2, if verdict.standing == Standing::Unproven { "What would settle it" } else { "Missing" });
+        for need in &verdict.missing {
+            page.hanging(4, "", &words::need(need));
+        }
+    }
+}
+
+fn way(path: &Path) -> String {
+    path.hops.iter().map(crate::facts::Subject::name).collect::<Vec<_>>().join(" → ")
+}

@@ -1,0 +1,96 @@
+//! The words in which advice is told: what changes, who is affected, what could go wrong.
+
+use crate::facts::{Need, Reading, Scope, Subject, Value};
+use crate::report::plan::as_written;
+use crate::report::{Step, options};
+use crate::rules::{Change, Reach, Risk};
+
+/// What a step changes: `relatime → noatime, remove nobarrier`, `off → on`, `keep fdatasync`.
+pub fn change(step: &Step) -> String {
+    let advice = &step.advice;
+    let now = match &advice.current {
+        Reading::Known { value, .. } => Some(as_written(value)),
+        Reading::Unknown { .. } => None,
+    };
+    match &advice.change {
+        Change::Set(value) => match now {
+            Some(now) => format!("{now} → {value}"),
+            None => value.clone(),
+        },
+        Change::Keep => match now {
+            Some(now) => format!("keep {now}"),
+            None => "keep".to_owned(),
+        },
+        Change::Add(_) | Change::Remove(_) | Change::Edit { .. } => list_change(step),
+    }
+}
+
+fn list_change(step: &Step) -> String {
+    let advice = &step.advice;
+    let now: &[String] = match &advice.current {
+        Reading::Known { value: Value::List(words), .. } => words,
+        _ => &[],
+    };
+    let mounts = matches!(advice.setting.as_str(), "mount.options" | "boot.options");
+    let replaced = |word: &String| {
+        now.iter().find(|old| mounts && *old != word && options::family(old) == options::family(word))
+    };
+    let added = advice.change.values().iter().map(|word| match replaced(word) {
+        Some(old) => format!("{old} → {word}"),
+        None => format!("add {word}"),
+    });
+    let removed = advice.change.removed();
+    let present: Vec<&str> = removed.iter().filter(|word| now.contains(word)).map(String::as_str).collect();
+    let named = if present.is_empty() { removed.join(" or ") } else { present.join(", ") };
+    added.chain((!named.is_empty()).then(|| format!("remove {named}"))).collect::<Vec<_>>().join(", ")
+}
+
+/// A subject as part of a sentence.
+pub fn subject(subject: &Subject) -> String {
+    match subject.scope() {
+        Scope::Host => "this host".to_owned(),
+        Scope::Boot => format!("{} at the next boot", subject.name()),
+        Scope::Cluster => format!("the server on {}", subject.name()),
+        Scope::Mount | Scope::Device | Scope::Target => subject.name().to_owned(),
+    }
+}
+
+/// A count with its noun: `1 fact`, `3 facts`.
+pub fn count(count: usize, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{plural}")
+}
+
+/// Who else is affected.
+pub fn reach(reach: Reach) -> &'static str {
+    match reach {
+        Reach::ThisMount => "this mount",
+        Reach::WholeFilesystem => "the whole file system",
+        Reach::NewFiles => "new files in this directory",
+        Reach::Server => "the server",
+        Reach::Device => "the device and all above it",
+        Reach::NextBoot => "the next boot",
+    }
+}
+
+/// What following the advice takes, and what could go wrong.
+pub fn risk(risk: Risk) -> &'static str {
+    match risk {
+        Risk::None => "takes effect at once",
+        Risk::NeedsReload => "needs a reload of the server",
+        Risk::NeedsRestart => "needs a restart of the server",
+        Risk::NeedsRemount => "needs a remount",
+        Risk::NeedsNewFilesystem => "needs a new file system",
+        Risk::DataLossIfWrong => "data may be lost if the facts are not as they seem",
+    }
+}
+
+/// A missing fact: what it is, why it is missing, what would supply it.
+pub fn need(need: &Need) -> String {
+    let remedy = need.remedy.as_ref().map(|remedy| format!("; {remedy}")).unwrap_or_default();
+    format!("{} of {}: {}{remedy}", need.fact, subject(&need.subject), reason(need))
+}
+
+fn reason(need: &Need) -> String {
+    if need.detail.is_empty() { need.why.to_string() } else { format!("{} ({})", need.why, need.detail) }
+}
