@@ -4,6 +4,66 @@
 //! disk, and the worst on any path wins. Facts in, facts and a [`Verdict`] out; nothing is read here. The surprise:
 //! belief is usually a copy of claim, so their agreement is no second proof, and a measurement can only lower a verdict.
 
+mod ask;
+mod belief;
+mod claim;
+mod controller;
+mod database;
+mod facts;
+mod interlock;
+mod join;
+mod measured;
+mod route;
+#[cfg(test)]
+mod tests;
 mod verdict;
 
+use std::collections::BTreeMap;
+
 pub use verdict::{Evidence, Layer, Path, Standing, Verdict};
+
+use crate::facts::catalog::{device, target};
+use crate::facts::{FactSet, Scope, Subject};
+
+/// Judges every target that is a directory and puts what was concluded into the facts: `device.cache` of every disk at a
+/// bottom, and `target.verdict`, `.cache`, `.flush`, `.flush_suppressed_by` and `.flush_removal_allowed`. `live` is
+/// whether these are facts of the machine that walwise runs on; measurements of another one open no interlock.
+///
+/// The validity table's facts (`kernel.ext4_nobarrier`) must be there before, or the interlock stays shut.
+pub fn judge(facts: &mut FactSet, live: bool) -> Vec<Verdict> {
+    let mut disks = BTreeMap::new();
+    for disk in facts.subjects(Scope::Device).filter(|device| is_bottom(facts, device)) {
+        disks.insert(disk.clone(), claim::leaf(facts, disk));
+    }
+    for top in facts.subjects(Scope::Target).flat_map(|top| facts.leaves(top)) {
+        disks.entry(top.clone()).or_insert_with(|| claim::leaf(facts, &top));
+    }
+    for (disk, leaf) in &disks {
+        facts::put_disk(facts, disk, leaf);
+    }
+
+    let is_directory = |of: &&Subject| facts.value(of, &target::KIND).as_deref() != Some("device");
+    let targets: Vec<Subject> = facts.subjects(Scope::Target).filter(is_directory).cloned().collect();
+    let mut verdicts = Vec::new();
+    for of in targets {
+        let found = join::judge(facts, &of, &disks);
+        let below: Vec<_> =
+            facts.leaves(&of).into_iter().filter_map(|disk| disks.get_key_value(&disk)).collect();
+        let interlock = interlock::judge(facts, &of, &found, &below, live);
+        facts::put_target(facts, &of, &found, interlock);
+        if found.merged {
+            facts.warn(format!(
+                "{of} reaches its disks in more than {} ways; they were judged together, each layer by its worst",
+                route::MOST_ROUTES
+            ));
+        }
+        verdicts.push(found.verdict);
+    }
+    verdicts
+}
+
+/// Whether a device is a disk at the bottom of whatever stands on it.
+fn is_bottom(facts: &FactSet, device: &Subject) -> bool {
+    let kind = facts.value(device, &device::KIND);
+    facts.below(device).is_empty() && matches!(kind.as_deref(), Some("disk" | "zram" | "ram"))
+}

@@ -52,4 +52,6 @@ facts! {
     BTRFS_METADATA_PROFILES: Vec<String> = Mount "btrfs.metadata_profiles" Kind::List;
     /// Whether data of new files is overwritten in place on the whole file system (`nodatacow`).
     BTRFS_NODATACOW: bool = Mount "btrfs.nodatacow" Kind::Bool;
+    /// ZFS property `sync` of the dataset, from `zfs get` (zfsprops(7)); `disabled` ignores flushes.
+    ZFS_SYNC: String = Mount "zfs.sync" Kind::Choice(&["standard", "always", "disabled"]);
 }

@@ -1,0 +1,239 @@
+//! Joins the layers along every way from a target to its disks: the worst on any way wins, and what wins is told in a
+//! sentence.
+//!
+//! Single hops, disks and clusters are judged elsewhere. The surprise: evidence about a disk that is harmless as long as
+//! flushes arrive becomes the reason for *at risk* when a file system above it sends none.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::ask::{Ask, Asked};
+use super::belief::{self, Bottom};
+use super::claim::{Cache, Leaf, Passage};
+use super::route::{Route, routes};
+use super::{Evidence, Layer, Path, Standing, Verdict, database, measured};
+use crate::facts::catalog::host;
+use crate::facts::{FactSet, Scope, Subject};
+use crate::truth::Truth;
+
+/// Everything concluded of a target.
+#[derive(Clone, Debug)]
+pub struct Judgement {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The worst cache below.
+    pub cache: Cache,
+    /// What becomes of its flushes.
+    pub flush: Passage,
+    /// What drops them, in the words of `target.flush_suppressed_by`.
+    pub suppressed_by: BTreeSet<&'static str>,
+    /// Whether nothing between keeps data of its own that only a flush writes out.
+    pub plain: Truth,
+    /// What was asked for all that.
+    pub asked: Asked,
+    /// Whether there were too many ways to judge one by one.
+    pub merged: bool,
+}
+
+/// Judges a target whose disks have been judged.
+pub fn judge(facts: &FactSet, target: &Subject, disks: &BTreeMap<Subject, Leaf>) -> Judgement {
+    let mut ask = Ask::new(facts);
+    let (ways, merged) = routes(facts, target);
+
+    let mut common = Vec::new();
+    let mut passages = Vec::new();
+    let clusters = database::clusters(facts, target);
+    for cluster in &clusters {
+        let (off, evidence) = database::judge(&mut ask, cluster);
+        passages.extend(off.then_some(Passage::Dropped("server setting")));
+        common.extend(evidence);
+    }
+
+    let mut paths: Vec<Path> = Vec::new();
+    for way in &ways {
+        let (found, evidence) = along(&mut ask, way, disks);
+        passages.extend(found);
+        paths.push(Path { hops: way.hops.clone(), standing: Standing::Durable, evidence });
+    }
+    let below: BTreeMap<&Subject, &Leaf> =
+        ways.iter().flat_map(|way| &way.ends).filter_map(|end| disks.get_key_value(end)).collect();
+    for leaf in below.values() {
+        ask.asked.extend(&leaf.asked);
+    }
+    let at_disks: Vec<Passage> = below.values().map(|leaf| leaf.passage).collect();
+    let flush = joined(&passages, &at_disks);
+    common.extend(measured::judge(&mut ask, target, flush, below.iter().map(|(disk, leaf)| (*disk, *leaf))));
+
+    for path in &mut paths {
+        path.evidence.extend(common.iter().cloned());
+        path.evidence.sort_by_key(|evidence| evidence.standing);
+        path.standing = path.evidence.first().map_or(Standing::Unproven, |worst| worst.standing);
+    }
+    paths.sort_by_key(|path| path.standing);
+
+    let standing = paths.first().map_or(Standing::Unproven, |path| path.standing);
+    let seen_by = ask.value(&Subject::host(), &host::SEEN_BY).unwrap_or_else(|| "unknown".to_owned());
+    let ends_on_disks = ways.iter().flat_map(|way| &way.ends).all(|end| disks.contains_key(end));
+    let worst = below.values().map(|leaf| leaf.cache).min();
+    let cache = if ends_on_disks {
+        worst.unwrap_or(Cache::Unknown)
+    } else {
+        worst.map_or(Cache::Unknown, |c| c.min(Cache::Unknown))
+    };
+    let names: Vec<&str> = below.keys().map(|disk| disk.name()).collect();
+    let suppressed_by: BTreeSet<&'static str> =
+        passages.iter().chain(&at_disks).filter_map(dropped_by).collect();
+    let verdict = Verdict {
+        target: target.clone(),
+        standing,
+        limits: limits(facts, &seen_by),
+        seen_by,
+        sentence: sentence(standing, &paths, clusters.is_empty(), cache, &names),
+        paths,
+        missing: ask.asked.missing.iter().cloned().collect(),
+    };
+    let hops = ways.iter().flat_map(|way| &way.hops).filter(|hop| hop.scope() == Scope::Device);
+    let plain = Truth::every(hops.map(|hop| belief::plain(facts, hop)));
+    Judgement { verdict, cache, flush, suppressed_by, plain, asked: ask.asked, merged }
+}
+
+fn dropped_by(passage: &Passage) -> Option<&'static str> {
+    match passage {
+        Passage::Dropped(by) => Some(by),
+        _ => None,
+    }
+}
+
+/// What becomes of a target's flushes, given what becomes of them at its hops and disks: dropped anywhere is dropped, and
+/// they are not needed only where no disk needs them.
+fn joined(hops: &[Passage], disks: &[Passage]) -> Passage {
+    let at_disks = disks.iter().min().copied().unwrap_or(Passage::Unknown);
+    let on_the_way = hops.iter().min().copied().unwrap_or(Passage::Sent);
+    if on_the_way < Passage::Sent { on_the_way.min(at_disks) } else { at_disks }
+}
+
+/// Judges one way: what becomes of a flush at its hops, and the evidence of hops and disks.
+fn along(ask: &mut Ask, way: &Route, disks: &BTreeMap<Subject, Leaf>) -> (Vec<Passage>, Vec<Evidence>) {
+    let ends: Vec<Option<&Leaf>> = way.ends.iter().map(|end| disks.get(end)).collect();
+    let devices = way.hops.iter().filter(|hop| hop.scope() == Scope::Device);
+    let bottom = Bottom {
+        cache: ends
+            .iter()
+            .map(|end| end.map_or(Cache::Unknown, |leaf| leaf.cache))
+            .min()
+            .unwrap_or(Cache::Unknown),
+        write_back: ends.iter().flatten().any(|leaf| leaf.write_back),
+        plain: Truth::every(devices.map(|hop| belief::plain(ask.facts, hop))),
+    };
+
+    let mut passages = Vec::new();
+    let mut evidence = Vec::new();
+    for hop in way.hops.iter().filter(|hop| !disks.contains_key(hop)) {
+        let found = match hop.scope() {
+            Scope::Mount => Some(belief::mount(ask, hop, bottom)),
+            Scope::Device => belief::queue(ask, hop, bottom),
+            _ => None,
+        };
+        if let Some((passage, says)) = found {
+            passages.push(passage);
+            evidence.push(says);
+        }
+    }
+    let unflushed = passages.contains(&Passage::Dropped(belief::BY_MOUNT));
+    for leaf in ends.iter().flatten() {
+        let lost = unflushed && !leaf.cache.is_safe_unflushed();
+        evidence.extend(leaf.evidence.iter().cloned().map(|mut says| {
+            if lost && says.layer == Layer::Claim {
+                says.standing = Standing::AtRisk;
+            }
+            says
+        }));
+    }
+
+    let last = way.hops.last();
+    let nothing = ends.iter().any(Option::is_none);
+    let sound = evidence.iter().all(|says| says.standing == Standing::Durable);
+    let unread = match (&way.broken, last) {
+        (Some(why), _) => Some(why.clone()),
+        (None, Some(last)) if nothing && sound => {
+            Some(format!("what {} stands on was not found", last.name()))
+        }
+        _ => None,
+    };
+    if let (Some(says), Some(last)) = (unread, last) {
+        passages.push(Passage::Unknown);
+        let subject = last.clone();
+        let standing = Standing::Unproven;
+        evidence.push(Evidence { layer: Layer::Belief, subject, standing, says, source: String::new() });
+    }
+    (passages, evidence)
+}
+
+/// The verdict for people.
+fn sentence(standing: Standing, paths: &[Path], no_database: bool, cache: Cache, disks: &[&str]) -> String {
+    let mut reasons: Vec<&str> = Vec::new();
+    for evidence in paths.iter().flat_map(|path| &path.evidence) {
+        if evidence.standing == standing && !reasons.contains(&evidence.says.as_str()) {
+            reasons.push(&evidence.says);
+        }
+    }
+    let more = reasons.len().saturating_sub(3);
+    let mut why = match reasons.get(..3).unwrap_or(&reasons) {
+        [] => "what it stands on was not found".to_owned(),
+        most => most.join(", and "),
+    };
+    if more > 0 {
+        why = format!("{why} ({more} more below)");
+    }
+    match standing {
+        Standing::AtRisk => format!("A commit acknowledged now may be lost at power failure: {why}."),
+        Standing::Contradictory => {
+            format!(
+                "A commit acknowledged now may be lost at power failure, because the layers disagree: {why}."
+            )
+        }
+        Standing::Unproven => {
+            format!(
+                "That a commit acknowledged now survives a power failure cannot be shown from here: {why}."
+            )
+        }
+        Standing::Durable => {
+            let disks = match disks {
+                [] => "the disk".to_owned(),
+                names if names.len() <= 3 => names.join(", "),
+                names => format!("{} disks", names.len()),
+            };
+            let because = match cache {
+                Cache::Protected => {
+                    format!("the cache before {disks} is protected by a healthy battery or flash module")
+                }
+                Cache::None => format!("{disks} holds nothing back in a volatile cache, by its own word"),
+                _ => format!(
+                    "flushes are sent all the way to {disks}, which has to write its volatile cache out"
+                ),
+            };
+            let condition = if no_database { ", once the database has flushed it," } else { "" };
+            format!("A commit acknowledged now{condition} survives a power failure: {because}.")
+        }
+    }
+}
+
+/// What cannot be seen from where walwise runs.
+fn limits(facts: &FactSet, seen_by: &str) -> String {
+    let technology = facts.value(&Subject::host(), &host::VIRTUALISATION);
+    let guest = seen_by == "guest" || technology.as_deref().is_some_and(|name| name != "none");
+    let mut limits = Vec::new();
+    if seen_by == "container" {
+        limits
+            .push("Seen from a container: what the host mounted beneath may differ from what is shown here.");
+    }
+    if guest {
+        limits.push(
+            "Seen from a guest: whether its hypervisor honours flushes cannot be seen here, only in the hypervisor's cache \
+             mode or by pulling the plug.",
+        );
+    }
+    if seen_by == "unknown" {
+        limits.push("Whether this is a virtual machine is not known; in one, whether the hypervisor honours flushes cannot be seen.");
+    }
+    limits.join(" ")
+}

@@ -1,0 +1,53 @@
+//! The measurement layer: what happened when we flushed. It can lower a verdict and never raises one, so silence is no
+//! evidence at all.
+//!
+//! It reads what the probe left in the facts. The surprise: no flush counted is only telling where the kernel counts
+//! flushes and a disk is believed to need them; writes with forced unit access and bio-based devices count none.
+
+use super::ask::Ask;
+use super::claim::{Cache, Leaf, Passage};
+use super::{Evidence, Layer, Standing};
+use crate::facts::catalog::{device, probe};
+use crate::facts::{Key, Subject};
+
+/// Below this many flushes per commit none arrived; a few may be another process's.
+const NONE_ARRIVED: f64 = 0.01;
+/// Below this too few arrived: concurrent flushes are merged, but not more than half of them.
+const TOO_FEW: f64 = 0.5;
+
+/// What the probe's findings allow for a target on these disks, given what should have become of its flushes.
+pub fn judge<'l>(
+    ask: &mut Ask,
+    target: &Subject,
+    flush: Passage,
+    leaves: impl Iterator<Item = (&'l Subject, &'l Leaf)>,
+) -> Vec<Evidence> {
+    let mut found = Vec::new();
+    let counted: Vec<&Leaf> = leaves
+        .filter(|(disk, leaf)| leaf.write_back && ask.value(disk, &device::COUNTS_FLUSHES) == Some(true))
+        .map(|(_, leaf)| leaf)
+        .collect();
+    let expected = matches!(flush, Passage::Sent | Passage::Unknown) && !counted.is_empty();
+    if let Some(arrived) = ask.value(target, &probe::FLUSHES_PER_COMMIT).filter(|_| expected) {
+        let safe = counted.iter().all(|leaf| matches!(leaf.cache, Cache::Protected | Cache::None));
+        let (standing, says) = if arrived < NONE_ARRIVED {
+            let standing = if safe { Standing::Contradictory } else { Standing::AtRisk };
+            (standing, "of the flushes we sent none arrived at the disks: something drops them".to_owned())
+        } else if arrived < TOO_FEW {
+            (Standing::Unproven, format!("only {arrived:.2} flushes per commit arrived at the disks"))
+        } else {
+            (Standing::Durable, format!("{arrived:.2} flushes per commit arrived at the disks' drivers"))
+        };
+        found.push(evidence(ask, target, &probe::FLUSHES_PER_COMMIT, standing, says));
+    }
+    if ask.value(target, &probe::IMPLAUSIBLE) == Some(true) {
+        let says = "flushes came back faster than such a disk can do them".to_owned();
+        found.push(evidence(ask, target, &probe::IMPLAUSIBLE, Standing::Unproven, says));
+    }
+    found
+}
+
+fn evidence<T>(ask: &Ask, target: &Subject, from: &Key<T>, standing: Standing, says: String) -> Evidence {
+    let source = ask.origin(target, from);
+    Evidence { layer: Layer::Measurement, subject: target.clone(), standing, says, source }
+}

@@ -1,0 +1,123 @@
+//! The ways from a target down to its disks, through every edge of the stack: partitions, arrays, mappings, and the file
+//! system under a loop file. It knows edges, not what stands there. The surprise: a hostile or huge stack has more ways
+//! than can be judged one by one; then all of them are judged as one way, in which every layer must hold for every disk.
+
+use crate::facts::{FactSet, Subject};
+
+/// Ways judged one by one; above that they are merged.
+pub const MOST_ROUTES: usize = 1_000;
+/// Hops after which a way is given up as unreadable.
+const MOST_HOPS: usize = 64;
+
+/// One way down.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// From the target to the end.
+    pub hops: Vec<Subject>,
+    /// Where it ends: the last hop, or all ends of merged ways.
+    pub ends: Vec<Subject>,
+    /// Why it does not end properly, in words.
+    pub broken: Option<String>,
+}
+
+/// All ways down from a target, and whether they were merged into one.
+pub fn routes(facts: &FactSet, target: &Subject) -> (Vec<Route>, bool) {
+    let mut done: Vec<Route> = Vec::new();
+    let mut open = vec![vec![target.clone()]];
+    while let Some(hops) = open.pop() {
+        if done.len() > MOST_ROUTES {
+            return (vec![merged(facts, target, &done)], true);
+        }
+        let below = hops.last().map_or(&[][..], |last| facts.below(last));
+        if below.is_empty() {
+            done.push(ended(hops, None));
+        } else if hops.len() >= MOST_HOPS {
+            done.push(ended(hops, Some(format!("more than {MOST_HOPS} layers lie on top of each other"))));
+        } else {
+            for base in below.iter().rev() {
+                if hops.contains(base) {
+                    done.push(ended(hops.clone(), Some(format!("{base} stands on itself"))));
+                } else {
+                    open.push(hops.iter().chain([base]).cloned().collect());
+                }
+            }
+        }
+    }
+    (done, false)
+}
+
+fn ended(hops: Vec<Subject>, broken: Option<String>) -> Route {
+    let ends = hops.last().cloned().into_iter().collect();
+    Route { hops, ends, broken }
+}
+
+fn merged(facts: &FactSet, target: &Subject, seen: &[Route]) -> Route {
+    let stack = facts.stack(target);
+    let ends = stack.iter().filter(|hop| facts.below(hop).is_empty()).cloned().collect();
+    let broken = seen.iter().find_map(|route| route.broken.clone());
+    Route { hops: std::iter::once(target.clone()).chain(stack).collect(), ends, broken }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn device(layer: usize, index: usize) -> Subject {
+        Subject::device(format!("d{layer}-{index}"))
+    }
+
+    #[test]
+    fn every_way_through_a_diamond_is_found() {
+        let (t, a, b, c) =
+            (Subject::target("/t"), Subject::device("a"), Subject::device("b"), Subject::device("c"));
+        let mut facts = FactSet::default();
+        for (top, base) in [(&t, &a), (&t, &b), (&a, &c), (&b, &c)] {
+            facts.stand(top, base);
+        }
+        let (found, merged) = routes(&facts, &t);
+        assert!(!merged);
+        let hops: Vec<_> = found.iter().map(|route| route.hops.clone()).collect();
+        assert_eq!(hops, [vec![t.clone(), a, c.clone()], vec![t, b, c]]);
+    }
+
+    #[test]
+    fn a_cycle_is_a_broken_way() {
+        let (t, a, b) = (Subject::target("/t"), Subject::device("a"), Subject::device("b"));
+        let mut facts = FactSet::default();
+        for (top, base) in [(&t, &a), (&a, &b), (&b, &a)] {
+            facts.stand(top, base);
+        }
+        let (found, _) = routes(&facts, &t);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].broken.is_some());
+    }
+
+    #[test]
+    fn too_many_ways_are_merged_and_none_is_lost() {
+        let target = Subject::target("/t");
+        let mut facts = FactSet::default();
+        facts.stand(&target, &device(0, 0));
+        for layer in 0..12 {
+            for (top, base) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+                facts.stand(&device(layer, top), &device(layer + 1, base));
+            }
+        }
+        let (found, merged) = routes(&facts, &target);
+        assert!(merged);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].ends, [device(12, 0), device(12, 1)]);
+        assert_eq!(found[0].hops.len(), 1 + facts.stack(&target).len());
+    }
+
+    #[test]
+    fn a_very_deep_stack_ends() {
+        let mut facts = FactSet::default();
+        let target = Subject::target("/t");
+        facts.stand(&target, &device(0, 0));
+        for layer in 0..100_000 {
+            facts.stand(&device(layer, 0), &device(layer + 1, 0));
+        }
+        let (found, _) = routes(&facts, &target);
+        assert!(found.iter().all(|route| route.broken.is_some()));
+    }
+}

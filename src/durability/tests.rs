@@ -1,0 +1,6 @@
+//! The verdict as a whole, on small machines built here. Single rules of thumb are cases of the tables; the properties
+//! that must never break (the interlock, learning never being punished into *durable*) are enumerated.
+
+mod interlock;
+mod machine;
+mod verdicts;

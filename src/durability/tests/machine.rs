@@ -1,0 +1,159 @@
+//! A machine to vary: /data on sda1 on sda, every fact by name, each overridable by a word. `?` makes a fact unknown.
+
+use crate::durability::{Verdict, judge};
+use crate::facts::catalog::{self, target};
+use crate::facts::{FactSet, Kind, Reading, Scope, Source, Subject, Value, Why};
+
+/// A machine.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    pub facts: FactSet,
+    pub live: bool,
+}
+
+/// `/data`.
+pub fn data() -> Subject {
+    Subject::target("/data")
+}
+
+/// The subject that a fact of this scope is about on [`Machine::plain`].
+fn subject(scope: Scope) -> Subject {
+    match scope {
+        Scope::Host => Subject::host(),
+        Scope::Device => Subject::device("sda"),
+        Scope::Mount => Subject::mount("/data"),
+        Scope::Boot => Subject::boot("/data"),
+        Scope::Cluster => Subject::cluster("/data"),
+        Scope::Target => data(),
+    }
+}
+
+impl Machine {
+    /// Only the stack: target, mount, partition, disk.
+    pub fn bare() -> Self {
+        let mut facts = FactSet::default();
+        let (mount, part, disk) = (Subject::mount("/data"), Subject::device("sda1"), Subject::device("sda"));
+        facts.stand(&data(), &mount);
+        facts.link(&data(), &mount);
+        facts.stand(&mount, &part);
+        facts.stand(&part, &disk);
+        Self { facts, live: true }.with("target.kind", "directory").with("target.path", "/data").on(
+            &part,
+            "device.kind",
+            "partition",
+        )
+    }
+
+    /// An honest machine: ext4 with barriers on a SATA disk whose volatile cache everybody admits.
+    pub fn plain() -> Self {
+        Self::bare()
+            .with("host.seen_by", "host")
+            .with("mount.class", "block")
+            .with("mount.fstype", "ext4")
+            .with("mount.barrier", "on")
+            .with("device.kind", "disk")
+            .with("device.transport", "sata")
+            .with("device.write_cache", "write back")
+            .with("device.cache_type", "write back")
+    }
+
+    /// A machine on which the interlock opens.
+    pub fn protected() -> Self {
+        Self::plain()
+            .with("kernel.ext4_nobarrier", "true")
+            .with("device.transport", "megaraid")
+            .with("controller.battery", "healthy")
+            .with("controller.policy", "write back")
+            .with("controller.policy_in_force", "write back")
+            .with("controller.on_battery_failure", "write through")
+            .with("controller.disk_cache", "off")
+            .with("probe.flush_cost", "40")
+            .with("probe.commit", "100")
+    }
+
+    /// Sets a fact of the plain machine.
+    pub fn with(self, fact: &str, word: &str) -> Self {
+        let info = catalog::find(fact).unwrap_or_else(|| panic!("no fact {fact}"));
+        self.on(&subject(info.scope), fact, word)
+    }
+
+    /// Sets a fact of any subject. `?` is unknown, `~word` is stated.
+    pub fn on(mut self, of: &Subject, fact: &str, word: &str) -> Self {
+        let info = catalog::find(fact).unwrap_or_else(|| panic!("no fact {fact}"));
+        if word == "?" {
+            self.facts.put_value(of, info, Reading::unknown(Why::Denied, "a test"));
+            return self;
+        }
+        let (word, source) = match word.strip_prefix('~') {
+            Some(word) => (word, Source::Stated),
+            None if fact.starts_with("probe.") => (word, Source::Probe { id: "wal".to_owned() }),
+            None => (word, Source::file("/a/file")),
+        };
+        assert!(catalog::allows(info, word), "{fact} is never {word}");
+        let value = match info.kind {
+            Kind::Bool => Value::Bool(word.parse().unwrap()),
+            Kind::Count | Kind::Bytes => Value::Whole(word.parse().unwrap()),
+            Kind::Micros | Kind::Number => Value::Number(word.parse().unwrap()),
+            Kind::List => Value::List(word.split(',').map(str::to_owned).collect()),
+            _ => Value::Text(word.to_owned()),
+        };
+        self.facts.put_value(of, info, Reading::known(value, source));
+        self
+    }
+
+    /// Puts one subject on another.
+    pub fn stand(mut self, top: &Subject, base: &Subject) -> Self {
+        self.facts.stand(top, base);
+        self
+    }
+
+    /// The same facts, with nothing standing on anything.
+    pub fn unstacked(self) -> Self {
+        let mut facts = FactSet::default();
+        for (subject, fact, reading) in self.facts.rows() {
+            facts.put_value(subject, catalog::find(fact).unwrap(), reading.clone());
+        }
+        Self { facts, ..self }
+    }
+
+    /// A fact of the plain machine.
+    pub fn fact(&self, fact: &str) -> Option<&Value> {
+        let info = catalog::find(fact).unwrap();
+        self.facts.reading(&subject(info.scope), fact).value()
+    }
+
+    /// A PostgreSQL cluster in /data.
+    pub fn with_cluster(mut self) -> Self {
+        let cluster = Subject::cluster("/data");
+        self.facts.link(&data(), &cluster);
+        self.with("pg.fsync", "true").with("pg.synchronous_commit", "on").with("pg.fsync_disabled_by", "none")
+    }
+
+    /// The verdict of /data.
+    pub fn verdict(&self) -> Verdict {
+        self.clone().judged().1
+    }
+
+    /// The verdict of /data in a word.
+    pub fn word(&self) -> &'static str {
+        self.verdict().standing.word()
+    }
+
+    /// A fact of /data after judging, `?` when unknown.
+    pub fn concludes(&self, fact: &str) -> String {
+        let (facts, _) = self.clone().judged();
+        let info = catalog::find(fact).unwrap();
+        facts.reading(&subject(info.scope), fact).value().map_or("?".to_owned(), ToString::to_string)
+    }
+
+    /// What the interlock says.
+    pub fn interlock(&self) -> Reading<bool> {
+        self.clone().judged().0.get(&data(), &target::INTERLOCK)
+    }
+
+    fn judged(mut self) -> (FactSet, Verdict) {
+        let live = self.live;
+        let verdict = judge(&mut self.facts, live).into_iter().find(|v| v.target == data()).unwrap();
+        (self.facts, verdict)
+    }
+}
