@@ -150,6 +150,17 @@ fn attached(mut ask: Ask, disk: &Subject) -> Leaf {
                 "the queue of {name} says write through, as if it had no volatile cache, so flushes are dropped"
             ),
         ),
+        Some(false) if raid && says_back.is_none() => {
+            // Only the disk's own word would show an override.
+            ask.miss(disk, &device::CACHE_TYPE, None);
+            (
+                Passage::Unknown,
+                Standing::Unproven,
+                format!(
+                    "the queue of {name} says write through, and whether the disk says so too is not known"
+                ),
+            )
+        }
         Some(false) if cache.is_safe_unflushed() => (
             Passage::NotNeeded,
             Standing::Durable,
