@@ -3,6 +3,30 @@
 //! This layer reads no machine and prints nothing: facts in, findings out, every sub-condition kept as a trace. The
 //! surprise: advice that can lose data is held back unless every fact that decides it was seen on this machine.
 
+mod advise;
+mod builtin;
+mod diagnostic;
+mod evaluate;
+pub mod examples;
+pub mod explain;
 mod finding;
+mod ground;
+mod load;
+pub mod model;
+mod needs;
+mod set;
+pub mod settings;
+mod suggest;
+mod template;
+mod test;
+#[cfg(test)]
+mod tests;
 
-pub use finding::{Advice, Change, Confidence, Finding, Level, Outcome, Reach, Risk, Seen, Trace};
+pub use advise::Circumstances;
+pub use diagnostic::{Diag, FileDiags, Span};
+pub use evaluate::{evaluate, evaluate_one, subjects};
+pub use finding::{Advice, Change, Confidence, Finding, HeldBack, Level, Outcome, Reach, Risk, Seen, Trace};
+pub use load::Off;
+pub use model::Rule;
+pub use set::{RuleFile, RuleSet};
+pub use template::Template;

@@ -4,6 +4,7 @@
 use std::marker::PhantomData;
 
 use super::{Scope, Value};
+use crate::text;
 use crate::version::Version;
 
 /// What a fact's value is, with its unit.
@@ -57,6 +58,17 @@ pub struct KeyInfo {
     pub kind: Kind,
     /// One sentence, with the public source of the attribute.
     pub doc: &'static str,
+}
+
+impl KeyInfo {
+    /// A value of this fact as people read it, with its unit: `16 MiB`, `182 µs`, `yes`.
+    pub fn show(&self, value: &Value) -> String {
+        match (self.kind, value) {
+            (Kind::Bytes, Value::Whole(count)) => text::bytes(*count),
+            (Kind::Micros, Value::Number(us)) => text::micros(*us),
+            (_, value) => value.to_string(),
+        }
+    }
 }
 
 /// The typed name of a fact.

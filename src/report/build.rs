@@ -97,10 +97,16 @@ pub fn build(input: Input<'_>) -> Report {
     }
 }
 
-/// Takes refused advice out of the findings.
+/// Takes refused advice out of the findings, and adds what the rules held back.
 fn withhold(findings: &mut [Finding], guard: &Guard<'_>) -> Vec<Withheld> {
     let mut withheld = Vec::new();
-    for Finding { rule, subject, advice, .. } in findings {
+    for Finding { rule, subject, advice, held_back, .. } in findings {
+        withheld.extend(held_back.iter().map(|held| Withheld {
+            rule: rule.clone(),
+            subject: subject.clone(),
+            advice: held.advice.clone(),
+            because: held.because.clone(),
+        }));
         advice.retain(|advice| match guard(subject, advice) {
             Ok(()) => true,
             Err(because) => {

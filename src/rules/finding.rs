@@ -270,8 +270,19 @@ pub struct Finding {
     pub refs: Vec<String>,
     /// What to do. Empty unless it applies.
     pub advice: Vec<Advice>,
+    /// Advice that could lose data and is not given, because not every fact that decides it was seen on this machine.
+    pub held_back: Vec<HeldBack>,
     /// Why it is so: every sub-condition with what was seen.
     pub trace: Trace,
+}
+
+/// Advice that is not given. It has no commands, so that nobody runs them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct HeldBack {
+    /// The setting and what it would have been: `mount.options: add nobarrier`.
+    pub advice: String,
+    /// Why it is not given.
+    pub because: String,
 }
 
 /// A condition that was evaluated; every sub-condition is kept, for this is what explains.

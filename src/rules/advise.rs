@@ -1,0 +1,112 @@
+//! Advice in full: what a rule says, with the facts of the subject in it.
+//!
+//! Here the asymmetry rule stands: advice that can lose data is given only when every fact that decides it was seen on
+//! this machine. The surprise: advice is dropped without a word when its value comes from a fact that is not known,
+//! since there is nothing to advise then.
+
+use super::ground::{Ground, proven};
+use super::model::{AdviceSpec, ChangeSpec, Rule};
+use super::template::Template;
+use super::{Advice, Change, HeldBack, Risk};
+use crate::facts::{FactSet, KeyInfo, Reading, Source, Subject, Value, Why};
+use crate::truth::Truth;
+
+/// What else is known of the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Circumstances {
+    /// Whether the facts are of this machine, now, rather than of a capture. A probe then ran here; of a captured host
+    /// it ran who knows where.
+    pub live: bool,
+}
+
+impl Circumstances {
+    /// Whether a reading was seen on the machine it is about.
+    fn seen_here(self, reading: &Reading<Value>) -> bool {
+        let Some(source) = reading.source() else { return false };
+        let probed = match source {
+            Source::Probe { .. } => true,
+            Source::Derived { of, .. } => of.iter().any(|fact| fact.starts_with("probe.")),
+            _ => false,
+        };
+        source.is_evidence() && (self.live || !probed)
+    }
+}
+
+/// The advice of a rule that applies, and what of it is held back.
+pub(super) fn advise(
+    rule: &Rule,
+    ground: &Ground<'_>,
+    facts: &FactSet,
+    subject: &Subject,
+    circumstances: Circumstances,
+) -> (Vec<Advice>, Vec<HeldBack>) {
+    let seen_here = |reading: &Reading<Value>| circumstances.seen_here(reading);
+    let (mut given, mut held_back) = (Vec::new(), Vec::new());
+    for spec in &rule.advise {
+        let when = spec.when.as_ref().map(|when| Ground::of(when, facts, subject));
+        if when.as_ref().is_some_and(|when| when.truth() != Truth::True) {
+            continue;
+        }
+        let Some(change) = spec.change(facts, subject) else { continue };
+        let sure = proven(ground, &seen_here)
+            && when.is_none_or(|when| proven(&when, &seen_here))
+            && spec.value_from().is_none_or(|fact| seen_here(&facts.lookup(subject, fact)));
+        if spec.risk == Risk::DataLossIfWrong && !sure {
+            held_back.push(HeldBack {
+                advice: format!("{}: {}", spec.setting.name, change.words()),
+                because: "it can lose data, and not every fact that decides it was seen on this machine"
+                    .to_owned(),
+            });
+        } else {
+            given.push(spec.advice(change, facts, subject));
+        }
+    }
+    (given, held_back)
+}
+
+impl AdviceSpec {
+    fn value_from(&self) -> Option<&'static KeyInfo> {
+        match &self.change {
+            ChangeSpec::SetFrom(fact) | ChangeSpec::AddFrom(fact) | ChangeSpec::RemoveFrom(fact) => {
+                Some(fact)
+            }
+            ChangeSpec::Fixed(_) => None,
+        }
+    }
+
+    /// What to do; `None` when the value to set is not known, or the words to add or take away are none.
+    fn change(&self, facts: &FactSet, subject: &Subject) -> Option<Change> {
+        let text = |fact| facts.lookup(subject, fact).value().map(ToString::to_string);
+        let words = |fact| match facts.lookup(subject, fact).value() {
+            Some(Value::List(words)) if !words.is_empty() => Some(words.clone()),
+            _ => None,
+        };
+        match &self.change {
+            ChangeSpec::Fixed(change) => Some(change.clone()),
+            ChangeSpec::SetFrom(fact) => text(fact).map(Change::Set),
+            ChangeSpec::AddFrom(fact) => words(fact).map(Change::Add),
+            ChangeSpec::RemoveFrom(fact) => words(fact).map(Change::Remove),
+        }
+    }
+
+    fn advice(&self, change: Change, facts: &FactSet, subject: &Subject) -> Advice {
+        let commands =
+            |templates: &[Template]| templates.iter().map(|one| one.command(facts, subject)).collect();
+        let current = match self.setting.current {
+            Some(fact) => facts.lookup(subject, fact),
+            None => Reading::unknown(Why::NotCollected, "nothing holds its current value"),
+        };
+        Advice {
+            setting: self.setting.name.to_owned(),
+            change,
+            current,
+            reach: self.reach,
+            risk: self.risk,
+            rank: self.rank,
+            price: self.price.as_ref().map(|price| price.text(facts, subject)),
+            apply: commands(&self.apply),
+            verify: commands(&self.verify),
+            undo: commands(&self.undo),
+        }
+    }
+}

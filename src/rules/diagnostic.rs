@@ -1,0 +1,100 @@
+//! Mistakes in rule files, and how they are shown: the file, the line, a mark beneath the place, and what was meant.
+//!
+//! It knows nothing of rules. The surprise: positions are bytes of the file as it was read; a position outside of it is
+//! moved to its end rather than refused.
+
+use std::ops::Range;
+
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+
+/// A place in a file, in bytes.
+pub type Span = Range<usize>;
+
+/// A mistake in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diag {
+    /// Where.
+    pub span: Span,
+    /// What is wrong.
+    pub message: String,
+    /// What to do.
+    pub help: Option<String>,
+}
+
+/// The mistakes of one file.
+#[derive(Clone, Debug)]
+pub struct FileDiags {
+    /// The file's name as the user knows it.
+    pub file: String,
+    /// What it contains.
+    pub text: String,
+    /// Its mistakes, in order.
+    pub diags: Vec<Diag>,
+}
+
+impl FileDiags {
+    /// All of them as text, with colours or plain.
+    pub fn render(&self, coloured: bool) -> String {
+        let renderer = if coloured { Renderer::styled() } else { Renderer::plain() };
+        let shown = self.diags.iter().map(|diag| self.show(&renderer, diag));
+        shown.collect::<Vec<_>>().join("\n\n")
+    }
+
+    fn show(&self, renderer: &Renderer, diag: &Diag) -> String {
+        let spot = AnnotationKind::Primary.span(self.within(&diag.span));
+        let snippet = Snippet::source(self.text.as_str()).path(self.file.as_str()).annotation(spot);
+        let group: Group<'_> = Level::ERROR.primary_title(diag.message.as_str()).element(snippet);
+        let group = match &diag.help {
+            Some(help) => group.element(Level::HELP.message(help.as_str())),
+            None => group,
+        };
+        renderer.render(&[group])
+    }
+
+    fn within(&self, span: &Span) -> Span {
+        let fit = |at: usize| self.text.floor_char_boundary(at.min(self.text.len()));
+        fit(span.start)..fit(span.end).max(fit(span.start))
+    }
+}
+
+/// The line of a position, counted from one.
+pub fn line_of(text: &str, at: usize) -> usize {
+    1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count()
+}
+
+/// Collects the mistakes of a file.
+#[derive(Debug, Default)]
+pub struct Problems {
+    diags: Vec<Diag>,
+    broken: bool,
+}
+
+impl Problems {
+    /// Notes that the file could not be parsed as a whole, so that things are missing from it which were written.
+    pub fn broken_syntax(&mut self) {
+        self.broken = true;
+    }
+
+    /// A mistake.
+    pub fn report(&mut self, span: Span, message: impl Into<String>, help: impl Into<Option<String>>) {
+        self.diags.push(Diag { span, message: message.into(), help: help.into() });
+    }
+
+    /// Something that is not there. Not reported when it may only have been lost with broken syntax.
+    pub fn missing(&mut self, span: Span, message: impl Into<String>, help: impl Into<Option<String>>) {
+        if !self.broken {
+            self.report(span, message, help);
+        }
+    }
+
+    /// The mistakes in the order of the file.
+    pub fn into_diags(mut self) -> Vec<Diag> {
+        self.diags.sort_by_key(|diag| (diag.span.start, diag.span.end));
+        self.diags
+    }
+
+    /// How many there are so far.
+    pub fn count(&self) -> usize {
+        self.diags.len()
+    }
+}

@@ -1,0 +1,60 @@
+//! Rules × facts → findings: every rule on every subject of its scope, in the order of the rules and of the subjects.
+
+use super::advise::{self, Circumstances};
+use super::ground::Ground;
+use super::model::Rule;
+use super::needs;
+use super::set::RuleSet;
+use super::{Finding, Outcome};
+use crate::facts::{FactSet, Scope, Subject};
+use crate::truth::Truth;
+
+/// Evaluates all rules.
+pub fn evaluate(rules: &RuleSet, facts: &FactSet, circumstances: Circumstances) -> Vec<Finding> {
+    let of_rule = |rule| {
+        let on = move |subject| evaluate_one(rule, facts, &subject, circumstances);
+        subjects(rule, facts).into_iter().map(on)
+    };
+    rules.rules().iter().flat_map(of_rule).collect()
+}
+
+/// The subjects that a rule is evaluated on.
+pub fn subjects(rule: &Rule, facts: &FactSet) -> Vec<Subject> {
+    match rule.scope {
+        Scope::Host => vec![Subject::host()],
+        scope => facts.subjects(scope).cloned().collect(),
+    }
+}
+
+/// Evaluates a rule on a subject.
+pub fn evaluate_one(
+    rule: &Rule,
+    facts: &FactSet,
+    subject: &Subject,
+    circumstances: Circumstances,
+) -> Finding {
+    let ground = Ground::of(&rule.when, facts, subject);
+    let trace = ground.trace();
+    let (mut advice, mut held_back) = (Vec::new(), Vec::new());
+    let outcome = match trace.truth {
+        Truth::True => {
+            (advice, held_back) = advise::advise(rule, &ground, facts, subject, circumstances);
+            Outcome::Applies
+        }
+        Truth::False => Outcome::DoesNotApply,
+        Truth::Unknown => Outcome::Undecided { needs: needs::needs(&ground) },
+    };
+    Finding {
+        rule: rule.id.clone(),
+        subject: subject.clone(),
+        outcome,
+        level: rule.level,
+        confidence: rule.confidence,
+        title: rule.title.text(facts, subject),
+        because: rule.because.text(facts, subject),
+        refs: rule.refs.clone(),
+        advice,
+        held_back,
+        trace,
+    }
+}

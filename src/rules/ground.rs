@@ -1,0 +1,190 @@
+//! A condition brought down to the facts of one subject: every fact looked up, every quantifier spread out.
+//!
+//! Evaluation, needs and the asymmetry rule all read this one tree, so they cannot disagree on where a fact was looked
+//! up. The surprise: where a path of the stack ends in something that is not a disk, quantifiers get an element of which
+//! nothing is known, because a stack that was not fully read could hold anything.
+
+use super::model::{Cond, Relation, Test};
+use super::{Seen, Trace};
+use crate::facts::catalog::mount;
+use crate::facts::{FactSet, KeyInfo, Reading, Scope, Subject, Value};
+use crate::truth::Truth;
+
+/// A condition on one subject.
+#[derive(Debug)]
+pub(super) struct Ground<'a> {
+    /// In words.
+    pub label: String,
+    /// What it is.
+    pub node: Node<'a>,
+}
+
+/// A condition on one subject, without its words.
+#[derive(Debug)]
+pub(super) enum Node<'a> {
+    /// All of them hold; unknown for none.
+    All(Vec<Ground<'a>>),
+    /// One of them holds; unknown for none.
+    Any(Vec<Ground<'a>>),
+    /// It does not hold.
+    Not(Box<Ground<'a>>),
+    /// A test of a fact that was looked up.
+    Test(&'a Test, Seen),
+    /// Unknown, and no fact would help.
+    Blind,
+}
+
+impl<'a> Ground<'a> {
+    /// Brings a condition down to a subject.
+    pub fn of(cond: &'a Cond, facts: &FactSet, subject: &Subject) -> Self {
+        Place { facts, subject, elements: &[] }.ground(cond)
+    }
+
+    /// What it comes to.
+    pub fn truth(&self) -> Truth {
+        match &self.node {
+            Node::All(kids) => Truth::every(kids.iter().map(Self::truth)),
+            Node::Any(kids) => Truth::some(kids.iter().map(Self::truth)),
+            Node::Not(kid) => kid.truth().not(),
+            Node::Test(test, seen) => test.holds(&seen.reading),
+            Node::Blind => Truth::Unknown,
+        }
+    }
+
+    /// With every sub-result, as the explanation shows it.
+    pub fn trace(&self) -> Trace {
+        let kids: Vec<Trace> = self.kids().iter().map(Self::trace).collect();
+        let truths = || kids.iter().map(|kid| kid.truth);
+        let truth = match &self.node {
+            Node::All(_) => Truth::every(truths()),
+            Node::Any(_) => Truth::some(truths()),
+            Node::Not(_) => Truth::every(truths()).not(),
+            Node::Test(..) | Node::Blind => self.truth(),
+        };
+        let seen = match &self.node {
+            Node::Test(_, seen) => Some(seen.clone()),
+            _ => None,
+        };
+        Trace { label: self.label.clone(), truth, seen, kids }
+    }
+
+    /// What it is made of.
+    pub fn kids(&self) -> &[Self] {
+        match &self.node {
+            Node::All(kids) | Node::Any(kids) => kids,
+            Node::Not(kid) => std::slice::from_ref(kid),
+            Node::Test(..) | Node::Blind => &[],
+        }
+    }
+}
+
+/// Where facts are looked up: in the innermost element of their scope, or from the rule's subject.
+#[derive(Clone, Copy)]
+struct Place<'f> {
+    facts: &'f FactSet,
+    subject: &'f Subject,
+    elements: &'f [Subject],
+}
+
+impl Place<'_> {
+    fn ground<'a>(&self, cond: &'a Cond) -> Ground<'a> {
+        let each = |conds: &'a [Cond]| conds.iter().map(|one| self.ground(one)).collect();
+        let (label, node) = match cond {
+            Cond::All(conds) => ("all of".to_owned(), Node::All(each(conds))),
+            Cond::Any(conds) => ("any of".to_owned(), Node::Any(each(conds))),
+            Cond::Not(cond) => ("not".to_owned(), Node::Not(Box::new(self.ground(cond)))),
+            Cond::Every(relation, cond) => {
+                (format!("every {}", relation.word()), Node::All(self.spread(*relation, cond)))
+            }
+            Cond::Some(relation, cond) => {
+                (format!("some {}", relation.word()), Node::Any(self.spread(*relation, cond)))
+            }
+            Cond::Fact(test) => (test.label(), Node::Test(test, self.look(test.fact))),
+        };
+        Ground { label, node }
+    }
+
+    fn look(&self, fact: &KeyInfo) -> Seen {
+        let (subject, reading) = match self.elements.iter().rev().find(|one| one.scope() == fact.scope) {
+            Some(element) => (element.clone(), self.facts.reading(element, fact.name).clone()),
+            None => (
+                self.facts.resolve(self.subject, fact.scope).unwrap_or_else(|| self.subject.clone()),
+                self.facts.lookup(self.subject, fact),
+            ),
+        };
+        Seen { subject, fact: fact.name.to_owned(), reading }
+    }
+
+    /// The condition on every element, and on one of which nothing is known where the stack may go on unseen.
+    fn spread<'a>(&self, relation: Relation, cond: &'a Cond) -> Vec<Ground<'a>> {
+        let top = self.elements.last().unwrap_or(self.subject);
+        let stack = Stack::of(self.facts, top);
+        let mut spread = Vec::new();
+        for element in stack.elements(relation) {
+            let name = element.name().to_owned();
+            let elements = [self.elements, &[element]].concat();
+            let ground = Place { elements: &elements, ..*self }.ground(cond);
+            spread.push(Ground { label: format!("{name}: {}", ground.label), node: ground.node });
+        }
+        if let Some(end) = stack.open_end(relation) {
+            let label = format!("what {end} stands on is not known");
+            spread.push(Ground { label, node: Node::Blind });
+        }
+        spread
+    }
+}
+
+/// A subject with all it stands on, nearest first.
+struct Stack<'f> {
+    facts: &'f FactSet,
+    all: Vec<Subject>,
+    leaves: Vec<Subject>,
+}
+
+impl<'f> Stack<'f> {
+    fn of(facts: &'f FactSet, subject: &Subject) -> Self {
+        // Clusters and boot lines stand on nothing themselves; their target or mount does.
+        let linked = [Scope::Target, Scope::Mount].map(|scope| facts.resolve(subject, scope));
+        let standing = |one: &Subject| !facts.below(one).is_empty();
+        let top = [Some(subject.clone())].into_iter().chain(linked).flatten().find(standing);
+        let top = top.unwrap_or_else(|| subject.clone());
+        let all = [top.clone()].into_iter().chain(facts.stack(&top)).collect();
+        Self { facts, all, leaves: facts.leaves(&top) }
+    }
+
+    fn elements(&self, relation: Relation) -> Vec<Subject> {
+        match relation {
+            Relation::Leaf => self.leaves.clone(),
+            relation => self.all.iter().filter(|one| one.scope() == relation.scope()).cloned().collect(),
+        }
+    }
+
+    /// Something at an end of the stack that must stand on more, as far as the relation is concerned.
+    fn open_end(&self, relation: Relation) -> Option<&Subject> {
+        let ends = self.all.iter().filter(|one| self.facts.below(one).is_empty());
+        let mut open = ends.filter(|end| end.scope() != Scope::Device);
+        open.find(|end| relation == Relation::Leaf || !self.stands_alone(end))
+    }
+
+    /// File systems that stand on no device and no other file system of this machine.
+    fn stands_alone(&self, end: &Subject) -> bool {
+        let class = self.facts.value(end, &mount::CLASS);
+        matches!(class.as_deref(), Some("network" | "memory"))
+    }
+}
+
+/// Whether the truth rests on readings alone that `seen_here` accepts: enough of them are there, and none is unknown.
+pub(super) fn proven(ground: &Ground<'_>, seen_here: &dyn Fn(&Reading<Value>) -> bool) -> bool {
+    let truth = ground.truth();
+    let enough = |kids: &[Ground<'_>], needs_all: bool| {
+        let mut proofs = kids.iter().map(|kid| kid.truth() == truth && proven(kid, seen_here));
+        !kids.is_empty() && if needs_all { proofs.all(|one| one) } else { proofs.any(|one| one) }
+    };
+    match (&ground.node, truth) {
+        (_, Truth::Unknown) | (Node::Blind, _) => false,
+        (Node::All(kids), Truth::True) | (Node::Any(kids), Truth::False) => enough(kids, true),
+        (Node::All(kids), Truth::False) | (Node::Any(kids), Truth::True) => enough(kids, false),
+        (Node::Not(kid), _) => proven(kid, seen_here),
+        (Node::Test(_, seen), _) => seen.reading.is_known() && seen_here(&seen.reading),
+    }
+}

@@ -1,0 +1,188 @@
+//! Reads rule files: TOML to rules, with all mistakes of a file at once, each where it stands.
+//!
+//! A rule with a mistake is left out and the others are kept; the caller decides what a mistake costs. What concerns
+//! several files (an id that is used twice) is checked in [`super::set`]. The surprise: the parser recovers from broken
+//! syntax, so what then seems to be missing is not reported.
+
+mod advice;
+mod cond;
+mod example;
+mod fields;
+mod value;
+
+use toml::de::DeTable;
+
+use self::cond::Sight;
+use self::fields::{Fields, Item, Text};
+use super::diagnostic::{Diag, Problems, Span, line_of};
+use super::model::{Expect, Rule};
+use super::template::Template;
+use super::{Confidence, Level};
+use crate::facts::Scope;
+
+const RULE_KEYS: [&str; 12] = [
+    "id",
+    "since",
+    "for",
+    "title",
+    "level",
+    "confidence",
+    "because",
+    "refs",
+    "overrides",
+    "when",
+    "advise",
+    "example",
+];
+
+/// What a file has in it.
+#[derive(Debug, Default)]
+pub(super) struct Loaded {
+    /// The rules without mistakes, each with the place of its id.
+    pub rules: Vec<(Rule, Span)>,
+    /// The ids of all rules, those with mistakes too.
+    pub ids: Vec<(String, Span)>,
+    /// The ids that rules say they override.
+    pub overridden: Vec<(String, Span)>,
+    /// Rules it switches off.
+    pub off: Vec<(Off, Span)>,
+    /// The mistakes.
+    pub diags: Vec<Diag>,
+}
+
+/// A rule that was switched off.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Off {
+    /// The rule's id.
+    pub rule: String,
+    /// Why.
+    pub because: String,
+    /// The file that says so.
+    pub file: String,
+}
+
+/// Reads a file.
+pub(super) fn load(file: &str, source: &str) -> Loaded {
+    let mut problems = Problems::default();
+    let (document, errors) = DeTable::parse_recoverable(source);
+    for error in errors {
+        problems.broken_syntax();
+        problems.report(error.span().unwrap_or(0..0), error.message(), None);
+    }
+    let mut loaded = Loaded::default();
+    let top = Fields::of(document.get_ref(), 0..0, "a rule file", &["rule", "off"], &mut problems);
+    for item in top.tables("rule", &mut problems) {
+        let rule = rule(item, file, source, &mut loaded, &mut problems);
+        loaded.rules.extend(rule);
+    }
+    for item in top.tables("off", &mut problems) {
+        let Some(fields) = Fields::open(item, "this table", &["rule", "because"], &mut problems) else {
+            continue;
+        };
+        let (rule, because) =
+            (fields.need_text("rule", &mut problems), fields.need_text("because", &mut problems));
+        if let (Some(rule), Some(because)) = (rule, because) {
+            let off = Off { rule: rule.text, because: flowing(&because.text), file: file.to_owned() };
+            loaded.off.push((off, rule.span));
+        }
+    }
+    loaded.diags = problems.into_diags();
+    loaded
+}
+
+fn rule(
+    item: Item<'_>,
+    file: &str,
+    source: &str,
+    loaded: &mut Loaded,
+    problems: &mut Problems,
+) -> Option<(Rule, Span)> {
+    let before = problems.count();
+    let mut fields = Fields::open(item, "this rule", &RULE_KEYS, problems)?;
+    let id = fields.need_text("id", problems);
+    if let Some(id) = &id {
+        fields.span = id.span.clone();
+        loaded.ids.push((id.text.clone(), id.span.clone()));
+        if !is_id(&id.text) {
+            let help = "such as \"mount.ext4-nobarrier\": lower-case words, digits and dashes, with a dot"
+                .to_owned();
+            problems.report(id.span.clone(), format!("`{}` is no id", id.text), help);
+        }
+    }
+    let since = fields.need_text("since", problems);
+    let scope = fields.need_word("for", &Scope::ALL, Scope::word, problems);
+    let level = fields.need_word("level", &Level::ALL, Level::word, problems);
+    let confidence = fields.need_word("confidence", &Confidence::ALL, Confidence::word, problems);
+    let title = fields.need_text("title", problems);
+    let because = fields.need_text("because", problems);
+    let refs = fields.need("refs", problems).map(|item| fields::texts(item, problems));
+    if refs.as_ref().is_some_and(Vec::is_empty) {
+        problems.missing(
+            fields.span.clone(),
+            "a rule without a source",
+            "refs = [..]: who says so?".to_owned(),
+        );
+    }
+    let overrides = fields.texts("overrides", problems).unwrap_or_default();
+    loaded.overridden.extend(overrides.iter().map(|id| (id.text.clone(), id.span.clone())));
+    let sight = Sight::from(scope);
+    let title = title.map(|title| prose(&title, &sight, problems));
+    let because = because.map(|because| prose(&because, &sight, problems));
+    let when = fields.need("when", problems).and_then(|when| cond::cond(when, &sight, problems));
+    let mut advise = Vec::new();
+    for item in fields.tables("advise", problems) {
+        advise.extend(advice::advice(item, &sight, level, problems));
+    }
+    let mut examples = Vec::new();
+    for item in fields.tables("example", problems) {
+        examples.extend(example::example(item, source, &sight, problems));
+    }
+    let lacking = |expect: &Expect| !examples.iter().any(|example| example.expect == *expect);
+    let lacking: Vec<&str> = Expect::ALL.into_iter().filter(lacking).map(Expect::word).collect();
+    if problems.count() == before && !lacking.is_empty() {
+        let message = format!("no example of: {}", lacking.join(", "));
+        problems.missing(fields.span.clone(), message, "examples are the rule's tests".to_owned());
+    }
+    if problems.count() > before {
+        return None;
+    }
+    let id = id?;
+    let rule = Rule {
+        id: id.text,
+        since: since?.text,
+        scope: scope?,
+        title: title?,
+        level: level?,
+        confidence: confidence?,
+        because: because?,
+        refs: refs?.into_iter().map(|source| source.text).collect(),
+        overrides: overrides.into_iter().map(|id| id.text).collect(),
+        when: when?,
+        advise,
+        examples,
+        file: file.to_owned(),
+        line: line_of(source, item.span().start),
+    };
+    Some((rule, id.span))
+}
+
+/// A text with facts in it, each of which exists and can be seen.
+fn prose(text: &Text, sight: &Sight, problems: &mut Problems) -> Template {
+    template(&flowing(&text.text), &text.span, sight, problems)
+}
+
+fn template(text: &str, span: &Span, sight: &Sight, problems: &mut Problems) -> Template {
+    Template::parse(text, |name| cond::named(name, span, sight, problems)).0
+}
+
+/// Lines joined to one paragraph.
+fn flowing(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn is_id(id: &str) -> bool {
+    let word = |word: &str| {
+        !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
+    };
+    id.contains('.') && id.split('.').all(word)
+}

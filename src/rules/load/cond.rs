@@ -1,0 +1,187 @@
+//! Conditions: quantifiers, combinations and tests, and whether the facts they name can be seen from the rule's subject.
+
+use super::fields::{Fields, Item, Text, found, list, shown, text};
+use super::value::{self, OPERATORS};
+use crate::facts::{KeyInfo, Scope, catalog};
+use crate::rules::diagnostic::{Problems, Span};
+use crate::rules::model::{Cond, Relation, Test};
+use crate::rules::suggest;
+
+const COMBINATIONS: [&str; 5] = ["all", "any", "not", "every", "some"];
+
+/// From where a condition looks: the rule's subject, and the elements of the quantifiers around it.
+#[derive(Clone, Debug)]
+pub(super) struct Sight {
+    /// `None` where the rule does not say; then nothing is out of sight.
+    scope: Option<Scope>,
+    within: Vec<Scope>,
+}
+
+impl Sight {
+    pub fn from(scope: Option<Scope>) -> Self {
+        Self { scope, within: Vec::new() }
+    }
+
+    fn inside(&self, relation: Relation) -> Self {
+        let mut inside = self.clone();
+        inside.within.push(relation.scope());
+        inside
+    }
+
+    /// Reports a fact of a scope that cannot be seen from here.
+    pub fn check(&self, fact: &KeyInfo, span: &Span, problems: &mut Problems) -> bool {
+        let Some(from) = self.scope else { return true };
+        let scope = fact.scope;
+        if scope == Scope::Host
+            || scope == from
+            || self.within.contains(&scope)
+            || linked(from).contains(&scope)
+        {
+            return true;
+        }
+        let help = match scope {
+            Scope::Device | Scope::Mount if from == Scope::Host => {
+                format!("write the rule for = \"{scope}\"")
+            }
+            Scope::Device => "ask it of the stack: every = \"leaf\", some = \"layer\"".to_owned(),
+            Scope::Mount => "ask it of the stack: every = \"mount\", some = \"mount\"".to_owned(),
+            scope => format!("write the rule for = \"{scope}\""),
+        };
+        let message = format!("{} is a fact of a {scope}, and a {from} does not have exactly one", fact.name);
+        problems.report(span.clone(), message, help);
+        false
+    }
+}
+
+/// The scopes of which a subject has exactly one other subject, in which facts are looked up.
+fn linked(scope: Scope) -> &'static [Scope] {
+    match scope {
+        Scope::Target => &[Scope::Mount, Scope::Device, Scope::Cluster],
+        Scope::Cluster => &[Scope::Target, Scope::Mount, Scope::Device],
+        Scope::Mount => &[Scope::Device],
+        Scope::Boot => &[Scope::Mount],
+        Scope::Host | Scope::Device => &[],
+    }
+}
+
+/// Reads a condition. `None` when anything in it is wrong; everything wrong in it is reported.
+pub(super) fn cond(item: Item<'_>, sight: &Sight, problems: &mut Problems) -> Option<Cond> {
+    let Some(table) = item.get_ref().as_table() else {
+        let help = "such as { fact = \"mount.fstype\", is = \"ext4\" }".to_owned();
+        problems.report(item.span(), format!("a condition is a table, found {}", found(item)), help);
+        return None;
+    };
+    let heads: Vec<&str> =
+        ["fact"].into_iter().chain(COMBINATIONS).filter(|head| table.contains_key(*head)).collect();
+    match heads.as_slice() {
+        ["fact"] => test(item, sight, problems).map(Cond::Fact),
+        [head] => combination(head, item, sight, problems),
+        [] => {
+            let known = || ["fact"].into_iter().chain(COMBINATIONS);
+            let help = table.keys().find_map(|key| suggest::did_you_mean(key.get_ref(), known()));
+            let help = help.unwrap_or_else(|| format!("one of: {}", known().collect::<Vec<_>>().join(", ")));
+            problems.missing(item.span(), "this is no condition", help);
+            None
+        }
+        heads => {
+            let help = "put them into one list: all = [ {..}, {..} ]".to_owned();
+            problems.report(item.span(), format!("{} in one condition", heads.join(" and ")), help);
+            None
+        }
+    }
+}
+
+fn combination(head: &str, item: Item<'_>, sight: &Sight, problems: &mut Problems) -> Option<Cond> {
+    let (all, quantifier): (&[&'static str], _) = match head {
+        "all" => (&["all"], None),
+        "any" => (&["any"], None),
+        "not" => (&["not"], None),
+        "every" => (&["every", "holds"], Some(Cond::Every as fn(_, _) -> _)),
+        _ => (&["some", "holds"], Some(Cond::Some as fn(_, _) -> _)),
+    };
+    let fields = Fields::open(item, "this condition", all, problems)?;
+    if let Some(build) = quantifier {
+        let relation = fields.need_word(head, &Relation::ALL, Relation::word, problems);
+        let inside = relation.map_or_else(|| sight.clone(), |relation| sight.inside(relation));
+        let holds = fields.need("holds", problems).and_then(|holds| cond(holds, &inside, problems));
+        if sight.scope == Some(Scope::Host) {
+            problems.report(item.span(), "the host has no stack to quantify over", None);
+            return None;
+        }
+        return Some(build(relation?, Box::new(holds?)));
+    }
+    let inner = fields.need(head, problems)?;
+    if head == "not" {
+        return cond(inner, sight, problems).map(|inner| Cond::Not(Box::new(inner)));
+    }
+    let list = list(inner, problems);
+    let read: Vec<Cond> = list.iter().filter_map(|one| cond(one, sight, problems)).collect();
+    if inner.get_ref().as_array().is_some_and(|list| list.is_empty()) {
+        problems.missing(inner.span(), format!("`{head}` of nothing"), None);
+    }
+    let complete = !read.is_empty() && read.len() == list.len();
+    complete.then_some(if head == "all" { Cond::All(read) } else { Cond::Any(read) })
+}
+
+fn test(item: Item<'_>, sight: &Sight, problems: &mut Problems) -> Option<Test> {
+    let table = item.get_ref().as_table()?;
+    let mut misspelt = false;
+    for key in table.keys() {
+        let name = key.get_ref().as_ref();
+        if name != "fact" && !OPERATORS.contains(&name) {
+            misspelt = true;
+            let help = suggest::or_list(name, OPERATORS);
+            problems.report(key.span(), format!("unknown operator `{}`", shown(name)), help);
+        }
+    }
+    let fact = fact(table.get("fact")?, sight, problems);
+    let used: Vec<&str> = OPERATORS.into_iter().filter(|operator| table.contains_key(*operator)).collect();
+    match used.as_slice() {
+        [operator] => {
+            let (fact, value) = (fact?, table.get(*operator)?);
+            let op = value::op(fact, operator, value, problems)?;
+            (!misspelt).then_some(Test { fact, op })
+        }
+        [] if misspelt => None,
+        [] => {
+            problems.missing(
+                item.span(),
+                "a test without an operator",
+                format!("one of: {}", OPERATORS.join(", ")),
+            );
+            None
+        }
+        used => {
+            let help = "write one test for each, in all = [..]".to_owned();
+            problems.report(item.span(), format!("{} in one test", used.join(" and ")), help);
+            None
+        }
+    }
+}
+
+/// A fact by name, which exists and can be seen.
+pub(super) fn fact(item: Item<'_>, sight: &Sight, problems: &mut Problems) -> Option<&'static KeyInfo> {
+    let Text { text, span } = text(item, problems)?;
+    named(&text, &span, sight, problems)
+}
+
+/// The same for a name within a text.
+pub(super) fn named(
+    name: &str,
+    span: &Span,
+    sight: &Sight,
+    problems: &mut Problems,
+) -> Option<&'static KeyInfo> {
+    find(name, span, problems).filter(|fact| sight.check(fact, span, problems))
+}
+
+/// A fact by name, wherever it is seen from.
+pub(super) fn find(name: &str, span: &Span, problems: &mut Problems) -> Option<&'static KeyInfo> {
+    let fact = catalog::find(name);
+    if fact.is_none() {
+        let help = suggest::did_you_mean(name, catalog::all().map(|info| info.name));
+        let help = help.unwrap_or_else(|| "`walwise facts --list` names them all".to_owned());
+        problems.report(span.clone(), format!("unknown fact `{}`", shown(name)), help);
+    }
+    fact
+}

@@ -1,0 +1,138 @@
+//! The examples of a rule, which are its tests.
+
+use toml::Spanned;
+use toml::de::DeValue;
+
+use super::cond::{self, Sight};
+use super::fields::{Fields, Item, Text, found, list, shown};
+use super::value;
+use crate::facts::{KeyInfo, Kind, Reading, Scope, Source, Value, Why};
+use crate::rules::diagnostic::{Problems, line_of};
+use crate::rules::model::{Example, ExampleStack, Expect, Given};
+use crate::rules::settings;
+use crate::rules::suggest;
+
+const KEYS: [&str; 7] = ["name", "facts", "leaves", "layers", "mounts", "expect", "advise"];
+/// What unknown readings are written as.
+const UNKNOWN: [(&str, Why); 6] = [
+    ("?absent", Why::Absent),
+    ("?denied", Why::Denied),
+    ("?timed-out", Why::TimedOut),
+    ("?malformed", Why::Malformed),
+    ("?ambiguous", Why::Ambiguous),
+    ("?not-collected", Why::NotCollected),
+];
+
+/// Reads an example.
+pub(super) fn example(
+    item: Item<'_>,
+    source: &str,
+    sight: &Sight,
+    problems: &mut Problems,
+) -> Option<Example> {
+    let before = problems.count();
+    let mut fields = Fields::open(item, "this example", &KEYS, problems)?;
+    let name = fields.need_text("name", problems);
+    if let Some(name) = &name {
+        fields.span = name.span.clone();
+    }
+    let facts = fields.get("facts").map(|facts| {
+        let named =
+            given(facts, problems, |name, problems| cond::named(&name.text, &name.span, sight, problems));
+        values(named, problems)
+    });
+    let facts = facts.unwrap_or_default();
+    let stack = stack(&fields, problems);
+    let expect = fields.need_word("expect", &Expect::ALL, Expect::word, problems);
+    let advise = fields.texts("advise", problems);
+    for name in advise.iter().flatten().filter(|name| settings::find(&name.text).is_none()) {
+        let help = suggest::or_list(&name.text, settings::ALL.iter().map(|setting| setting.name));
+        problems.report(name.span.clone(), format!("unknown setting `{}`", name.text), help);
+    }
+    if problems.count() > before {
+        return None;
+    }
+    Some(Example {
+        name: name?.text,
+        facts,
+        stack,
+        expect: expect?,
+        advise: advise.map(|names| names.into_iter().map(|name| name.text).collect()),
+        line: line_of(source, item.span().start),
+    })
+}
+
+type Named<'a> = Vec<(&'static KeyInfo, Item<'a>)>;
+
+/// The facts of a table, as far as `find` accepts their names.
+fn given<'a>(
+    item: Item<'a>,
+    problems: &mut Problems,
+    mut find: impl FnMut(&Text, &mut Problems) -> Option<&'static KeyInfo>,
+) -> Named<'a> {
+    let Some(table) = item.get_ref().as_table() else {
+        let help = "{ \"mount.fstype\" = \"ext4\" }".to_owned();
+        problems.report(item.span(), format!("facts are a table, found {}", found(item)), help);
+        return Vec::new();
+    };
+    let mut named = Vec::new();
+    for (key, item) in table {
+        let name = Text { text: shown(key.get_ref()), span: key.span() };
+        named.extend(find(&name, problems).map(|fact| (fact, item)));
+    }
+    named
+}
+
+fn values(named: Named<'_>, problems: &mut Problems) -> Vec<Given> {
+    let read = named.into_iter().filter_map(|(fact, item)| Some((fact, reading(fact, item, problems)?)));
+    read.collect()
+}
+
+fn stack(fields: &Fields<'_>, problems: &mut Problems) -> Option<ExampleStack> {
+    let listed = ["leaves", "layers", "mounts"].iter().any(|key| fields.get(key).is_some());
+    let mut of = |key: &str, scope: Scope| -> Vec<Vec<Given>> {
+        let items: &[Spanned<DeValue<'_>>] = match fields.get(key) {
+            Some(item) => list(item, problems),
+            None => &[],
+        };
+        let mut elements = Vec::new();
+        for item in items {
+            let named = given(item, problems, |name, problems| {
+                let fact = cond::find(&name.text, &name.span, problems)?;
+                if fact.scope == scope {
+                    return Some(fact);
+                }
+                let message = format!("{} is a fact of a {}, not of a {scope}", fact.name, fact.scope);
+                problems.report(name.span.clone(), message, None);
+                None
+            });
+            elements.push(values(named, problems));
+        }
+        elements
+    };
+    let stack = ExampleStack {
+        leaves: of("leaves", Scope::Device),
+        layers: of("layers", Scope::Device),
+        mounts: of("mounts", Scope::Mount),
+    };
+    listed.then_some(stack)
+}
+
+/// A value, or `?why` for an unknown reading. A version that ends in ` backports` is of a vendor that backports.
+fn reading(fact: &KeyInfo, item: Item<'_>, problems: &mut Problems) -> Option<Reading<Value>> {
+    if let Some(word) = item.get_ref().as_str().filter(|text| text.starts_with('?')) {
+        let why = UNKNOWN.iter().find(|(name, _)| *name == word);
+        if why.is_none() {
+            let help = suggest::or_list(word, UNKNOWN.iter().map(|(name, _)| *name));
+            problems.report(item.span(), format!("`{}` is no way of being unknown", shown(word)), help);
+        }
+        return why.map(|(_, why)| Reading::unknown(*why, "the example says so"));
+    }
+    let mut value = value::value(fact, item, problems)?;
+    if let (Kind::Version, Value::Version(version)) = (fact.kind, &value)
+        && version.tail().ends_with(" backports")
+    {
+        value = Value::Version(version.clone().with_backports(true));
+    }
+    Some(Reading::known(value, Source::file("the example")))
+}

@@ -1,0 +1,164 @@
+//! Reading the fields of a table: what is there, of which type, and what was probably meant by what is not known.
+//!
+//! Every mistake is reported where it stands and reading goes on. The surprise: it decodes by hand, because a derived
+//! decoder either stops at the first mistake or drops misspelt operators without a word.
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::rules::diagnostic::{Problems, Span};
+use crate::rules::suggest;
+use crate::text::is_treacherous;
+
+/// A value of the file with its place.
+pub(super) type Item<'a> = &'a Spanned<DeValue<'a>>;
+
+/// A text of the file with its place.
+#[derive(Clone, Debug)]
+pub(super) struct Text {
+    pub text: String,
+    pub span: Span,
+}
+
+/// A table whose keys have been checked.
+pub(super) struct Fields<'a> {
+    table: &'a DeTable<'a>,
+    /// Where to report what is missing.
+    pub span: Span,
+    what: &'static str,
+}
+
+impl<'a> Fields<'a> {
+    /// Opens a table of the file; keys that are not among the known ones are reported.
+    pub fn open(
+        item: Item<'a>,
+        what: &'static str,
+        known: &[&'static str],
+        problems: &mut Problems,
+    ) -> Option<Self> {
+        let Some(table) = item.get_ref().as_table() else {
+            problems.report(item.span(), format!("{what} is a table, found {}", found(item)), None);
+            return None;
+        };
+        Some(Self::of(table, item.span(), what, known, problems))
+    }
+
+    /// The same for a table that is at hand.
+    pub fn of(
+        table: &'a DeTable<'a>,
+        span: Span,
+        what: &'static str,
+        known: &[&'static str],
+        problems: &mut Problems,
+    ) -> Self {
+        for key in table.keys() {
+            let name = key.get_ref().as_ref();
+            if !known.contains(&name) {
+                let help = suggest::or_list(name, known.iter().copied());
+                problems.report(key.span(), format!("unknown key `{}` in {what}", shown(name)), help);
+            }
+        }
+        Self { table, span, what }
+    }
+
+    pub fn get(&self, key: &str) -> Option<Item<'a>> {
+        self.table.get(key)
+    }
+
+    /// The place of a key.
+    pub fn key_span(&self, key: &str) -> Option<Span> {
+        self.table.get_key_value(key).map(|(key, _)| key.span())
+    }
+
+    pub fn need(&self, key: &str, problems: &mut Problems) -> Option<Item<'a>> {
+        let item = self.get(key);
+        if item.is_none() {
+            problems.missing(self.span.clone(), format!("{} lacks `{key}`", self.what), None);
+        }
+        item
+    }
+
+    pub fn text(&self, key: &str, problems: &mut Problems) -> Option<Text> {
+        text(self.get(key)?, problems)
+    }
+
+    pub fn need_text(&self, key: &str, problems: &mut Problems) -> Option<Text> {
+        text(self.need(key, problems)?, problems)
+    }
+
+    /// A list of texts; `None` when it is not there.
+    pub fn texts(&self, key: &str, problems: &mut Problems) -> Option<Vec<Text>> {
+        self.get(key).map(|item| texts(item, problems))
+    }
+
+    /// A list of tables, empty when it is not there.
+    pub fn tables(&self, key: &str, problems: &mut Problems) -> &'a [Spanned<DeValue<'a>>] {
+        match self.get(key) {
+            Some(item) => list(item, problems),
+            None => &[],
+        }
+    }
+
+    /// One of a few words that must be there.
+    pub fn need_word<T: Copy>(
+        &self,
+        key: &str,
+        all: &[T],
+        word: fn(T) -> &'static str,
+        problems: &mut Problems,
+    ) -> Option<T> {
+        let Text { text, span } = self.need_text(key, problems)?;
+        let meant = all.iter().copied().find(|one| word(*one) == text);
+        if meant.is_none() {
+            let help = suggest::or_list(&text, all.iter().map(|one| word(*one)));
+            problems.report(span, format!("`{text}` is no {key}"), help);
+        }
+        meant
+    }
+}
+
+/// The value as text.
+pub(super) fn text(item: Item<'_>, problems: &mut Problems) -> Option<Text> {
+    let Some(text) = item.get_ref().as_str() else {
+        problems.report(item.span(), format!("expected text in quotes, found {}", found(item)), None);
+        return None;
+    };
+    if text.chars().any(|c| is_treacherous(c) && c != '\n') {
+        let help =
+            "write it without control characters and without characters that change how others are shown";
+        problems.report(item.span(), "characters that cannot be shown safely", help.to_owned());
+        return None;
+    }
+    Some(Text { text: text.to_owned(), span: item.span() })
+}
+
+/// The value as a list of texts.
+pub(super) fn texts(item: Item<'_>, problems: &mut Problems) -> Vec<Text> {
+    list(item, problems).iter().filter_map(|item| text(item, problems)).collect()
+}
+
+/// The value as a list.
+pub(super) fn list<'a>(item: Item<'a>, problems: &mut Problems) -> &'a [Spanned<DeValue<'a>>] {
+    let Some(list) = item.get_ref().as_array() else {
+        problems.report(item.span(), format!("expected a list in brackets, found {}", found(item)), None);
+        return &[];
+    };
+    list
+}
+
+/// What stands there, in words.
+pub(super) fn found(item: Item<'_>) -> &'static str {
+    match item.get_ref() {
+        DeValue::String(_) => "text",
+        DeValue::Integer(_) | DeValue::Float(_) => "a number",
+        DeValue::Boolean(_) => "true or false",
+        DeValue::Datetime(_) => "a date",
+        DeValue::Array(_) => "a list",
+        DeValue::Table(_) => "a table",
+    }
+}
+
+/// A name of the file inside a message.
+pub(super) fn shown(name: &str) -> String {
+    crate::text::safe(name.as_bytes())
+}

@@ -1,0 +1,245 @@
+//! A rule as it was written: a condition over facts, advice, and the examples that are its tests.
+//!
+//! Everything here has been checked by [`super::load`]: facts exist, values fit them, words are of the catalogue. The
+//! surprise: facts and settings are held by declaration, not by name, so nothing later can look up a wrong name.
+
+use super::settings::Setting;
+use super::template::Template;
+use super::{Change, Confidence, Level, Reach, Risk};
+use crate::facts::{KeyInfo, Reading, Scope, Value};
+use crate::version::Version;
+
+/// A rule.
+#[derive(Clone, Debug)]
+pub struct Rule {
+    /// Unique and stable: `area.name`.
+    pub id: String,
+    /// The version of walwise that brought it.
+    pub since: String,
+    /// The subjects it is evaluated on.
+    pub scope: Scope,
+    /// One line.
+    pub title: Template,
+    /// How much it matters.
+    pub level: Level,
+    /// How sure it is.
+    pub confidence: Confidence,
+    /// Why it matters.
+    pub because: Template,
+    /// Public sources, at least one.
+    pub refs: Vec<String>,
+    /// Rules it wins over where both want a different value of one setting.
+    pub overrides: Vec<String>,
+    /// When it applies.
+    pub when: Cond,
+    /// What to do then.
+    pub advise: Vec<AdviceSpec>,
+    /// Its tests.
+    pub examples: Vec<Example>,
+    /// The file it stands in.
+    pub file: String,
+    /// The line it starts on, counted from one.
+    pub line: usize,
+}
+
+/// A condition.
+#[derive(Clone, Debug)]
+pub enum Cond {
+    /// All of them hold.
+    All(Vec<Cond>),
+    /// One of them holds.
+    Any(Vec<Cond>),
+    /// It does not hold.
+    Not(Box<Cond>),
+    /// It holds for each element of the subject's stack.
+    Every(Relation, Box<Cond>),
+    /// It holds for an element of the subject's stack.
+    Some(Relation, Box<Cond>),
+    /// A test of one fact.
+    Fact(Test),
+}
+
+/// What a quantifier ranges over, in the stack of the subject; the subject itself belongs to it where it fits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relation {
+    /// The disks at the bottom.
+    Leaf,
+    /// Every block device.
+    Layer,
+    /// Every file system.
+    Mount,
+}
+
+impl Relation {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Leaf, Self::Layer, Self::Mount];
+
+    /// The word in rules.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Leaf => "leaf",
+            Self::Layer => "layer",
+            Self::Mount => "mount",
+        }
+    }
+
+    /// What its elements are.
+    pub fn scope(self) -> Scope {
+        match self {
+            Self::Leaf | Self::Layer => Scope::Device,
+            Self::Mount => Scope::Mount,
+        }
+    }
+}
+
+/// A test of one fact.
+#[derive(Clone, Debug)]
+pub struct Test {
+    /// The fact.
+    pub fact: &'static KeyInfo,
+    /// What is asked of it.
+    pub op: Op,
+}
+
+/// What can be asked of a fact.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Op {
+    /// It equals the value.
+    Is(Value),
+    /// It does not.
+    IsNot(Value),
+    /// It equals one of them.
+    In(Vec<Value>),
+    /// It equals none of them.
+    NotIn(Vec<Value>),
+    /// The list has the word.
+    Has(String),
+    /// The list has it not.
+    Lacks(String),
+    /// The list has one of the words.
+    HasAny(Vec<String>),
+    /// The list has the option, alone or with a value: `compress` or `compress=zstd`.
+    HasOption(String),
+    /// At or above.
+    AtLeast(Value),
+    /// Below.
+    Below(Value),
+    /// The version has a fix that landed in these lines ([`Version::has_fix`]).
+    FixedIn(Vec<Version>),
+    /// Whether it is known at all: the only test that is never unknown.
+    Known(bool),
+}
+
+impl Op {
+    /// The word in rules.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Is(_) => "is",
+            Self::IsNot(_) => "is_not",
+            Self::In(_) => "in",
+            Self::NotIn(_) => "not_in",
+            Self::Has(_) => "has",
+            Self::Lacks(_) => "lacks",
+            Self::HasAny(_) => "has_any",
+            Self::HasOption(_) => "has_option",
+            Self::AtLeast(_) => "at_least",
+            Self::Below(_) => "below",
+            Self::FixedIn(_) => "fixed_in",
+            Self::Known(_) => "known",
+        }
+    }
+}
+
+/// Advice as a rule words it; [`super::advise`] makes [`super::Advice`] of it.
+#[derive(Clone, Debug)]
+pub struct AdviceSpec {
+    /// What is advised.
+    pub setting: &'static Setting,
+    /// What to do to it.
+    pub change: ChangeSpec,
+    /// A further condition, which must hold.
+    pub when: Option<Cond>,
+    /// Who else is affected.
+    pub reach: Reach,
+    /// What could go wrong.
+    pub risk: Risk,
+    /// 1 for the first choice among several for the same setting.
+    pub rank: Option<u32>,
+    /// What it costs.
+    pub price: Option<Template>,
+    /// Commands that do it.
+    pub apply: Vec<Template>,
+    /// Commands that show that it is done.
+    pub verify: Vec<Template>,
+    /// Commands that take it back.
+    pub undo: Vec<Template>,
+}
+
+/// The change that advice makes.
+#[derive(Clone, Debug)]
+pub enum ChangeSpec {
+    /// A change that is spelt out.
+    Fixed(Change),
+    /// Set it to the value of this fact.
+    SetFrom(&'static KeyInfo),
+    /// Add the words of this list.
+    AddFrom(&'static KeyInfo),
+    /// Take away the words of this list.
+    RemoveFrom(&'static KeyInfo),
+}
+
+/// A test of the rule itself: facts, and what they should come to.
+#[derive(Clone, Debug)]
+pub struct Example {
+    /// What it shows.
+    pub name: String,
+    /// Facts of the subject and of what it is linked to.
+    pub facts: Vec<Given>,
+    /// Its stack, when given.
+    pub stack: Option<ExampleStack>,
+    /// What the rule should come to.
+    pub expect: Expect,
+    /// Exactly the settings that should be advised, when it matters.
+    pub advise: Option<Vec<String>>,
+    /// Counted from one.
+    pub line: usize,
+}
+
+/// A fact of an example.
+pub type Given = (&'static KeyInfo, Reading<Value>);
+
+/// What quantifiers find in an example: complete, whatever of it is empty.
+#[derive(Clone, Debug, Default)]
+pub struct ExampleStack {
+    /// Disks at the bottom.
+    pub leaves: Vec<Vec<Given>>,
+    /// Block devices above them.
+    pub layers: Vec<Vec<Given>>,
+    /// File systems.
+    pub mounts: Vec<Vec<Given>>,
+}
+
+/// What an example expects; [`super::Outcome`] without its needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expect {
+    /// The condition holds.
+    Applies,
+    /// It does not.
+    DoesNotApply,
+    /// It cannot be said.
+    Undecided,
+}
+
+impl Expect {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Applies, Self::DoesNotApply, Self::Undecided];
+
+    /// The words in rules.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Applies => "applies",
+            Self::DoesNotApply => "does not apply",
+            Self::Undecided => "undecided",
+        }
+    }
+}

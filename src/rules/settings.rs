@@ -1,0 +1,168 @@
+//! What can be advised. Rules name settings of this list and no others, so that a plan can join advice on one setting.
+//!
+//! It says where the current value is read; it does not know how to change anything. The surprise: a setting can have
+//! no fact that holds its current value (the options that a file system was made with are kept nowhere).
+
+use crate::facts::catalog::{boot, device, mount, postgres, target};
+use crate::facts::{KeyInfo, Scope};
+
+/// A thing that can be advised.
+#[derive(Debug)]
+pub struct Setting {
+    /// The name in rules, JSON and on screens.
+    pub name: &'static str,
+    /// One sentence.
+    pub doc: &'static str,
+    /// Whether it is one value or a list of options.
+    pub shape: Shape,
+    /// What is changed by changing it.
+    pub scope: Scope,
+    /// The fact that holds its current value, where one does.
+    pub current: Option<&'static KeyInfo>,
+}
+
+/// What values a setting has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// One value: `set`, `set_from`, `keep`.
+    One,
+    /// Several options, which advice adds and takes away: `add`, `remove`, `keep`.
+    Options,
+}
+
+const fn one(
+    name: &'static str,
+    scope: Scope,
+    current: Option<&'static KeyInfo>,
+    doc: &'static str,
+) -> Setting {
+    Setting { name, doc, shape: Shape::One, scope, current }
+}
+
+const fn options(
+    name: &'static str,
+    scope: Scope,
+    current: Option<&'static KeyInfo>,
+    doc: &'static str,
+) -> Setting {
+    Setting { name, doc, shape: Shape::Options, scope, current }
+}
+
+/// Every setting, by area.
+pub const ALL: &[Setting] = &[
+    one("filesystem", Scope::Mount, Some(&mount::FSTYPE.info), "The file system type."),
+    options("mkfs.options", Scope::Mount, None, "Options to make the file system with."),
+    options("mkfs.features", Scope::Mount, None, "Features to make the file system with (`mkfs -O`)."),
+    options(
+        "mount.options",
+        Scope::Mount,
+        Some(&mount::SUPER_OPTIONS.info),
+        "Options the file system is mounted with.",
+    ),
+    options("boot.options", Scope::Boot, Some(&boot::OPTIONS.info), "Options the next boot will mount with."),
+    one(
+        "ext4.fast_commit",
+        Scope::Mount,
+        Some(&mount::EXT4_FAST_COMMIT.info),
+        "ext4's fast commits, a feature of the file system.",
+    ),
+    options(
+        "directory.attributes",
+        Scope::Target,
+        Some(&target::FLAGS.info),
+        "Inode flags of the directory, which new files inherit (chattr(1)).",
+    ),
+    one(
+        "space.free",
+        Scope::Mount,
+        Some(&mount::FREE_PERCENT.info),
+        "Free space on the file system, in percent.",
+    ),
+    one(
+        "block.write_cache",
+        Scope::Device,
+        Some(&device::WRITE_CACHE.info),
+        "What the kernel believes of the disk's cache, which decides whether flushes are sent.",
+    ),
+    one("block.scheduler", Scope::Device, Some(&device::SCHEDULER.info), "I/O scheduler of the disk."),
+    one(
+        "md.array",
+        Scope::Device,
+        Some(&device::MD_LEVEL.info),
+        "Layout and health of a software RAID array.",
+    ),
+    one("swap.placement", Scope::Target, Some(&target::SWAP_BESIDE.info), "On which disks swap lies."),
+    one("database.placement", Scope::Cluster, Some(&postgres::DATA.info), "Where the database's files lie."),
+    one(
+        "pg.wal_sync_method",
+        Scope::Cluster,
+        Some(&postgres::WAL_SYNC_METHOD.info),
+        "How PostgreSQL asks for its WAL to be on disk.",
+    ),
+    one("pg.fsync", Scope::Cluster, Some(&postgres::FSYNC.info), "Whether PostgreSQL flushes at all."),
+    one(
+        "pg.synchronous_commit",
+        Scope::Cluster,
+        Some(&postgres::SYNCHRONOUS_COMMIT.info),
+        "Whether a commit waits for its WAL to be on disk.",
+    ),
+    one(
+        "pg.full_page_writes",
+        Scope::Cluster,
+        Some(&postgres::FULL_PAGE_WRITES.info),
+        "Whether whole pages go into the WAL after a checkpoint, against torn pages.",
+    ),
+    one(
+        "pg.wal_init_zero",
+        Scope::Cluster,
+        Some(&postgres::WAL_INIT_ZERO.info),
+        "Whether new WAL files are filled with zeros first.",
+    ),
+    one(
+        "pg.wal_recycle",
+        Scope::Cluster,
+        Some(&postgres::WAL_RECYCLE.info),
+        "Whether old WAL files are renamed and overwritten.",
+    ),
+    one(
+        "pg.commit_delay",
+        Scope::Cluster,
+        Some(&postgres::COMMIT_DELAY.info),
+        "How long a commit waits for others to share its flush, in microseconds.",
+    ),
+    one(
+        "pg.data_sync_retry",
+        Scope::Cluster,
+        Some(&postgres::DATA_SYNC_RETRY.info),
+        "Whether PostgreSQL tries again after a flush of data files failed.",
+    ),
+    one(
+        "pg.debug_io_direct",
+        Scope::Cluster,
+        Some(&postgres::DEBUG_IO_DIRECT.info),
+        "Which files PostgreSQL opens for direct I/O; a developer's option.",
+    ),
+    one("pg.data_checksums", Scope::Cluster, None, "Whether data pages carry checksums."),
+];
+
+/// The setting of this name.
+pub fn find(name: &str) -> Option<&'static Setting> {
+    ALL.iter().find(|setting| setting.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_current_values_are_facts() {
+        let mut seen = std::collections::BTreeSet::new();
+        for setting in ALL {
+            assert!(seen.insert(setting.name), "{} twice", setting.name);
+            assert!(setting.doc.ends_with('.'), "{}: a sentence, please", setting.name);
+            if let Some(fact) = setting.current {
+                assert!(crate::facts::catalog::find(fact.name).is_some(), "{}", fact.name);
+            }
+        }
+    }
+}

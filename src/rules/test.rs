@@ -1,0 +1,108 @@
+//! One test of one fact: what it comes to for a value, and how it reads.
+
+use super::model::{Op, Test};
+use crate::facts::{Reading, Value};
+use crate::truth::Truth;
+
+impl Test {
+    /// What it comes to. Unknown for an unknown fact, except where the question is whether it is known.
+    pub fn holds(&self, reading: &Reading<Value>) -> Truth {
+        match (&self.op, reading.value()) {
+            (Op::Known(wanted), value) => (value.is_some() == *wanted).into(),
+            (_, None) => Truth::Unknown,
+            (op, Some(value)) => op.holds(value),
+        }
+    }
+
+    /// The test in words: `device.cache is protected`.
+    pub fn label(&self) -> String {
+        let name = self.fact.name;
+        let show = |value: &Value| self.fact.show(value);
+        let shown = |values: &[Value]| values.iter().map(show).collect::<Vec<_>>().join(", ");
+        match &self.op {
+            Op::Is(value) => format!("{name} is {}", show(value)),
+            Op::IsNot(value) => format!("{name} is not {}", show(value)),
+            Op::In(values) => format!("{name} is one of {}", shown(values)),
+            Op::NotIn(values) => format!("{name} is none of {}", shown(values)),
+            Op::Has(word) => format!("{name} has {word}"),
+            Op::Lacks(word) => format!("{name} lacks {word}"),
+            Op::HasOption(word) => format!("{name} has {word} or {word}=…"),
+            Op::HasAny(words) => format!("{name} has one of {}", words.join(", ")),
+            Op::AtLeast(value) => format!("{name} is at least {}", show(value)),
+            Op::Below(value) => format!("{name} is below {}", show(value)),
+            Op::FixedIn(lines) => {
+                let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
+                format!("{name} has the fix of {}", lines.join(", "))
+            }
+            Op::Known(true) => format!("{name} is known"),
+            Op::Known(false) => format!("{name} is not known"),
+        }
+    }
+}
+
+impl Op {
+    /// What it comes to for a known value. A value of another shape than the fact's decides nothing.
+    pub(super) fn holds(&self, value: &Value) -> Truth {
+        let one_of = |values: &[Value]| {
+            let each: Vec<Truth> = values.iter().map(|one| equal(value, one)).collect();
+            Truth::some(each)
+        };
+        let has = |words: &[String]| match value {
+            Value::List(list) => words.iter().any(|word| list.contains(word)).into(),
+            _ => Truth::Unknown,
+        };
+        match self {
+            Self::Is(wanted) => equal(value, wanted),
+            Self::IsNot(wanted) => equal(value, wanted).not(),
+            Self::In(wanted) => one_of(wanted),
+            Self::NotIn(wanted) => one_of(wanted).not(),
+            Self::Has(word) => has(std::slice::from_ref(word)),
+            Self::Lacks(word) => has(std::slice::from_ref(word)).not(),
+            Self::HasAny(words) => has(words),
+            Self::HasOption(option) => match value {
+                Value::List(list) => {
+                    list.iter().any(|word| word.split('=').next() == Some(option.as_str())).into()
+                }
+                _ => Truth::Unknown,
+            },
+            Self::AtLeast(least) => at_least(value, least),
+            Self::Below(least) => at_least(value, least).not(),
+            Self::FixedIn(lines) => match value {
+                Value::Version(version) => version.has_fix(lines),
+                _ => Truth::Unknown,
+            },
+            Self::Known(wanted) => (*wanted).into(),
+        }
+    }
+}
+
+/// Whether two values are the same; lists as sets, numbers by amount.
+fn equal(a: &Value, b: &Value) -> Truth {
+    let within = |a: &[String], b: &[String]| a.iter().all(|word| b.contains(word));
+    match (a, b) {
+        (Value::Bool(a), Value::Bool(b)) => (a == b).into(),
+        (Value::Text(a), Value::Text(b)) => (a == b).into(),
+        (Value::Version(a), Value::Version(b)) => (a == b).into(),
+        (Value::List(a), Value::List(b)) => (within(a, b) && within(b, a)).into(),
+        _ => compare(a, b).map_or(Truth::Unknown, |order| order.is_eq().into()),
+    }
+}
+
+fn at_least(value: &Value, least: &Value) -> Truth {
+    match (value, least) {
+        (Value::Version(value), Value::Version(least)) => value.at_least(least),
+        _ => compare(value, least).map_or(Truth::Unknown, |order| order.is_ge().into()),
+    }
+}
+
+fn compare(a: &Value, b: &Value) -> Option<std::cmp::Ordering> {
+    let number = |value: &Value| match value {
+        Value::Whole(number) => Some(*number as f64),
+        Value::Number(number) => Some(*number),
+        _ => None,
+    };
+    match (a, b) {
+        (Value::Whole(a), Value::Whole(b)) => Some(a.cmp(b)),
+        _ => number(a)?.partial_cmp(&number(b)?),
+    }
+}
