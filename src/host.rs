@@ -6,8 +6,10 @@
 //! this module. The surprise: reading a file on somebody's file system may never return, so the live host asks an
 //! expendable child process wherever that could happen.
 
+pub mod archive;
 pub mod child;
 mod live;
+mod recorded;
 mod redact;
 mod words;
 
@@ -17,6 +19,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 pub use live::LiveHost;
+pub use recorded::RecordedHost;
 
 use crate::text;
 

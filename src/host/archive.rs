@@ -1,0 +1,318 @@
+//! The text form of a host: what was asked and what was answered, for people to review and for walwise to replay.
+//!
+//! ```text
+//! walwise host 1
+//! # a comment
+//! read /sys/block/sda/queue/rotational
+//! |0
+//! link /sys/block/sda
+//! :../devices/pci0000:00/0000:00:1f.2/ata1/host0/target0:0:0/0:0:0:0/block/sda
+//! read /var/lib/postgresql/16/main/PG_VERSION
+//! !denied Permission denied
+//! ```
+//!
+//! A line of an answer stands behind `|`, a last piece without its newline behind `:`, a refusal behind `!`. The names of
+//! a directory are such lines too. Bytes are escaped by [`crate::text`], except that tabs stay. What cannot be read
+//! costs its own entry and nothing else.
+
+use std::collections::BTreeMap;
+
+use super::{Miss, Question, words};
+use crate::text;
+
+/// What a host answered to a question.
+pub type Answer = Result<Vec<u8>, Miss>;
+
+/// Questions with their answers.
+pub type Answers = BTreeMap<Question, Answer>;
+
+/// The first line.
+const HEADER: &str = "walwise host 1";
+
+/// Larger archives are refused.
+pub const LARGEST: usize = 64 << 20;
+
+/// More complaints than this are only counted.
+const MOST_PROBLEMS: usize = 20;
+
+/// Why a text is no archive at all.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotAnArchive {
+    /// It does not begin as one.
+    #[error("not a host archive: its first line is not `{HEADER}`; make one with `walwise capture`")]
+    Header,
+    /// It begins as one of another version.
+    #[error("the host archive is of format {0:?}, this walwise reads format 1")]
+    Version(String),
+    /// It is too large.
+    #[error("the host archive is larger than 64 MiB")]
+    TooLarge,
+}
+
+/// Writes answers as text; every line of `comment` is put before them.
+pub fn write(answers: &Answers, comment: &str) -> String {
+    let mut out = format!("{HEADER}\n");
+    for line in comment.lines() {
+        out.push_str(&format_line("# ", line.as_bytes()));
+    }
+    for (question, answer) in answers {
+        out.push_str(&words::encode(question));
+        out.push('\n');
+        match answer {
+            Ok(bytes) => write_bytes(&mut out, bytes, separator(question)),
+            Err(miss) => {
+                let detail = displayable(&miss.detail);
+                let line = format!("!{} {detail}", words::miss_word(miss.kind));
+                out.push_str(line.trim_end());
+                out.push('\n');
+            }
+        }
+    }
+    out
+}
+
+/// The byte that ends a piece of this question's answer.
+fn separator(question: &Question) -> u8 {
+    if matches!(question, Question::List(_)) { 0 } else { b'\n' }
+}
+
+fn write_bytes(out: &mut String, bytes: &[u8], separator: u8) {
+    let mut rest = bytes;
+    while let Some(end) = rest.iter().position(|b| *b == separator) {
+        let (piece, after) = rest.split_at(end);
+        out.push_str(&format_line("|", piece));
+        rest = after.get(1..).unwrap_or_default();
+    }
+    if !rest.is_empty() || bytes.is_empty() {
+        out.push_str(&format_line(":", rest));
+    }
+}
+
+fn format_line(mark: &str, bytes: &[u8]) -> String {
+    let pieces: Vec<String> = bytes.split(|b| *b == b'\t').map(text::safe).collect();
+    format!("{mark}{}\n", pieces.join("\t"))
+}
+
+/// A refusal's detail, which is display-safe unless a stranger wrote the archive.
+fn displayable(detail: &str) -> String {
+    if detail.chars().any(text::is_treacherous) { text::safe(detail.as_bytes()) } else { detail.to_owned() }
+}
+
+/// Reads an archive. What could not be read is told in the second value.
+pub fn parse(bytes: &[u8]) -> Result<(Answers, Vec<String>), NotAnArchive> {
+    if bytes.len() > LARGEST {
+        return Err(NotAnArchive::TooLarge);
+    }
+    let mut lines = bytes.split(|b| *b == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+    let first = lines.next().unwrap_or_default();
+    if first != HEADER.as_bytes() {
+        let version = first.strip_prefix(b"walwise host ").filter(|v| !v.is_empty() && v.len() < 20);
+        return Err(version.map_or(NotAnArchive::Header, |v| NotAnArchive::Version(text::safe(v))));
+    }
+    let mut reader = Reader::default();
+    for (number, line) in (2..).zip(lines) {
+        reader.line(number, line);
+    }
+    reader.finish_entry();
+    Ok((reader.answers, reader.problems.told()))
+}
+
+/// Complaints, of which only the first are kept.
+#[derive(Default)]
+struct Problems {
+    first: Vec<String>,
+    more: usize,
+}
+
+impl Problems {
+    fn add(&mut self, line: usize, what: &str) {
+        if self.first.len() < MOST_PROBLEMS {
+            self.first.push(format!("host archive, line {line}: {what}; its entry is left out"));
+        } else {
+            self.more += 1;
+        }
+    }
+
+    fn told(mut self) -> Vec<String> {
+        if self.more > 0 {
+            self.first.push(format!("host archive: {} more entries cannot be read", self.more));
+        }
+        self.first
+    }
+}
+
+/// An entry that is being read.
+struct Entry {
+    line: usize,
+    question: Question,
+    body: Body,
+}
+
+enum Body {
+    Nothing,
+    Lines(Vec<u8>),
+    Ended(Vec<u8>),
+    Refused(Miss),
+}
+
+#[derive(Default)]
+struct Reader {
+    answers: Answers,
+    problems: Problems,
+    entry: Option<Entry>,
+}
+
+impl Reader {
+    fn line(&mut self, number: usize, line: &[u8]) {
+        match line.split_first() {
+            None | Some((b'#', _)) => {}
+            Some((mark @ (b'|' | b':' | b'!'), rest)) => {
+                // Without an entry the line belongs to one that was left out already.
+                let Some(entry) = self.entry.take() else { return };
+                match entry.with(*mark, rest) {
+                    Ok(entry) => self.entry = Some(entry),
+                    Err(what) => self.problems.add(number, what),
+                }
+            }
+            Some(_) => {
+                self.finish_entry();
+                let question = str::from_utf8(line).ok().and_then(words::decode);
+                match question {
+                    Some(question) => {
+                        self.entry = Some(Entry { line: number, question, body: Body::Nothing });
+                    }
+                    None => self.problems.add(number, "no question that this walwise knows"),
+                }
+            }
+        }
+    }
+
+    fn finish_entry(&mut self) {
+        let Some(Entry { line, question, body }) = self.entry.take() else { return };
+        let answer = match body {
+            Body::Nothing => return self.problems.add(line, "a question without an answer"),
+            Body::Lines(bytes) | Body::Ended(bytes) => Ok(bytes),
+            Body::Refused(miss) => Err(miss),
+        };
+        if self.answers.contains_key(&question) {
+            return self.problems.add(line, "this question was answered before");
+        }
+        self.answers.insert(question, answer);
+    }
+}
+
+impl Entry {
+    /// The entry with one more line.
+    fn with(self, mark: u8, rest: &[u8]) -> Result<Self, &'static str> {
+        let words = str::from_utf8(rest).map_err(|_| "not UTF-8")?;
+        let separator = separator(&self.question);
+        let body = match (mark, self.body) {
+            (b'|', Body::Nothing) => Body::Lines([text::raw(words), vec![separator]].concat()),
+            (b'|', Body::Lines(mut bytes)) => {
+                bytes.append(&mut text::raw(words));
+                bytes.push(separator);
+                Body::Lines(bytes)
+            }
+            (b':', Body::Nothing) => Body::Ended(text::raw(words)),
+            (b':', Body::Lines(mut bytes)) => {
+                bytes.append(&mut text::raw(words));
+                Body::Ended(bytes)
+            }
+            (b'!', Body::Nothing) => {
+                let (kind, detail) = words.split_once(' ').unwrap_or((words, ""));
+                let kind = words::miss_kind(kind).ok_or("an unknown kind of refusal")?;
+                Body::Refused(Miss::new(kind, displayable(detail)))
+            }
+            _ => return Err("this line cannot follow the one before it"),
+        };
+        Ok(Self { body, ..self })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::host::MissKind;
+    use crate::host::words::tests::any_question;
+
+    fn any_answer() -> impl Strategy<Value = Answer> {
+        let kind = prop::sample::select(vec![
+            MissKind::Absent,
+            MissKind::Denied,
+            MissKind::TimedOut,
+            MissKind::Failed,
+        ]);
+        prop_oneof![
+            any::<Vec<u8>>().prop_map(Ok),
+            "[a-z\n\t|:!#]{0,12}".prop_map(|text| Ok(text.into_bytes())),
+            (kind, "([a-z]{1,5} ){0,3}[a-z]{1,5}|").prop_map(|(kind, detail)| Err(Miss::new(kind, detail))),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn archives_replay_what_was_answered(answers in prop::collection::btree_map(any_question(), any_answer(), 0..8)) {
+            let text = write(&answers, "made by a test\non two lines");
+            prop_assert!(!text.chars().any(|c| text::is_treacherous(c) && !matches!(c, '\n' | '\t')));
+            let (read, problems) = parse(text.as_bytes()).unwrap();
+            prop_assert_eq!(read, answers);
+            prop_assert_eq!(problems, Vec::<String>::new());
+        }
+
+        #[test]
+        fn hostile_archives_do_no_harm(lines in prop::collection::vec("(read /|link |[|:!#]|run |config )?.{0,20}", 0..20)) {
+            let text = format!("{HEADER}\n{}", lines.join("\n"));
+            let (answers, problems) = parse(text.as_bytes()).unwrap();
+            for miss in answers.values().filter_map(|a| a.as_ref().err()) {
+                prop_assert!(!miss.detail.chars().any(text::is_treacherous));
+            }
+            prop_assert!(!problems.iter().any(|p| p.chars().any(text::is_treacherous)));
+        }
+
+        #[test]
+        fn any_bytes_do_no_harm(bytes: Vec<u8>) {
+            let _ = parse(&bytes);
+            let _ = parse(&[HEADER.as_bytes(), b"\n", &bytes].concat());
+        }
+    }
+
+    #[test]
+    fn a_bad_line_costs_its_entry_and_nothing_else() {
+        let bad = [
+            "raed /a\n|1",
+            "read /a",
+            "read /a\n|1\n!absent",
+            "read /a\n:1\n|2",
+            "read /a\n!gone",
+            "read /z\n|2",
+        ];
+        for bad in bad {
+            let text = format!("{HEADER}\nread /z\n|first\n{bad}\n# comment\n\nread /b\n|2\n");
+            let (answers, problems) = parse(text.as_bytes()).unwrap();
+            let read = |path: &str| answers.get(&Question::Read(PathBuf::from(path)));
+            assert_eq!(read("/a"), None, "{bad}");
+            assert_eq!(read("/z"), Some(&Ok(b"first\n".to_vec())), "{bad}");
+            assert_eq!(read("/b"), Some(&Ok(b"2\n".to_vec())), "{bad}");
+            assert_eq!(problems.len(), 1, "{bad}: {problems:?}");
+        }
+    }
+
+    #[test]
+    fn other_files_are_refused() {
+        assert_eq!(parse(b""), Err(NotAnArchive::Header));
+        assert_eq!(parse(b"\x7fELF"), Err(NotAnArchive::Header));
+        assert_eq!(parse(b"walwise host 2\n"), Err(NotAnArchive::Version("2".to_owned())));
+        assert_eq!(parse(&vec![b'\n'; LARGEST + 1]), Err(NotAnArchive::TooLarge));
+    }
+
+    #[test]
+    fn complaints_are_bounded() {
+        let text = format!("{HEADER}\n{}", "what\n".repeat(1000));
+        let (_, problems) = parse(text.as_bytes()).unwrap();
+        assert_eq!(problems.len(), MOST_PROBLEMS + 1);
+    }
+}

@@ -1,0 +1,58 @@
+//! A machine from an archive: it answers what was asked when the archive was made.
+//!
+//! It reads nothing itself; whoever opened the file hands over its bytes. What the archive lacks is *not collected*, never
+//! *absent*.
+
+use super::archive::{self, Answer, Answers, NotAnArchive};
+use super::{Host, Miss, MissKind, Question};
+
+/// A machine from an archive.
+#[derive(Clone, Debug, Default)]
+pub struct RecordedHost {
+    answers: Answers,
+    problems: Vec<String>,
+}
+
+impl RecordedHost {
+    /// Reads an archive; what cannot be read of it is in the notes.
+    pub fn parse(bytes: &[u8]) -> Result<Self, NotAnArchive> {
+        let (answers, problems) = archive::parse(bytes)?;
+        Ok(Self { answers, problems })
+    }
+
+    /// A machine that answers just this.
+    pub fn answering(answers: impl IntoIterator<Item = (Question, Answer)>) -> Self {
+        Self { answers: answers.into_iter().collect(), problems: Vec::new() }
+    }
+}
+
+impl Host for RecordedHost {
+    fn ask(&self, question: &Question) -> Result<Vec<u8>, Miss> {
+        let unknown = || Err(Miss::new(MissKind::NotCollected, "the host archive does not hold it"));
+        self.answers.get(question).cloned().unwrap_or_else(unknown)
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.problems.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn it_answers_what_it_holds() {
+        let host = RecordedHost::parse(
+            b"walwise host 1\nlist /sys/block\n|sda\n|sdb\nread /x\n!denied Permission denied\nwhat\n",
+        )
+        .unwrap();
+        assert_eq!(host.list(Path::new("/sys/block")).unwrap(), ["sda", "sdb"]);
+        assert_eq!(host.read(Path::new("/x")).unwrap_err(), Miss::new(MissKind::Denied, "Permission denied"));
+        assert_eq!(host.read(Path::new("/y")).unwrap_err().kind, MissKind::NotCollected);
+        assert_eq!(host.notes().len(), 1);
+        assert!(!host.is_live());
+    }
+}
