@@ -7,6 +7,8 @@
 mod files;
 mod hang;
 mod machine;
+mod processes;
+mod programs;
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -104,7 +106,10 @@ impl Host for LiveHost {
 /// Answers a question in this process, however long that takes.
 pub(super) fn answer(question: &Question) -> Result<Vec<u8>, Miss> {
     match question {
-        Question::Read(path) => files::read(path),
+        Question::Read(path) => match redact::reserved(path) {
+            Some(why) => Err(Miss::new(MissKind::Failed, why)),
+            None => files::read(path).map(|text| redact::plain(path, text)),
+        },
         Question::List(path) => files::list(path),
         Question::Link(path) => files::link(path),
         Question::RealPath(path) => files::real_path(path),
@@ -115,6 +120,10 @@ pub(super) fn answer(question: &Question) -> Result<Vec<u8>, Miss> {
         Question::Uname => Ok(machine::uname()),
         Question::Identity => Ok(machine::identity()),
         Question::Summary => machine::summary(),
+        Question::Servers => processes::servers(),
+        Question::CommandLine(pid) => processes::command_line(*pid),
+        Question::Environment(pid) => processes::environment(*pid),
+        Question::Run(tool, arguments) => programs::run(*tool, arguments),
         _ => Err(Miss::new(MissKind::Failed, "not built yet")),
     }
 }

@@ -1,8 +1,174 @@
-//! What may leave a configuration file, a command line or an environment.
+//! What may leave configuration files, command lines and environments: allow-listed keys, everything else never.
+//!
+//! Passwords stand in `primary_conninfo`, in fstab's options and devices, on command lines and in environments, and an
+//! include can point at any file. So each of these is filtered by its own syntax before it becomes an answer; what does
+//! not parse is dropped. The surprise: mount tables are filtered too, because a user space file system shows its source
+//! as it was typed, with the password in it.
+
+mod mounts;
+mod postgres;
+mod process;
+
+use std::path::Path;
 
 use super::Dialect;
+pub use process::{command_line, environment};
 
 /// The allow-listed settings of a configuration file, encoded.
-pub fn config(_text: &[u8], _dialect: Dialect) -> Vec<u8> {
-    Vec::new()
+pub fn config(text: &[u8], dialect: Dialect) -> Vec<u8> {
+    let settings = match dialect {
+        Dialect::Postgres => postgres::settings(text),
+        Dialect::Fstab => mounts::fstab(text),
+        Dialect::MountUnit => mounts::unit(text),
+        Dialect::KernelCommandLine => mounts::kernel_command_line(text),
+    };
+    settings.iter().flat_map(super::Setting::encode).collect()
+}
+
+/// Why the plain text of this file is never given out: it has a question of its own.
+pub fn reserved(path: &Path) -> Option<&'static str> {
+    let name = path.file_name()?.as_encoded_bytes();
+    let in_proc = path.starts_with("/proc");
+    match name {
+        b"environ" | b"cmdline" if in_proc => {
+            Some("command lines and environments have questions of their own")
+        }
+        b"fstab"
+        | b"postgresql.conf"
+        | b"postgresql.auto.conf"
+        | b"postmaster.opts"
+        | b"pg_hba.conf"
+        | b"pg_service.conf"
+        | b".pgpass"
+        | b"my.cnf"
+        | b".my.cnf"
+        | b"debian.cnf"
+        | b"shadow"
+        | b"gshadow" => Some("the file may hold passwords, only known keys of it are read"),
+        _ if name.ends_with(b".mount") && !path.starts_with("/sys") => {
+            Some("mount units may hold passwords, only known keys of them are read")
+        }
+        _ => None,
+    }
+}
+
+/// A plain file as it may leave: mount tables lose what can be secret, everything else is as it is.
+pub fn plain(path: &Path, text: Vec<u8>) -> Vec<u8> {
+    let table = path.file_name().is_some_and(|name| name == "mountinfo" || name == "mounts");
+    if table && path.starts_with("/proc") { mounts::table(&text) } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A secret that occurs in no allow-listed name.
+    const SECRET: &str = "Zk7hunter2";
+
+    fn holds_secret(answer: &[u8]) -> bool {
+        answer.windows(SECRET.len()).any(|window| window == SECRET.as_bytes())
+    }
+
+    /// A key that is not allow-listed anywhere: no known name begins like that.
+    fn key() -> impl Strategy<Value = String> {
+        prop_oneof![
+            Just("primary_conninfo".to_owned()),
+            Just("password".to_owned()),
+            Just("archive_command".to_owned()),
+            Just("credentials".to_owned()),
+            "[yz][a-z_]{2,12}",
+        ]
+    }
+
+    fn lines() -> impl Strategy<Value = Vec<String>> {
+        let known =
+            prop::sample::select(vec!["fsync", "include", "What", "[Mount]", "rootflags", "root", "port"]);
+        let sep = prop::sample::select(vec!["=", " = ", " ", "='", "=\""]);
+        let other = (known, sep, "[ -\\[\\]-~]{0,12}").prop_map(|(k, s, v)| format!("{k}{s}{v}"));
+        // A quote that the line before leaves open must not let the next one out.
+        let secret = (key(), prop::sample::select(vec!["=", " = ", " "]), "['\"]?")
+            .prop_map(|(k, s, q)| format!("{k}{s}{q}{SECRET}{q}"));
+        prop::collection::vec(prop_oneof![other, secret], 1..8)
+    }
+
+    proptest! {
+        #[test]
+        fn secrets_stay_in_configuration_files(lines in lines()) {
+            for (dialect, joined) in [
+                (Dialect::Postgres, lines.join("\n")),
+                (Dialect::MountUnit, format!("[Mount]\n{}", lines.join("\n"))),
+            ] {
+                let answer = config(joined.as_bytes(), dialect);
+                prop_assert!(!holds_secret(&answer), "{dialect:?}: {}", String::from_utf8_lossy(&answer));
+            }
+        }
+
+        #[test]
+        fn secrets_stay_in_mount_options(keys in prop::collection::vec(key(), 1..5)) {
+            let options: Vec<String> = keys.iter().map(|key| format!("{key}={SECRET},noatime,{SECRET}")).collect();
+            let line = format!("me:{SECRET}@host:/x /mnt cifs {}", options.join(","));
+            prop_assert!(!holds_secret(&config(line.as_bytes(), Dialect::Fstab)));
+            prop_assert!(!holds_secret(&plain(Path::new("/proc/self/mounts"), line.into_bytes())));
+            let kernel = format!("root=/dev/sda1 rootflags={} {SECRET} init={SECRET}", options.join(","));
+            prop_assert!(!holds_secret(&config(kernel.as_bytes(), Dialect::KernelCommandLine)));
+        }
+
+        #[test]
+        fn secrets_stay_on_command_lines(
+            words in prop::collection::vec(
+                prop_oneof![
+                    prop::sample::select(vec!["-D", "-c", "-i", "-F", "--datadir"]).prop_map(str::to_owned),
+                    "-[a-zA-Z]{1,3}",
+                    "--[a-z]{1,6}=x",
+                    key().prop_map(|key| format!("--{key}={SECRET}")),
+                    key().prop_map(|key| format!("-c{key}={SECRET}")),
+                    key().prop_map(|key| format!("-c\0{key}={SECRET}")),
+                ],
+                0..8,
+            ),
+            program in prop::sample::select(vec!["/bin/postgres", "mysqld"]),
+        ) {
+            let line = format!("{program}\0{}\0", words.join("\0"));
+            let answer = command_line(line.as_bytes());
+            prop_assert!(!holds_secret(&answer), "{}", String::from_utf8_lossy(&answer));
+        }
+
+        #[test]
+        fn secrets_stay_in_environments(key in key(), directory in "/[a-z]{1,8}") {
+            let text = format!("{key}={SECRET}\0PGPASSWORD={SECRET}\0LD_PRELOAD=/{SECRET}/lib.so\0PGDATA={directory}\0");
+            let answer = environment(text.as_bytes());
+            prop_assert!(!holds_secret(&answer));
+            prop_assert_eq!(answer, format!("LD_PRELOAD=lib.so\nPGDATA={directory}\n").into_bytes());
+        }
+
+        #[test]
+        fn any_bytes_do_no_harm(text: Vec<u8>) {
+            for dialect in [Dialect::Postgres, Dialect::Fstab, Dialect::MountUnit, Dialect::KernelCommandLine] {
+                config(&text, dialect);
+            }
+            command_line(&text);
+            environment(&text);
+            plain(Path::new("/proc/1/mountinfo"), text);
+        }
+    }
+
+    #[test]
+    fn files_with_secrets_are_not_given_out_plain() {
+        for path in [
+            "/proc/1/environ",
+            "/proc/cmdline",
+            "/etc/fstab",
+            "/x/postgresql.auto.conf",
+            "/etc/systemd/system/a.mount",
+        ] {
+            assert!(reserved(Path::new(path)).is_some(), "{path}");
+        }
+        for path in
+            ["/proc/self/mountinfo", "/etc/os-release", "/x/PG_VERSION", "/x/postmaster.pid", "/sys/a.mount"]
+        {
+            assert!(reserved(Path::new(path)).is_none(), "{path}");
+        }
+    }
 }

@@ -1,0 +1,271 @@
+//! The few programs that are run, always for reading.
+//!
+//! A program is taken from fixed system directories only, and only if nobody but root could have put it there. It runs
+//! without a shell, with an empty environment in the C locale, in a process group of its own, and is killed at the
+//! deadline; nobody waits for what cannot be killed.
+
+use std::fs;
+use std::io::{self, Read};
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+
+use super::files;
+use crate::host::{Miss, MissKind, Tool};
+use crate::text;
+
+/// How long a program may take.
+const DEADLINE: Duration = Duration::from_secs(5);
+
+/// More output than this is cut.
+const LARGEST_OUTPUT: usize = 1 << 20;
+
+const DIRECTORIES: [&str; 4] = ["/usr/sbin", "/sbin", "/usr/bin", "/bin"];
+
+/// What the program prints, standard output before standard error.
+pub fn run(tool: Tool, arguments: &[String]) -> Result<Vec<u8>, Miss> {
+    if !is_allowed(tool, arguments) {
+        return Err(Miss::new(MissKind::Failed, "this is not among the uses that walwise allows itself"));
+    }
+    let candidates = candidates(tool);
+    let (name, program) = find(&candidates)?;
+    output(Command::new(program).arg0(name).args(arguments), DEADLINE)
+}
+
+/// Where the program may be.
+fn candidates(tool: Tool) -> Vec<PathBuf> {
+    match tool {
+        // Debian, SUSE, the project's own RPMs, Alpine.
+        Tool::Postgres(major) => [
+            format!("/usr/lib/postgresql/{major}/bin/postgres"),
+            format!("/usr/lib/postgresql{major}/bin/postgres"),
+            format!("/usr/pgsql-{major}/bin/postgres"),
+            format!("/usr/libexec/postgresql{major}/postgres"),
+        ]
+        .map(PathBuf::from)
+        .to_vec(),
+        tool => DIRECTORIES.iter().map(|directory| Path::new(directory).join(tool.name())).collect(),
+    }
+}
+
+/// Whether these are arguments that only read.
+fn is_allowed(tool: Tool, arguments: &[String]) -> bool {
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match (tool, arguments.as_slice()) {
+        (Tool::Mke2fs | Tool::Dumpe2fs | Tool::MkfsXfs, ["-V"])
+        | (Tool::MkfsBtrfs | Tool::Mdadm | Tool::Mount | Tool::Postgres(_), ["--version"]) => true,
+        (Tool::Dumpe2fs, ["-h", device]) => is_device(device),
+        _ => false,
+    }
+}
+
+fn is_device(path: &str) -> bool {
+    let plain = |part: &str| !matches!(part, "" | "." | "..") && !part.chars().any(char::is_control);
+    path.strip_prefix("/dev/").is_some_and(|rest| rest.split('/').all(plain))
+}
+
+/// The first of these that is there, as it is called and without links. One that root does not own alone is refused.
+fn find(candidates: &[PathBuf]) -> Result<(&Path, PathBuf), Miss> {
+    for candidate in candidates {
+        match fs::canonicalize(candidate) {
+            Ok(program) => return is_roots_alone(&program).map(|()| (candidate.as_path(), program)),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+            Err(e) => return Err(files::miss(&e)),
+        }
+    }
+    Err(Miss::new(MissKind::Absent, "not installed"))
+}
+
+/// Refuses what anybody but root could have put there or can change: the file and every directory above it.
+fn is_roots_alone(program: &Path) -> Result<(), Miss> {
+    let refuse = |path: &Path, what: &str| {
+        let path = text::safe(path.as_os_str().as_encoded_bytes());
+        Err(Miss::new(MissKind::Denied, format!("not run: {path} {what}")))
+    };
+    for path in program.ancestors() {
+        let metadata = fs::symlink_metadata(path).map_err(|e| files::miss(&e))?;
+        if path == program && !metadata.is_file() {
+            return refuse(path, "is no regular file");
+        }
+        if metadata.uid() != 0 {
+            return refuse(path, "is not owned by root");
+        }
+        if metadata.mode() & 0o022 != 0 {
+            return refuse(path, "can be written by others than root");
+        }
+    }
+    Ok(())
+}
+
+/// Runs a command whose program was checked.
+fn output(command: &mut Command, deadline: Duration) -> Result<Vec<u8>, Miss> {
+    let deadline = Instant::now() + deadline;
+    let mut process = command
+        .env_clear()
+        .env("LC_ALL", "C")
+        .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
+        .current_dir("/")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .spawn()
+        .map_err(|e| files::miss(&e))?;
+    let finished = listen(&mut process, deadline);
+    let Ok((printed, complaints, status)) = finished else {
+        if let Ok(group) = i32::try_from(process.id()) {
+            let _ = killpg(Pid::from_raw(group), Signal::SIGKILL);
+        }
+        let _ = process.try_wait();
+        return Err(Miss::new(MissKind::TimedOut, "the program did not end in time and was killed"));
+    };
+    if status.success() {
+        return Ok([printed, complaints].concat());
+    }
+    let complaint = String::from_utf8_lossy(&complaints);
+    let kind = if complaint.contains("Permission denied") { MissKind::Denied } else { MissKind::Failed };
+    let last = complaint.lines().rev().find(|line| !line.trim().is_empty());
+    Err(Miss::new(kind, last.map_or_else(|| status.to_string(), |line| text::safe(line.trim().as_bytes()))))
+}
+
+/// The deadline passed.
+struct Late;
+
+/// Standard output, standard error and exit status.
+fn listen(process: &mut Child, deadline: Instant) -> Result<(Vec<u8>, Vec<u8>, ExitStatus), Late> {
+    let mut stdout = process.stdout.take();
+    let mut stderr = process.stderr.take();
+    let (mut printed, mut complaints) = (Vec::new(), Vec::new());
+    while stdout.is_some() || stderr.is_some() {
+        let pipes = [stdout.as_ref().map(AsFd::as_fd), stderr.as_ref().map(AsFd::as_fd)];
+        let mut waiting: Vec<PollFd> =
+            pipes.into_iter().flatten().map(|pipe| PollFd::new(pipe, PollFlags::POLLIN)).collect();
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(Late);
+        }
+        // An interruption is only a reason to look again.
+        let _ = poll(&mut waiting, PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX));
+        let mut ready = waiting.iter().map(|fd| fd.any().unwrap_or(false)).collect::<Vec<_>>().into_iter();
+        let out_ready = stdout.is_some() && ready.next().unwrap_or(false);
+        let err_ready = stderr.is_some() && ready.next().unwrap_or(false);
+        if out_ready && !take(stdout.as_mut(), &mut printed) {
+            stdout = None;
+        }
+        if err_ready && !take(stderr.as_mut(), &mut complaints) {
+            stderr = None;
+        }
+    }
+    loop {
+        match process.try_wait() {
+            Ok(Some(status)) => return Ok((printed, complaints, status)),
+            // It closed its output, so it is about to end.
+            Ok(None) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(1)),
+            Ok(None) | Err(_) => return Err(Late),
+        }
+    }
+}
+
+/// Reads what is there; false at the end.
+fn take(pipe: Option<&mut impl Read>, into: &mut Vec<u8>) -> bool {
+    let mut piece = [0; 8192];
+    match pipe.map(|pipe| pipe.read(&mut piece)) {
+        Some(Ok(count)) if count > 0 => {
+            let room = LARGEST_OUTPUT.saturating_sub(into.len()).min(count);
+            into.extend_from_slice(piece.get(..room).unwrap_or_default());
+            true
+        }
+        Some(Err(e)) if e.kind() == io::ErrorKind::Interrupted => true,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    const PATIENT: Duration = Duration::from_mins(1);
+
+    #[test]
+    fn only_known_uses_are_allowed() {
+        let allowed = |tool, arguments: &[&str]| {
+            is_allowed(tool, &arguments.iter().map(|&a| a.to_owned()).collect::<Vec<_>>())
+        };
+        assert!(allowed(Tool::Mke2fs, &["-V"]));
+        assert!(allowed(Tool::Dumpe2fs, &["-h", "/dev/mapper/vg-lv"]));
+        let refused: [(Tool, &[&str]); 8] = [
+            (Tool::Mke2fs, &["/dev/sda"]),
+            (Tool::Mke2fs, &["-V", "/dev/sda"]),
+            (Tool::Dumpe2fs, &["-h", "/etc/passwd"]),
+            (Tool::Dumpe2fs, &["-h", "/dev/../etc/passwd"]),
+            (Tool::Dumpe2fs, &["-h", "/dev/"]),
+            (Tool::Dumpe2fs, &["-h", "-o"]),
+            (Tool::Mount, &[]),
+            (Tool::Postgres(16), &["-V", "--single"]),
+        ];
+        for (tool, arguments) in refused {
+            assert!(!allowed(tool, arguments), "{} {arguments:?}", tool.name());
+        }
+    }
+
+    #[test]
+    fn programs_of_others_are_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let program = dir.path().join("mke2fs");
+        fs::write(&program, "#!/bin/sh\necho hello\n").unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o777)).unwrap();
+        let link = dir.path().join("link");
+        symlink(&program, &link).unwrap();
+        for candidate in [&program, &link] {
+            // The directory is writable by others or not ours, and so is the file, whoever runs this test.
+            let miss = find(&[dir.path().join("none"), candidate.clone()]).unwrap_err();
+            assert_eq!(miss.kind, MissKind::Denied);
+        }
+        assert_eq!(find(&[dir.path().join("none")]).unwrap_err().kind, MissKind::Absent);
+        assert_eq!(is_roots_alone(Path::new("/proc/self")).unwrap_err().kind, MissKind::Denied);
+    }
+
+    #[test]
+    fn output_is_taken_in_order_and_without_our_environment() {
+        let mut command = Command::new("/bin/sh");
+        let answer =
+            output(command.args(["-c", "echo err >&2; echo out; echo $HOME $LC_ALL"]), PATIENT).unwrap();
+        assert_eq!(answer, b"out\nC\nerr\n");
+    }
+
+    #[test]
+    fn failures_say_what_the_program_said() {
+        let script = "echo 'x: Permission denied while trying' >&2; exit 1";
+        let miss = output(Command::new("/bin/sh").args(["-c", script]), PATIENT).unwrap_err();
+        assert_eq!(miss, Miss::new(MissKind::Denied, "x: Permission denied while trying"));
+        let miss = output(Command::new("/bin/sh").args(["-c", "exit 3"]), PATIENT).unwrap_err();
+        assert_eq!(miss.kind, MissKind::Failed);
+    }
+
+    #[test]
+    fn a_program_that_does_not_end_is_killed() {
+        // It keeps its output open in a process of its own, which has to go too.
+        let script = "sleep 1000 & sleep 1000";
+        let miss =
+            output(Command::new("/bin/sh").args(["-c", script]), Duration::from_millis(50)).unwrap_err();
+        assert_eq!(miss.kind, MissKind::TimedOut);
+    }
+
+    #[test]
+    fn output_is_bounded() {
+        let script = "head -c 3000000 /dev/zero";
+        assert_eq!(
+            output(Command::new("/bin/sh").args(["-c", script]), PATIENT).unwrap().len(),
+            LARGEST_OUTPUT
+        );
+    }
+}

@@ -1,0 +1,157 @@
+//! postgresql.conf: storage settings and includes.
+//!
+//! The syntax is that of PostgreSQL's guc-file.l: an optional `=`, comments, quotes with `''` and backslash escapes, names
+//! in any case. A line that PostgreSQL would refuse gives nothing. Which of several lines wins is for others to say.
+
+use crate::host::Setting;
+
+/// Settings that may leave a configuration file or a server.
+pub const SETTINGS: [&str; 22] = [
+    "checkpoint_timeout",
+    "commit_delay",
+    "commit_siblings",
+    "config_file",
+    "data_checksums",
+    "data_directory",
+    "data_sync_retry",
+    "debug_io_direct",
+    "fsync",
+    "full_page_writes",
+    "max_wal_senders",
+    "max_wal_size",
+    "port",
+    "synchronous_commit",
+    "unix_socket_directories",
+    "wal_compression",
+    "wal_init_zero",
+    "wal_level",
+    "wal_log_hints",
+    "wal_recycle",
+    "wal_segment_size",
+    "wal_sync_method",
+];
+
+const INCLUDES: [&str; 3] = ["include", "include_dir", "include_if_exists"];
+
+/// The known settings of a configuration file, in its order.
+pub fn settings(text: &[u8]) -> Vec<Setting> {
+    let lines = (1..).zip(text.split(|b| *b == b'\n'));
+    lines.filter_map(|(number, line)| setting(number, line)).collect()
+}
+
+fn setting(line: u32, text: &[u8]) -> Option<Setting> {
+    let text = text.trim_ascii_start();
+    let end = text.iter().position(|b| !is_name(*b)).unwrap_or(text.len());
+    let (name, rest) = text.split_at(end);
+    let key = str::from_utf8(name).ok()?.to_ascii_lowercase();
+    if !SETTINGS.contains(&key.as_str()) && !INCLUDES.contains(&key.as_str()) {
+        return None;
+    }
+    let rest = rest.trim_ascii_start();
+    let rest = rest.strip_prefix(b"=").unwrap_or(rest).trim_ascii_start();
+    let (value, rest) =
+        if let Some(quoted) = rest.strip_prefix(b"'") { unquote(quoted)? } else { bare(rest)? };
+    let rest = rest.trim_ascii_start();
+    (rest.is_empty() || rest.starts_with(b"#")).then(|| Setting { line, key: key.into_bytes(), value })
+}
+
+fn is_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'.') || byte >= 0x80
+}
+
+/// A word without quotes: numbers with units, names, simple paths.
+fn bare(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
+    let fits = |b: &u8| is_name(*b) || matches!(b, b'-' | b'+' | b':' | b'/');
+    let end = text.iter().position(|b| !fits(b)).unwrap_or(text.len());
+    let (word, rest) = text.split_at(end);
+    (!word.is_empty()).then(|| (word.to_vec(), rest))
+}
+
+/// A quoted value, from behind its first quote, and what follows it.
+fn unquote(mut text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
+    let mut value = Vec::new();
+    loop {
+        match text {
+            [b'\'', b'\'', rest @ ..] => {
+                value.push(b'\'');
+                text = rest;
+            }
+            [b'\'', rest @ ..] => return Some((value, rest)),
+            [b'\\', digit @ b'0'..=b'7', rest @ ..] => {
+                let mut code = u32::from(digit - b'0');
+                text = rest;
+                for _ in 0..2 {
+                    let [digit @ b'0'..=b'7', rest @ ..] = text else { break };
+                    code = code * 8 + u32::from(digit - b'0');
+                    text = rest;
+                }
+                value.push((code & 0xff) as u8);
+            }
+            [b'\\', escaped, rest @ ..] => {
+                value.push(match escaped {
+                    b'b' => 8,
+                    b'f' => 12,
+                    b'n' => b'\n',
+                    b'r' => b'\r',
+                    b't' => b'\t',
+                    other => *other,
+                });
+                text = rest;
+            }
+            [byte, rest @ ..] => {
+                value.push(*byte);
+                text = rest;
+            }
+            [] => return None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Vec<(u32, String, String)> {
+        let shown = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        settings(text.as_bytes()).into_iter().map(|s| (s.line, shown(s.key), shown(s.value))).collect()
+    }
+
+    #[test]
+    fn the_servers_own_syntax_is_understood() {
+        let text = "# comment\n\
+            fsync = off\n\
+            FSync on# comment\n\
+            wal_sync_method='open_datasync'   # why\n\
+            \tdata_directory = '/srv/it''s\\\\here'\n\
+            max_wal_size 10GB\n\
+            commit_delay = -1\n\
+            include_dir 'conf.d'\n\
+            include_if_exists = 'a\\040b'\r\n";
+        let expected = [
+            (2, "fsync", "off"),
+            (3, "fsync", "on"),
+            (4, "wal_sync_method", "open_datasync"),
+            (5, "data_directory", "/srv/it's\\here"),
+            (6, "max_wal_size", "10GB"),
+            (7, "commit_delay", "-1"),
+            (8, "include_dir", "conf.d"),
+            (9, "include_if_exists", "a b"),
+        ];
+        assert_eq!(read(text), expected.map(|(l, k, v)| (l, k.to_owned(), v.to_owned())));
+    }
+
+    #[test]
+    fn lines_that_the_server_refuses_give_nothing() {
+        for text in [
+            "fsync",
+            "fsync =",
+            "fsync = 'off",
+            "fsync = off secret",
+            "fsync = 'off' 'on'",
+            "fsyncs = off",
+            "x.fsync=off",
+        ] {
+            assert_eq!(read(text), [], "{text}");
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Command lines and environments of database servers.
+//!
+//! Options are brought into one form, so that nobody above parses arguments: see [`crate::host::Question::CommandLine`].
+
+use super::postgres::SETTINGS;
+use crate::text;
+
+/// Options of mysqld and mariadbd that may leave its command line.
+const MYSQL: [&str; 14] = [
+    "datadir",
+    "defaults_extra_file",
+    "defaults_file",
+    "innodb_data_home_dir",
+    "innodb_doublewrite",
+    "innodb_flush_log_at_trx_commit",
+    "innodb_flush_method",
+    "innodb_log_group_home_dir",
+    "innodb_page_size",
+    "log_bin",
+    "port",
+    "skip_log_bin",
+    "socket",
+    "sync_binlog",
+];
+
+/// Options of the postgres program that have an argument (getopt(3) string in its main/main.c and postmaster.c).
+const WITH_ARGUMENT: &[u8] = b"BbCcDdfhklNoprStvW";
+
+/// The known options of a command line as /proc/PID/cmdline holds it, a line each.
+pub fn command_line(text: &[u8]) -> Vec<u8> {
+    let mut words = text.split(|b| *b == 0);
+    let program = words.next().unwrap_or_default();
+    let name = program.rsplit(|b| *b == b'/').next().unwrap_or_default();
+    let words: Vec<&[u8]> = words.filter(|word| !word.is_empty()).collect();
+    let lines = if name.starts_with(b"mysqld") || name.starts_with(b"mariadb") {
+        mysql(&words)
+    } else {
+        postgres(&words)
+    };
+    lines.into_iter().flat_map(|line| [line.into_bytes(), b"\n".to_vec()].concat()).collect()
+}
+
+fn postgres(words: &[&[u8]]) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        if let Some(assignment) = word.strip_prefix(b"--") {
+            lines.extend(setting(assignment).map(|setting| format!("-c {setting}")));
+            continue;
+        }
+        let Some(mut letters) = word.strip_prefix(b"-") else { continue };
+        while let Some((letter, rest)) = letters.split_first() {
+            letters = rest;
+            if *letter == b'F' {
+                lines.push("-c fsync=off".to_owned());
+            }
+            if WITH_ARGUMENT.contains(letter) {
+                let argument = if rest.is_empty() { words.next().copied().unwrap_or_default() } else { rest };
+                match letter {
+                    // Something like an option is no directory and no port.
+                    b'D' | b'k' | b'p' if !argument.starts_with(b"-") => {
+                        lines.push(format!("-{} {}", char::from(*letter), text::safe(argument)));
+                    }
+                    b'c' => lines.extend(setting(argument).map(|setting| format!("-c {setting}"))),
+                    _ => {}
+                }
+                break;
+            }
+        }
+    }
+    lines
+}
+
+/// `name=value` where the name is known.
+fn setting(assignment: &[u8]) -> Option<String> {
+    let (name, value) = split(assignment);
+    let name = name.filter(|name| SETTINGS.contains(&name.as_str()))?;
+    Some(format!("{name}={}", text::safe(value?)))
+}
+
+/// Name, in lower case with underscores, and value of an assignment.
+fn split(assignment: &[u8]) -> (Option<String>, Option<&[u8]>) {
+    let mut parts = assignment.splitn(2, |b| *b == b'=');
+    let name = parts.next().and_then(|name| str::from_utf8(name).ok());
+    (name.map(|name| name.to_ascii_lowercase().replace('-', "_")), parts.next())
+}
+
+fn mysql(words: &[&[u8]]) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut words = words.iter().peekable();
+    while let Some(word) = words.next() {
+        let Some(option) = word.strip_prefix(b"--") else { continue };
+        let (Some(name), value) = split(option) else { continue };
+        if !MYSQL.contains(&name.as_str()) {
+            continue;
+        }
+        // A value may stand in the next word; only those that look like one are taken.
+        let next = || words.next_if(|next| next.starts_with(b"/")).copied();
+        match value.or_else(next) {
+            Some(value) => lines.push(format!("--{name}={}", text::safe(value))),
+            None => lines.push(format!("--{name}")),
+        }
+    }
+    lines
+}
+
+/// The known variables of an environment as /proc/PID/environ holds it, a line each.
+pub fn environment(text: &[u8]) -> Vec<u8> {
+    let known = text.split(|b| *b == 0).filter_map(|variable| {
+        let equals = variable.iter().position(|b| *b == b'=')?;
+        let (name, value) = variable.split_at(equals);
+        let value = value.get(1..)?;
+        match name {
+            b"PGDATA" => Some(format!("PGDATA={}\n", text::safe(value))),
+            b"LD_PRELOAD" => {
+                // ld.so(8): separated by spaces or colons.
+                let libraries =
+                    value.split(|b| matches!(b, b' ' | b':')).filter(|library| !library.is_empty());
+                let names = libraries
+                    .map(|library| text::safe(library.rsplit(|b| *b == b'/').next().unwrap_or_default()));
+                Some(format!("LD_PRELOAD={}\n", names.collect::<Vec<_>>().join(":")))
+            }
+            _ => None,
+        }
+    });
+    known.collect::<String>().into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(words: &str) -> String {
+        String::from_utf8(command_line(words.replace(' ', "\0").as_bytes())).unwrap()
+    }
+
+    #[test]
+    fn options_have_one_form() {
+        let given = "/usr/lib/postgresql/16/bin/postgres -D /data -iFp5433 -k/run -c config_file=/etc/x.conf \
+            --wal-sync-method=fsync -cfsync=off -c primary_conninfo=x -h host -o -c";
+        let expected = "-D /data\n-c fsync=off\n-p 5433\n-k /run\n-c config_file=/etc/x.conf\n\
+            -c wal_sync_method=fsync\n-c fsync=off\n";
+        assert_eq!(read(given), expected);
+        let given = "mysqld --datadir /var/lib/mysql --innodb-flush-method=O_DIRECT --password=x --skip-log-bin --user=me";
+        assert_eq!(read(given), "--datadir=/var/lib/mysql\n--innodb_flush_method=O_DIRECT\n--skip_log_bin\n");
+    }
+
+    #[test]
+    fn preloaded_libraries_are_base_names() {
+        let text =
+            b"HOME=/root\0LD_PRELOAD=/usr/lib/libeatmydata.so:/opt/x.so y.so\0PGDATA=/a\nb\0PGPASSWORD=x\0";
+        assert_eq!(environment(text), b"LD_PRELOAD=libeatmydata.so:x.so:y.so\nPGDATA=/a\\x0ab\n");
+    }
+}
