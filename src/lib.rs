@@ -19,6 +19,7 @@ pub mod durability;
 pub mod facts;
 pub mod host;
 pub mod measure;
+pub mod probes;
 pub mod report;
 pub mod rules;
 pub mod text;

@@ -1,6 +1,25 @@
 //! Samples → estimates, pure: rounds, quantiles, intervals, comparison, caveats. It does no IO and reads no clock, so that
 //! tests can simulate disks. The round is the statistical unit; "no meaningful difference" is a result.
 
+mod caveats;
+mod compare;
+mod facts;
 mod measurement;
+mod order;
+mod progress;
+mod samples;
+mod summary;
+mod table;
 
+#[cfg(test)]
+mod simulation;
+
+pub use caveats::{Circumstances, DiskTraffic, Paced, SpeedLimit};
+pub use compare::{LOOKS, decided};
+pub use facts::to_facts;
 pub use measurement::{Caveat, Comparison, Estimate, Measurement, Method, MethodResult, Settled};
+pub use order::{histogram, median_of};
+pub use progress::{Phase, Progress};
+pub use samples::{Cell, FlushCount, Samples};
+pub use summary::summarise;
+pub use table::{price_of_a_commit, race};

@@ -43,6 +43,30 @@ impl Method {
             Self::Floor => "unflushed",
         }
     }
+
+    /// The value of the server's setting that does it, whether or not with O_DIRECT; `None` for what no server does.
+    pub fn server_name(self) -> Option<&'static str> {
+        match self {
+            Self::Fdatasync | Self::FdatasyncDirect => Some("fdatasync"),
+            Self::OpenDatasync | Self::OpenDatasyncDirect => Some("open_datasync"),
+            Self::Fsync => Some("fsync"),
+            Self::OpenSync | Self::OpenSyncDirect => Some("open_sync"),
+            Self::Floor | Self::FloorDirect => None,
+        }
+    }
+
+    /// Whether it makes the write durable.
+    pub fn is_durable(self) -> bool {
+        self.server_name().is_some()
+    }
+
+    /// Whether it bypasses the page cache.
+    pub fn is_direct(self) -> bool {
+        matches!(
+            self,
+            Self::OpenDatasyncDirect | Self::OpenSyncDirect | Self::FdatasyncDirect | Self::FloorDirect
+        )
+    }
 }
 
 /// A value with its 95 % interval.

@@ -10,4 +10,5 @@
 )]
 
 mod architecture;
+mod probes;
 mod support;

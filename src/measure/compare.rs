@@ -1,0 +1,106 @@
+//! Each method against the default, paired within rounds, so that what slows both at the same time cancels out.
+//!
+//! Per round and write size the ratio of the two medians is one observation; the interval of their median is the
+//! sign-test interval ([`super::order`]). A probe may stop early, but only at the planned [`LOOKS`]: the 5 % are shared
+//! out over all of them and the end (Bonferroni; Jennison and Turnbull, *Group Sequential Methods*, ch. 2), so looking
+//! often does not make chance into a winner. A gain counts only if one- *and* two-page commits have it; the lower bound
+//! over both needs no correction for that (intersection-union test; Berger, *Technometrics* 24, 1982).
+
+use super::order::{self, ALPHA};
+use super::{Cell, Comparison, Estimate, Method, Samples, Settled};
+
+/// After how many rounds a probe may look whether it is settled. The first is the smallest number of rounds from which
+/// an interval of the level used here exists.
+pub const LOOKS: [usize; 5] = [8, 12, 18, 27, 40];
+
+/// The share in which one look, or the end, may miss.
+const ALPHA_PER_LOOK: f64 = ALPHA / (LOOKS.len() + 1) as f64;
+
+/// Gains below this are no reason to change anything, in percent.
+pub const MEANINGFUL_PERCENT: f64 = 5.0;
+
+/// Compares a method with the default; `None` when either was not measured with both write sizes.
+pub fn compare(samples: &Samples, method: Method, against: Method) -> Option<Comparison> {
+    let of_size = |pages| gain(samples.cell(method, pages)?, samples.cell(against, pages)?);
+    let ((one, enough), (two, _)) = (of_size(1)?, of_size(2)?);
+    let gain_percent =
+        Estimate { value: one.value.min(two.value), low: one.low.min(two.low), high: one.high.min(two.high) };
+    let settled = if enough { settled(gain_percent) } else { Settled::NotSettled };
+    Some(Comparison { method, against, gain_percent, settled })
+}
+
+/// Every challenger against the default.
+pub fn compare_all(samples: &Samples) -> Vec<Comparison> {
+    let default = samples.default_method();
+    samples.challengers().into_iter().filter_map(|method| compare(samples, method, default)).collect()
+}
+
+/// Whether more rounds could still change which method is advised: none that is undecided may yet prove better.
+pub fn decided(samples: &Samples) -> bool {
+    let all = compare_all(samples);
+    let measurable = |m: &Method| samples.cell(*m, 1).is_some() && samples.cell(*m, 2).is_some();
+    all.len() == samples.challengers().iter().filter(|m| measurable(m)).count()
+        && samples.rounds() >= LOOKS.first().copied().unwrap_or(0)
+        && all.iter().all(|c| c.settled != Settled::NotSettled || c.gain_percent.high < 0.0)
+}
+
+fn settled(gain: Estimate) -> Settled {
+    if gain.low > MEANINGFUL_PERCENT || gain.high < -MEANINGFUL_PERCENT {
+        Settled::Settled
+    } else if gain.low > -MEANINGFUL_PERCENT && gain.high < MEANINGFUL_PERCENT {
+        Settled::NoMeaningfulDifference
+    } else {
+        Settled::NotSettled
+    }
+}
+
+/// The gain in percent of the default's time, and whether there were rounds enough for its interval; `None` without a
+/// single round.
+fn gain(method: &Cell, default: &Cell) -> Option<(Estimate, bool)> {
+    let pairs = method.round_medians().into_iter().zip(default.round_medians());
+    let ratios: Vec<f64> = pairs.filter(|(a, b)| *a > 0.0 && *b > 0.0).map(|(a, b)| a / b).collect();
+    if ratios.is_empty() {
+        return None;
+    }
+    let ratio = order::interval(&ratios, ALPHA_PER_LOOK);
+    let enough = ratio.is_some();
+    let ratio = ratio.unwrap_or_else(|| order::interval_or_span(&ratios, ALPHA_PER_LOOK));
+    let percent = |ratio: f64| 100.0 * (1.0 - ratio);
+    let gain = Estimate { value: percent(ratio.value), low: percent(ratio.high), high: percent(ratio.low) };
+    Some((gain, enough))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn estimate(low: f64, high: f64) -> Estimate {
+        Estimate { value: f64::midpoint(low, high), low, high }
+    }
+
+    #[test]
+    fn the_words_follow_the_interval() {
+        assert_eq!(settled(estimate(5.1, 20.0)), Settled::Settled);
+        assert_eq!(settled(estimate(-40.0, -5.1)), Settled::Settled);
+        assert_eq!(settled(estimate(-4.9, 4.9)), Settled::NoMeaningfulDifference);
+        assert_eq!(settled(estimate(4.0, 20.0)), Settled::NotSettled);
+        assert_eq!(settled(estimate(-20.0, 20.0)), Settled::NotSettled);
+    }
+
+    #[test]
+    fn a_gain_with_one_size_only_is_none() {
+        let cell =
+            |method, pages, us: f64| Cell { rounds: vec![vec![us]; 20], ..Cell::new(method, pages, true) };
+        let samples = Samples {
+            cells: vec![
+                cell(Method::Fdatasync, 1, 100.0),
+                cell(Method::Fdatasync, 2, 100.0),
+                cell(Method::OpenDatasync, 1, 50.0),
+                cell(Method::OpenDatasync, 2, 130.0),
+            ],
+        };
+        let comparison = compare(&samples, Method::OpenDatasync, Method::Fdatasync).unwrap();
+        assert!((comparison.gain_percent.value + 30.0).abs() < 1e-9, "{comparison:?}");
+        assert_eq!(comparison.settled, Settled::Settled, "settled, as slower");
+    }
+}

@@ -1,0 +1,52 @@
+//! What a running probe tells while it runs. A value like any other, so that screens can draw it without knowing the
+//! probe.
+
+use super::Measurement;
+
+/// What a probe is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Listening whether others use the disks, then writing the scratch file.
+    Preparing,
+    /// First commits of each method, thrown away.
+    WarmUp,
+    /// Measuring.
+    Rounds,
+    /// A few commits with pauses between them, as a quiet server makes them.
+    Paced,
+    /// Removing the scratch file.
+    CleaningUp,
+}
+
+impl Phase {
+    /// The words on screens.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Preparing => "writing the scratch file",
+            Self::WarmUp => "warming up",
+            Self::Rounds => "measuring",
+            Self::Paced => "measuring with pauses",
+            Self::CleaningUp => "removing the scratch file",
+        }
+    }
+}
+
+/// One message of a running probe.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Progress {
+    /// What it is doing.
+    pub phase: Phase,
+    /// Rounds completed.
+    pub round: u32,
+    /// Seconds since it began.
+    pub seconds: f64,
+    /// Share of the budget used, 0 to 1.
+    pub share: f64,
+    /// Whether the comparison has come to an end.
+    pub settled: bool,
+    /// What is known so far, some times a second; `None` in between and before the first round.
+    pub so_far: Option<Measurement>,
+    /// Times of one-page commits with the default so far, as counts per bucket: `(up to microseconds, commits)`, four
+    /// buckets per doubling. Comes with `so_far`.
+    pub histogram: Vec<(f64, u64)>,
+}

@@ -1,0 +1,88 @@
+//! What a probe hands over: every sample, by method, write size and round. Nothing is summed up before it gets here, so
+//! that a caveat can still be found in the raw times.
+//!
+//! The surprise: rounds stand at the same index in every cell that has no error; comparisons are paired by that index.
+
+use super::Method;
+use super::order::median_of;
+
+/// One method with one write size.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cell {
+    /// The method.
+    pub method: Method,
+    /// 8 kB pages per commit, written at once.
+    pub pages: u32,
+    /// Whether the server would do it like that.
+    pub as_server: bool,
+    /// Microseconds per commit, round by round.
+    pub rounds: Vec<Vec<f64>>,
+    /// Flushes that the disks counted during these commits; `None` where they do not count.
+    pub flushes: Option<FlushCount>,
+    /// Why it cannot be measured.
+    pub error: Option<String>,
+}
+
+/// Flushes counted around commits, warm-up commits included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlushCount {
+    /// Flush requests the disks completed.
+    pub flushes: u64,
+    /// Commits made meanwhile.
+    pub commits: u64,
+}
+
+impl Cell {
+    /// A cell with nothing measured yet.
+    pub fn new(method: Method, pages: u32, as_server: bool) -> Self {
+        Self { method, pages, as_server, rounds: Vec::new(), flushes: None, error: None }
+    }
+
+    /// The median of each round.
+    pub fn round_medians(&self) -> Vec<f64> {
+        self.rounds.iter().map(|round| median_of(round)).collect()
+    }
+
+    /// How many commits were measured.
+    pub fn count(&self) -> usize {
+        self.rounds.iter().map(Vec::len).sum()
+    }
+}
+
+/// All samples of a probe.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Samples {
+    /// One cell per method and write size, in the order of the report.
+    pub cells: Vec<Cell>,
+}
+
+impl Samples {
+    /// The cell of a method and write size, when it could be measured.
+    pub fn cell(&self, method: Method, pages: u32) -> Option<&Cell> {
+        self.cells.iter().find(|c| c.method == method && c.pages == pages && c.error.is_none())
+    }
+
+    /// The method the others are compared with: fdatasync, the Linux default, as the server does it here.
+    pub fn default_method(&self) -> Method {
+        let direct = self.cells.iter().any(|c| c.method == Method::FdatasyncDirect && c.as_server);
+        if direct { Method::FdatasyncDirect } else { Method::Fdatasync }
+    }
+
+    /// The server's other methods, in order.
+    pub fn challengers(&self) -> Vec<Method> {
+        let default = self.default_method();
+        let mut methods = Vec::new();
+        for cell in self.cells.iter().filter(|c| c.as_server && c.method != default && c.method.is_durable())
+        {
+            if !methods.contains(&cell.method) {
+                methods.push(cell.method);
+            }
+        }
+        methods
+    }
+
+    /// Completed rounds.
+    pub fn rounds(&self) -> usize {
+        self.cells.iter().filter(|c| c.error.is_none()).map(|c| c.rounds.len()).min().unwrap_or(0)
+    }
+}

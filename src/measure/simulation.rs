@@ -1,0 +1,233 @@
+//! Simulated disks: what a probe would conclude of machines whose truth is known. Seeded, so that it never fails by chance.
+
+use proptest::prelude::*;
+
+use super::caveats::{Circumstances, Paced};
+use super::compare::{LOOKS, compare, decided};
+use super::{Cell, Method, Samples, Settled, SpeedLimit, summarise};
+
+/// SplitMix64 (Steele, Lea, Flood 2014), and near-normal numbers by the sum of four uniform ones.
+struct Dice(u64);
+
+impl Dice {
+    fn next(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    fn normal(&mut self) -> f64 {
+        ((0..4).map(|_| self.next()).sum::<f64>() - 2.0) * 3f64.sqrt()
+    }
+}
+
+/// A disk whose speed drifts (an AR(1) process in the logarithm) and whose commits scatter around that, with a burst now
+/// and then.
+struct Disk {
+    base_us: f64,
+    drift: f64,
+    scatter: f64,
+    bursts: f64,
+    commits: usize,
+    rounds: usize,
+}
+
+/// 200 µs per commit: an SSD. A round's median of a few tens of commits scatters by a twentieth or so, and bursts are gone
+/// from it; to be quick the simulation draws the median itself.
+const SSD: Disk = Disk { base_us: 200.0, drift: 0.05, scatter: 0.08, bursts: 0.0, commits: 1, rounds: 60 };
+/// 8.3 ms per commit, one commit per round: a disk of 7200 rpm.
+const PLATTER: Disk =
+    Disk { base_us: 8_300.0, drift: 0.05, scatter: 0.2, bursts: 0.02, commits: 1, rounds: 40 };
+
+impl Disk {
+    /// Runs a probe of these methods, each with its cost relative to the default, stopping as a probe does.
+    fn probe(&self, seed: u64, methods: &[(Method, f64)]) -> Samples {
+        let mut dice = Dice(seed);
+        let cells = methods.iter().flat_map(|(m, _)| [Cell::new(*m, 1, true), Cell::new(*m, 2, true)]);
+        let mut samples = Samples { cells: cells.collect() };
+        let mut drift = 0.0;
+        for round in 1..=self.rounds {
+            for (i, cell) in samples.cells.iter_mut().enumerate() {
+                drift = 0.95 * drift + self.drift * dice.normal();
+                let cost = self.base_us * methods[i / 2].1;
+                let commit = |_| {
+                    let burst = if dice.next() < self.bursts { 8.0 } else { 1.0 };
+                    cost * burst * (drift + self.scatter * dice.normal()).exp()
+                };
+                cell.rounds.push((0..self.commits).map(commit).collect());
+            }
+            if LOOKS.contains(&round) && decided(&samples) {
+                break;
+            }
+        }
+        samples
+    }
+}
+
+/// In how many of a thousand probes the challenger is called better, and in how many different at all.
+fn verdicts(disk: &Disk, cost: f64) -> (usize, usize) {
+    let methods = [(Method::Fdatasync, 1.0), (Method::OpenDatasync, cost)];
+    let (mut better, mut different) = (0, 0);
+    for seed in 0..1_000 {
+        let samples = disk.probe(seed, &methods);
+        let found = compare(&samples, Method::OpenDatasync, Method::Fdatasync).unwrap();
+        better += usize::from(found.settled == Settled::Settled && found.gain_percent.low > 0.0);
+        different += usize::from(found.settled == Settled::Settled);
+    }
+    (better, different)
+}
+
+#[test]
+fn equal_methods_are_hardly_ever_called_different() {
+    for disk in [SSD, PLATTER] {
+        let (_, different) = verdicts(&disk, 1.0);
+        assert!(different <= 20, "{different} of 1000 at {} µs", disk.base_us);
+    }
+}
+
+#[test]
+fn a_gain_at_the_threshold_is_hardly_ever_a_winner() {
+    let (better, _) = verdicts(&SSD, 0.95);
+    assert!(better <= 30, "{better} of 1000");
+}
+
+#[test]
+fn fifteen_percent_are_found() {
+    let (better, _) = verdicts(&SSD, 0.85);
+    assert!(better >= 900, "{better} of 1000");
+}
+
+fn seen() -> Circumstances {
+    Circumstances {
+        speed_limit: Some(SpeedLimit::block_device()),
+        clock_us: 0.05,
+        ..Circumstances::default()
+    }
+}
+
+fn with_floor(mut samples: Samples) -> Samples {
+    let rounds = samples.rounds();
+    samples.cells.push(Cell { rounds: vec![vec![2.0]; rounds], ..Cell::new(Method::Floor, 1, false) });
+    samples
+}
+
+#[test]
+fn the_best_method_is_the_default_unless_another_wins_honestly() {
+    let best = |cost: f64, seen: &Circumstances| {
+        let methods = [(Method::Fdatasync, 1.0), (Method::OpenDatasync, cost), (Method::Fsync, 1.9)];
+        summarise(&with_floor(SSD.probe(7, &methods)), seen)
+    };
+    assert_eq!(best(1.0, &seen()).best, Method::Fdatasync);
+    assert_eq!(best(0.97, &seen()).best, Method::Fdatasync);
+    assert_eq!(best(0.7, &seen()).best, Method::OpenDatasync);
+    let found = best(0.02, &seen());
+    assert_eq!(found.best, Method::Fdatasync, "{}", found.sentence);
+    assert!(found.caveats.iter().any(|c| c.id == "implausible-speed" && c.refuses_advice));
+}
+
+#[test]
+fn fsync_wins_only_when_pauses_agree() {
+    let methods = [(Method::Fdatasync, 1.0), (Method::Fsync, 0.7)];
+    let samples = SSD.probe(1, &methods);
+    assert_eq!(summarise(&samples, &seen()).best, Method::Fdatasync);
+    let paced = |fsync| Some(Paced { fdatasync_us: vec![200.0; 10], fsync_us: vec![fsync; 10] });
+    let slower = Circumstances { paced: paced(400.0), ..seen() };
+    let found = summarise(&samples, &slower);
+    assert_eq!(found.best, Method::Fdatasync);
+    assert!(
+        found.caveats.iter().any(|c| c.id == "fsync-pace" && c.says.contains("2.0 ×")),
+        "{:?}",
+        found.caveats
+    );
+    let faster = Circumstances { paced: paced(140.0), ..seen() };
+    assert_eq!(summarise(&samples, &faster).best, Method::Fsync);
+}
+
+#[test]
+fn few_rounds_and_no_rounds_refuse_advice() {
+    for rounds in [0, 1, 7] {
+        let disk = Disk { rounds, ..SSD };
+        let found =
+            summarise(&disk.probe(3, &[(Method::Fdatasync, 1.0), (Method::OpenDatasync, 0.5)]), &seen());
+        assert_eq!(found.best, Method::Fdatasync);
+        assert!(found.caveats.iter().any(|c| c.id == "few-samples" && c.refuses_advice), "{rounds} rounds");
+        assert!(found.comparisons.iter().all(|c| c.settled == Settled::NotSettled));
+    }
+}
+
+#[test]
+fn a_free_flush_is_noticed() {
+    let disk = Disk { base_us: 3.0, ..SSD };
+    let found = summarise(&with_floor(disk.probe(1, &[(Method::Fdatasync, 1.0)])), &Circumstances::default());
+    assert!(!found.caveats.iter().any(|c| c.id == "free-flush"), "3 µs beside 2 µs is above the floor");
+    let disk = Disk { base_us: 2.1, ..SSD };
+    let found = summarise(&with_floor(disk.probe(1, &[(Method::Fdatasync, 1.0)])), &Circumstances::default());
+    assert!(found.caveats.iter().any(|c| c.id == "free-flush" && c.refuses_advice));
+}
+
+#[test]
+fn the_last_percentile_needs_a_thousand_samples() {
+    let of = |commits, rounds| {
+        let cell =
+            Cell { rounds: vec![vec![200.0; commits]; rounds], ..Cell::new(Method::Fdatasync, 1, true) };
+        summarise(&Samples { cells: vec![cell] }, &seen()).methods[0].p99_us
+    };
+    assert!(of(25, 40).is_some());
+    assert!(of(27, 37).is_none());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    /// A slower clock, or another unit, changes times and nothing else.
+    #[test]
+    fn scale_does_not_matter(seed: u64, factor in 0.25f64..4.0, cost in 0.5f64..1.5) {
+        let samples = SSD.probe(seed, &[(Method::Fdatasync, 1.0), (Method::OpenDatasync, cost)]);
+        let mut scaled = samples.clone();
+        for sample in scaled.cells.iter_mut().flat_map(|c| &mut c.rounds).flatten() {
+            *sample *= factor;
+        }
+        let (one, two) = (summarise(&samples, &seen()), summarise(&scaled, &seen()));
+        prop_assert_eq!(one.best, two.best);
+        for (a, b) in one.comparisons.iter().zip(&two.comparisons) {
+            prop_assert_eq!(a.settled, b.settled);
+            prop_assert!((a.gain_percent.low - b.gain_percent.low).abs() < 1e-6);
+        }
+        let (a, b) = (one.methods[0].median_us.value, two.methods[0].median_us.value);
+        prop_assert!((a * factor - b).abs() < 1e-6 * b);
+    }
+
+    /// The rounds are exchangeable: their order changes no figure but the sparkline.
+    #[test]
+    fn the_order_of_rounds_does_not_matter(seed: u64, turn in 0usize..60) {
+        let samples = SSD.probe(seed, &[(Method::Fdatasync, 1.0), (Method::OpenDatasync, 0.9)]);
+        let mut turned = samples.clone();
+        for cell in &mut turned.cells {
+            let rounds = cell.rounds.len();
+            cell.rounds.rotate_left(turn % rounds);
+        }
+        let (mut one, mut two) = (summarise(&samples, &seen()), summarise(&turned, &seen()));
+        for row in one.methods.iter_mut().chain(&mut two.methods) {
+            row.rounds_us.clear();
+            row.mean_us = row.mean_us.round();
+        }
+        prop_assert_eq!(one, two);
+    }
+
+    /// Estimates hold their value, quantiles are ordered, and every figure is finite.
+    #[test]
+    fn figures_are_sane(seed: u64, rounds in 0usize..30, cost in 0.01f64..100.0) {
+        let disk = Disk { rounds, ..SSD };
+        let found = summarise(&disk.probe(seed, &[(Method::Fdatasync, 1.0), (Method::OpenSync, cost)]), &seen());
+        for row in &found.methods {
+            let m = row.median_us;
+            prop_assert!(m.low <= m.value && m.value <= m.high);
+            prop_assert!(row.p95_us <= row.max_us && row.mean_us.is_finite() && row.mean_us <= row.max_us);
+        }
+        for c in &found.comparisons {
+            let g = c.gain_percent;
+            prop_assert!(g.low <= g.value && g.value <= g.high && g.low.is_finite() && g.high <= 100.0);
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Samples and circumstances → [`Measurement`]: the figures, the comparisons, and the one method to use.
+//!
+//! The default stays unless another method won beyond noise, with both write sizes, at a believable speed, and no caveat
+//! forbids advice. fsync and open_sync need the commits with pauses to agree as well, since the unbroken loop flatters
+//! them.
+
+use super::caveats::{self, Circumstances, Paced};
+use super::order::{ALPHA, interval_or_span, quantile, sorted};
+use super::{Caveat, Cell, Comparison, Measurement, Method, MethodResult, Samples, Settled, compare};
+use crate::text;
+
+/// From how many samples on a 99th percentile is more than the story of a few.
+const SAMPLES_FOR_P99: usize = 1_000;
+
+/// Everything a probe found.
+pub fn summarise(samples: &Samples, seen: &Circumstances) -> Measurement {
+    let comparisons = compare::compare_all(samples);
+    let caveats = caveats::find(samples, seen);
+    let best = best(samples, seen, &comparisons, &caveats);
+    let mut measurement = Measurement {
+        directory: seen.directory.clone(),
+        when: seen.when.clone(),
+        seconds: seen.seconds,
+        rounds: u32::try_from(samples.rounds()).unwrap_or(u32::MAX),
+        bytes_written: seen.bytes_written,
+        methods: samples.cells.iter().map(row).collect(),
+        comparisons,
+        best,
+        cancelled: seen.cancelled,
+        caveats,
+        sentence: String::new(),
+    };
+    measurement.sentence = sentence(&measurement, samples.default_method());
+    measurement
+}
+
+fn row(cell: &Cell) -> MethodResult {
+    let all = sorted(&cell.rounds.concat());
+    let medians = cell.round_medians();
+    MethodResult {
+        method: cell.method,
+        pages: cell.pages,
+        as_server: cell.as_server,
+        samples: all.len() as u64,
+        mean_us: all.iter().sum::<f64>() / all.len().max(1) as f64,
+        median_us: interval_or_span(&medians, ALPHA),
+        p95_us: quantile(&all, 0.95),
+        p99_us: (all.len() >= SAMPLES_FOR_P99).then(|| quantile(&all, 0.99)),
+        max_us: all.last().copied().unwrap_or(0.0),
+        flushes_per_commit: cell
+            .flushes
+            .filter(|f| f.commits > 0)
+            .map(|f| f.flushes as f64 / f.commits as f64),
+        rounds_us: medians,
+        error: cell.error.clone(),
+    }
+}
+
+fn best(samples: &Samples, seen: &Circumstances, comparisons: &[Comparison], caveats: &[Caveat]) -> Method {
+    let default = samples.default_method();
+    if caveats.iter().any(|c| c.refuses_advice) {
+        return default;
+    }
+    let flattered = |m| matches!(m, Method::Fsync | Method::OpenSync | Method::OpenSyncDirect);
+    let paced_agrees = || seen.paced.as_ref().and_then(Paced::ratio).is_some_and(|r| r < 0.95);
+    let winners = comparisons.iter().filter(|c| {
+        c.settled == Settled::Settled
+            && c.gain_percent.low > compare::MEANINGFUL_PERCENT
+            && !caveats::too_fast(samples, c.method, seen)
+            && (!flattered(c.method) || paced_agrees())
+    });
+    winners.max_by(|a, b| a.gain_percent.low.total_cmp(&b.gain_percent.low)).map_or(default, |c| c.method)
+}
+
+/// The outcome as a whole: settled when the advice cannot change any more and one method is better than every other.
+pub fn outcome(measurement: &Measurement, default: Method) -> Settled {
+    let open = |c: &Comparison| c.settled == Settled::NotSettled && c.gain_percent.high >= 0.0;
+    if measurement.best != default {
+        Settled::Settled
+    } else if measurement.comparisons.is_empty() || measurement.comparisons.iter().any(open) {
+        Settled::NotSettled
+    } else if measurement.comparisons.iter().any(|c| c.settled == Settled::NoMeaningfulDifference) {
+        Settled::NoMeaningfulDifference
+    } else {
+        Settled::Settled
+    }
+}
+
+fn sentence(measurement: &Measurement, default: Method) -> String {
+    let row =
+        |method| measurement.methods.iter().find(|r| r.method == method && r.pages == 1 && r.samples > 0);
+    let Some(best) = row(measurement.best).filter(|r| r.median_us.value > 0.0) else {
+        return "Nothing was measured: the probe ended before its first round.".to_owned();
+    };
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate for people")]
+    let rate = text::grouped((1e6 / best.median_us.value).round() as u64);
+    let (name, cost) = (best.method.name(), text::micros(best.median_us.value));
+    let costs = format!("A commit with {name} costs {cost}, {rate} a second in one session");
+    if let Some(c) = measurement.comparisons.iter().find(|c| c.method == measurement.best) {
+        let (gain, low) = (c.gain_percent.value, c.gain_percent.low);
+        return format!(
+            "{costs}; that is {gain:.0} % less than with {}, at least {low:.0} %.",
+            default.name()
+        );
+    }
+    if let Some(caveat) = measurement.caveats.iter().find(|c| c.refuses_advice) {
+        return format!("{costs}. No method can be advised from this: {}", lower_first(&caveat.says));
+    }
+    match outcome(measurement, default) {
+        Settled::NotSettled => {
+            format!(
+                "{costs}; whether another method is better was not settled in {:.1} s.",
+                measurement.seconds
+            )
+        }
+        Settled::NoMeaningfulDifference => format!("{costs}; no other method is meaningfully better."),
+        Settled::Settled => format!("{costs}; the other methods cost more."),
+    }
+}
+
+fn lower_first(text: &str) -> String {
+    let mut chars = text.chars();
+    let keeps_case = text.split(' ').next().is_some_and(|word| word.chars().skip(1).any(char::is_uppercase));
+    match chars.next() {
+        Some(first) if !keeps_case => first.to_lowercase().chain(chars).collect(),
+        _ => text.to_owned(),
+    }
+}

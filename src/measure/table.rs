@@ -1,0 +1,146 @@
+//! A measurement as lines of text: the price of one commit for reports, the race for the probe's own output.
+//!
+//! Pure text without colour; every character is one column wide. Bars share one scale, so that lengths can be compared.
+
+use super::{Measurement, Method, MethodResult, Settled};
+use crate::text;
+
+/// How wide the bar of an interval is, in columns.
+const BAR: usize = 24;
+
+/// One line per method the server has, with one page per commit: median, interval, 99th percentile, and what it means
+/// beside the default. `current` is the setting in force, where there is a server; `ascii` keeps to ASCII.
+pub fn price_of_a_commit(found: &Measurement, current: Option<&str>, ascii: bool) -> Vec<String> {
+    let rows: Vec<_> = found.methods.iter().filter(|r| r.as_server && r.pages == 1).collect();
+    let scale = Scale::of(&rows);
+    let default = rows.iter().find(|r| r.method.server_name() == Some("fdatasync"));
+    let line = |row: &&&MethodResult| {
+        let name = row.method.name();
+        if let Some(error) = &row.error {
+            return format!("{name:<24} {error}");
+        }
+        let (tail_name, tail) = row.p99_us.map_or(("p95", row.p95_us), |p99| ("p99", p99));
+        let says = if default.is_some_and(|d| d.method == row.method) {
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate for people")]
+            let rate = (1e6 / row.median_us.value.max(1e-3)).round() as u64;
+            format!("{} commits/s", text::grouped(rate))
+        } else {
+            beside_default(found, row, default.copied())
+        };
+        let mark = if current.is_some() && row.method.server_name() == current {
+            if ascii { "   <- in force" } else { "   ← in force" }
+        } else {
+            ""
+        };
+        let (median, tail) = (text::micros(row.median_us.value), text::micros(tail));
+        let line = format!(
+            "{name:<24} {median:>8}  {bar}  {tail_name} {tail:>8}   {says}{mark}",
+            bar = scale.bar(row, ascii)
+        );
+        if ascii { line.replace('µ', "u").replace('×', "x") } else { line }
+    };
+    rows.iter().filter(|r| r.samples > 0 || r.error.is_some()).map(|r| line(&r)).collect()
+}
+
+fn beside_default(found: &Measurement, row: &MethodResult, default: Option<&MethodResult>) -> String {
+    let comparison = found.comparisons.iter().find(|c| c.method == row.method);
+    let ratio = default.map(|d| row.median_us.value / d.median_us.value.max(1e-3)).unwrap_or_default();
+    match comparison.map(|c| (c.settled, c.gain_percent)) {
+        None => String::new(),
+        Some((Settled::NoMeaningfulDifference, _)) => "no meaningful difference".to_owned(),
+        Some((_, gain)) if gain.high < 0.0 && ratio > 1.0 => format!("{ratio:.1} × slower"),
+        Some((Settled::Settled, gain)) if gain.low > 0.0 => format!("{:.0} % faster", gain.value),
+        Some(_) => "not settled".to_owned(),
+    }
+}
+
+/// The heading and one line per method and write size: median, tails, flushes, and the rounds as a sparkline.
+pub fn race(found: &Measurement, ascii: bool) -> Vec<String> {
+    let heading = format!(
+        "{:<24} {:>5} {:>9} {:>9} {:>9} {:>9} {:>9}  rounds",
+        "", "pages", "median", "p95", "p99", "max", "flush/op"
+    );
+    let line = |row: &MethodResult| {
+        let (name, pages) = (row.method.name(), row.pages);
+        if let Some(error) = &row.error {
+            return format!("{name:<24} {pages:>5} {error}");
+        }
+        let time = |us: f64| text::micros(us);
+        let p99 = row.p99_us.map_or_else(|| "-".to_owned(), time);
+        let flushes = row.flushes_per_commit.map_or_else(|| "-".to_owned(), |f| format!("{f:.2}"));
+        let line = format!(
+            "{name:<24} {pages:>5} {:>9} {:>9} {p99:>9} {:>9} {flushes:>9}  {}",
+            time(row.median_us.value),
+            time(row.p95_us),
+            time(row.max_us),
+            if ascii { String::new() } else { sparkline(&row.rounds_us, 24) }
+        );
+        let line = line.trim_end().to_owned();
+        if ascii { line.replace('µ', "u") } else { line }
+    };
+    std::iter::once(heading).chain(found.methods.iter().map(line)).collect()
+}
+
+/// Values as a row of block characters, at most `width` of them, each the largest of its share of the values.
+pub fn sparkline(values: &[f64], width: usize) -> String {
+    const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let share = values.len().div_ceil(width.max(1)).max(1);
+    let columns: Vec<f64> = values.chunks(share).map(|c| c.iter().copied().fold(0.0, f64::max)).collect();
+    let low = columns.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = columns.iter().copied().fold(0.0, f64::max);
+    // Rounds that differ by less than a tenth are the same height: noise is not to look like a story.
+    let span = (high - low).max(0.1 * high).max(f64::MIN_POSITIVE);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a column, bounded")]
+    let block = |v: &f64| BLOCKS.get((((v - low) / span) * 7.0).round() as usize).copied().unwrap_or('█');
+    columns.iter().map(block).collect()
+}
+
+/// The common scale of the bars: from the lowest to the highest end of an interval.
+struct Scale {
+    low: f64,
+    high: f64,
+}
+
+impl Scale {
+    fn of(rows: &[&MethodResult]) -> Self {
+        let measured = || rows.iter().filter(|r| r.samples > 0 && r.method != Method::Floor);
+        let low = measured().map(|r| r.median_us.low).fold(f64::INFINITY, f64::min);
+        let high = measured().map(|r| r.median_us.high).fold(0.0, f64::max);
+        Self { low, high }
+    }
+
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a column, bounded by min")]
+    fn column(&self, us: f64) -> usize {
+        let share = (us - self.low) / (self.high - self.low).max(f64::MIN_POSITIVE);
+        ((share * (BAR - 1) as f64).round() as usize).min(BAR - 1)
+    }
+
+    fn bar(&self, row: &MethodResult, ascii: bool) -> String {
+        let [left, line, dot, right] =
+            if ascii { ['|', '-', 'o', '|'] } else { ['├', '─', '●', '┤'] };
+        let estimate = row.median_us;
+        let (low, at, high) =
+            (self.column(estimate.low), self.column(estimate.value), self.column(estimate.high));
+        let mark = |i: usize| match i {
+            i if i == at => dot,
+            i if i == low => left,
+            i if i == high => right,
+            i if low < i && i < high => line,
+            _ => ' ',
+        };
+        (0..BAR).map(mark).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sparklines_do_not_dramatise() {
+        assert_eq!(sparkline(&[100.0, 101.0, 100.5], 10), "▁▂▁");
+        assert_eq!(sparkline(&[100.0, 200.0], 10), "▁█");
+        assert_eq!(sparkline(&[1.0; 100], 10).chars().count(), 10);
+        assert_eq!(sparkline(&[], 10), "");
+    }
+}

@@ -1,0 +1,24 @@
+//! Measuring by doing: the only code that writes, and what it writes is one scratch file.
+//!
+//! A [`Plan`] says beforehand where and how much; [`run`] does exactly that and leaves nothing behind, whatever ends it. What
+//! the samples mean is [`crate::measure`]'s business. The surprise: the scratch file never lies in a database's directory,
+//! not even for a moment; it lies beside it, where the same file system and the same inode flags make the figures hold.
+
+mod commit;
+mod error;
+mod meters;
+mod method;
+mod pace;
+mod place;
+mod plan;
+mod run;
+mod schedule;
+mod scratch;
+pub mod watcher;
+
+pub use error::{ErrorKind, ProbeError, Refusal};
+pub use method::{Server, server_methods};
+pub use plan::{Plan, Request, plan};
+pub use run::{Control, run};
+
+pub use crate::measure::{Phase, Progress, SpeedLimit, to_facts};

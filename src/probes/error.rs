@@ -1,0 +1,165 @@
+//! Why a probe did not start, and why it ended before its time: one sentence each, with what to do.
+
+use std::path::Path;
+
+use rustix::io::Errno;
+use thiserror::Error;
+
+use crate::host::path_bytes;
+use crate::measure::Measurement;
+use crate::text;
+
+/// Why walwise will not probe there. Nothing was written.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Refusal {
+    /// There is no such directory.
+    #[error("{0} does not exist; create it, or name a directory on the same file system with --scratch DIR")]
+    Missing(String),
+    /// It is a file or a device.
+    #[error("{0} is not a directory; name the directory that is to be measured")]
+    NotADirectory(String),
+    /// We may not look into it or write there.
+    #[error(
+        "{0} cannot be written by this user; run walwise as its owner or as root, or name another directory on the same file system with --scratch DIR"
+    )]
+    Denied(String),
+    /// Mounted read-only.
+    #[error(
+        "{0} is on a file system that is mounted read-only; there is nothing to measure until it can be written"
+    )]
+    ReadOnly(String),
+    /// A database lives there, and there is no place beside it.
+    #[error(
+        "{database} belongs to a database, where walwise writes nothing, and {why}; name a directory on the same file system with --scratch DIR"
+    )]
+    NoPlaceBeside {
+        /// The database's directory.
+        database: String,
+        /// Why its parent will not do.
+        why: String,
+    },
+    /// The directory named with `--scratch` would give figures of something else.
+    #[error("--scratch {scratch} would not measure {target}: {why}")]
+    ElsewhereScratch {
+        /// What was named.
+        scratch: String,
+        /// What was to be measured.
+        target: String,
+        /// What differs.
+        why: String,
+    },
+    /// A file system whose server or process we should not load, or that may hang.
+    #[error(
+        "{directory} is on a {class} file system, which walwise measures only when --scratch DIR names it"
+    )]
+    Class {
+        /// The directory.
+        directory: String,
+        /// `network` or `FUSE`.
+        class: &'static str,
+    },
+    /// Too little space.
+    #[error(
+        "{directory} has {free} free, and a probe needs {needed}; free some space, or name a directory on a file system of the same kind with --scratch DIR"
+    )]
+    Space {
+        /// The directory.
+        directory: String,
+        /// What is free.
+        free: String,
+        /// What must be free.
+        needed: String,
+    },
+    /// Anything else the system said.
+    #[error("{directory} cannot be probed: {error}")]
+    System {
+        /// The directory.
+        directory: String,
+        /// What it said.
+        error: String,
+    },
+}
+
+impl Refusal {
+    /// A refusal by the system at a directory.
+    pub(super) fn of(errno: Errno, directory: &Path) -> Self {
+        let directory = shown(directory);
+        match errno {
+            Errno::NOENT => Self::Missing(directory),
+            Errno::NOTDIR => Self::NotADirectory(directory),
+            Errno::ACCESS | Errno::PERM => Self::Denied(directory),
+            Errno::ROFS => Self::ReadOnly(directory),
+            errno => Self::System { directory, error: errno.to_string() },
+        }
+    }
+}
+
+/// The kinds of [`ProbeError`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// No space or quota left.
+    Full,
+    /// The disk failed.
+    Disk,
+    /// The file system became read-only.
+    ReadOnly,
+    /// The directory or the file was removed or replaced under the probe.
+    Gone,
+    /// The watcher, which removes the file if we are killed, could not be started.
+    Watcher,
+    /// Anything else.
+    Other,
+}
+
+/// Why a probe ended before its time. The scratch file is gone, unless the message says otherwise.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[error("{message}")]
+pub struct ProbeError {
+    /// What kind of thing happened.
+    pub kind: ErrorKind,
+    /// What happened, to what, and what to do.
+    pub message: String,
+    /// What was measured until then, where there was any round.
+    pub partial: Option<Box<Measurement>>,
+}
+
+impl ProbeError {
+    pub(super) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), partial: None }
+    }
+
+    /// What the system said while we were `doing` something in a directory.
+    pub(super) fn of(errno: Errno, doing: &str, directory: &Path) -> Self {
+        let at = shown(directory);
+        let (kind, says) = match errno {
+            Errno::NOSPC => (ErrorKind::Full, format!("{at} ran out of space; free some and probe again")),
+            Errno::DQUOT => (
+                ErrorKind::Full,
+                format!("the disk quota at {at} is used up; raise it or probe as another user"),
+            ),
+            Errno::IO => (
+                ErrorKind::Disk,
+                format!("the disk under {at} reported an I/O error; look at dmesg before anything else"),
+            ),
+            Errno::ROFS => (
+                ErrorKind::ReadOnly,
+                format!("{at} became read-only, as file systems do after an error; look at dmesg"),
+            ),
+            Errno::NOENT | Errno::STALE => (
+                ErrorKind::Gone,
+                format!("{at} or the scratch file in it was removed; probe again when it is left alone"),
+            ),
+            Errno::ACCESS | Errno::PERM => (
+                ErrorKind::Other,
+                format!("{at} does not allow it; probe as its owner or as root, and see lsattr -d {at}"),
+            ),
+            errno => (ErrorKind::Other, format!("{at}: {errno}")),
+        };
+        Self::new(kind, format!("{doing} failed: {says}"))
+    }
+}
+
+/// A path as it may be shown.
+pub(super) fn shown(path: &Path) -> String {
+    text::safe(path_bytes(path))
+}

@@ -1,0 +1,110 @@
+//! The ways a server makes its WAL durable, as open flags and calls.
+//!
+//! PostgreSQL opens WAL with O_DSYNC or O_SYNC for the two open methods and calls fdatasync or fsync for the others
+//! (`get_sync_bit` and `issue_xlog_fsync` in src/backend/access/transam/xlog.c). The surprise: `pg_test_fsync` adds O_DIRECT
+//! to the open methods, which the server does only up to version 15 and only when nobody reads WAL; so its figures for them
+//! are not the server's.
+
+use rustix::fs::OFlags;
+
+use crate::measure::Method;
+
+/// What decides how a server writes its WAL. What is not known is taken as its default.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Server {
+    /// Major version.
+    pub major: Option<u64>,
+    /// `wal_level`.
+    pub wal_level: Option<String>,
+    /// `max_wal_senders`.
+    pub max_wal_senders: Option<u64>,
+    /// `debug_io_direct`.
+    pub debug_io_direct: Option<String>,
+}
+
+/// The methods this server has, as it does them, its default first. Without a server: those of PostgreSQL's defaults.
+pub fn server_methods(server: &Server) -> Vec<Method> {
+    let items = server.debug_io_direct.as_deref().unwrap_or_default();
+    let debug_direct =
+        server.major.is_some_and(|v| v >= 16) && items.split(',').any(|item| item.trim() == "wal");
+    let nobody_reads = server.major.is_some_and(|v| v <= 15)
+        && server.wal_level.as_deref() == Some("minimal")
+        && server.max_wal_senders == Some(0);
+    if debug_direct {
+        // fsync with O_DIRECT has no row: it is fdatasync with O_DIRECT and a journal commit on top.
+        vec![Method::FdatasyncDirect, Method::OpenDatasyncDirect, Method::OpenSyncDirect]
+    } else if nobody_reads {
+        vec![Method::Fdatasync, Method::OpenDatasyncDirect, Method::Fsync, Method::OpenSyncDirect]
+    } else {
+        vec![Method::Fdatasync, Method::OpenDatasync, Method::Fsync, Method::OpenSync]
+    }
+}
+
+/// How the file is opened for it.
+pub(super) fn open_flags(method: Method) -> OFlags {
+    let sync = match method {
+        Method::OpenDatasync | Method::OpenDatasyncDirect => OFlags::DSYNC,
+        Method::OpenSync | Method::OpenSyncDirect => OFlags::SYNC,
+        _ => OFlags::empty(),
+    };
+    if method.is_direct() { sync | OFlags::DIRECT } else { sync }
+}
+
+/// The call after the write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Flush {
+    /// None: the write did it, or nothing does.
+    Not,
+    /// fdatasync(2).
+    Data,
+    /// fsync(2).
+    All,
+}
+
+/// Which call makes it durable.
+pub(super) fn flush(method: Method) -> Flush {
+    match method {
+        Method::Fdatasync | Method::FdatasyncDirect => Flush::Data,
+        Method::Fsync => Flush::All,
+        _ => Flush::Not,
+    }
+}
+
+/// Whether disks that count flushes count those of this method: not what may use forced unit access (only writes that
+/// are both O_DIRECT and synchronous do), and not what sends none.
+pub(super) fn is_counted(method: Method) -> bool {
+    method.is_durable() && !matches!(method, Method::OpenDatasyncDirect | Method::OpenSyncDirect)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn server(major: u64, wal_level: &str, senders: u64, debug: &str) -> Server {
+        Server {
+            major: Some(major),
+            wal_level: Some(wal_level.to_owned()),
+            max_wal_senders: Some(senders),
+            debug_io_direct: Some(debug.to_owned()),
+        }
+    }
+
+    #[test]
+    fn direct_io_is_the_servers_only_where_it_does_it() {
+        let direct = |s: &Server| server_methods(s).iter().filter(|m| m.is_direct()).count();
+        assert_eq!(direct(&Server::default()), 0);
+        assert_eq!(direct(&server(15, "replica", 10, "")), 0);
+        assert_eq!(direct(&server(15, "minimal", 10, "")), 0);
+        assert_eq!(direct(&server(15, "minimal", 0, "")), 2);
+        assert_eq!(direct(&server(16, "minimal", 0, "")), 0);
+        assert_eq!(direct(&server(16, "replica", 10, "data, wal")), 3);
+        assert_eq!(direct(&server(16, "replica", 10, "wal_init")), 0);
+    }
+
+    #[test]
+    fn only_plain_flushes_are_counted() {
+        assert!(is_counted(Method::Fdatasync) && is_counted(Method::FdatasyncDirect));
+        assert!(is_counted(Method::OpenDatasync), "buffered, so never forced unit access");
+        assert!(!is_counted(Method::OpenDatasyncDirect) && !is_counted(Method::Floor));
+    }
+}

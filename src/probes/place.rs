@@ -1,0 +1,283 @@
+//! Where the scratch file may lie: in the directory asked for, or beside it when that belongs to a database.
+//!
+//! A place is good when its figures are those of the target: same file system and subvolume (`st_dev`, which btrfs has
+//! one of per subvolume), same inode flags that change how data is written (ioctl_iflags(2)). The id of a quota project
+//! cannot be read without an unsafe call and is not compared; whether the directory hands one down is. The surprise:
+//! being inside a database is decided by what lies in the directories above, not by their names.
+
+use std::fs;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Access, AtFlags, CWD, IFlags, Mode, OFlags};
+
+use super::error::{Refusal, shown};
+use crate::text;
+
+/// A directory in which the scratch file may lie.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The directory, links followed.
+    pub directory: PathBuf,
+    /// Its device and inode, so that it can be recognised when it is opened again.
+    pub identity: (u64, u64),
+}
+
+/// Finds the place for a target, or for what `--scratch` names in its stead.
+pub fn find(target: &Path, scratch: Option<&Path>, file_bytes: u64) -> Result<Place, Refusal> {
+    let place = match scratch {
+        Some(scratch) => named(scratch, target)?,
+        None => beside(target)?,
+    };
+    let directory = open(&place)?;
+    if scratch.is_none() {
+        check_class(&directory, &place)?;
+    }
+    check_writable(&directory, &place)?;
+    check_space(&directory, &place, file_bytes)?;
+    let stat = rustix::fs::fstat(&directory).map_err(|e| Refusal::of(e, &place))?;
+    Ok(Place { directory: place, identity: (stat.st_dev, stat.st_ino) })
+}
+
+fn real(path: &Path) -> Result<PathBuf, Refusal> {
+    let real = fs::canonicalize(path).map_err(|e| Refusal::of(errno(&e), path))?;
+    if fs::metadata(&real).map_err(|e| Refusal::of(errno(&e), path))?.is_dir() {
+        Ok(real)
+    } else {
+        Err(Refusal::NotADirectory(shown(path)))
+    }
+}
+
+fn errno(error: &std::io::Error) -> rustix::io::Errno {
+    rustix::io::Errno::from_io_error(error).unwrap_or(rustix::io::Errno::IO)
+}
+
+/// The directory that `--scratch` names, when it measures the same as the target would.
+fn named(scratch: &Path, target: &Path) -> Result<PathBuf, Refusal> {
+    let place = real(scratch)?;
+    if let Some(database) = database_of(&place) {
+        let why = "--scratch names a place in it".to_owned();
+        return Err(Refusal::NoPlaceBeside { database: shown(&database), why });
+    }
+    match real(target).map(|target| difference(&place, &target)) {
+        Ok(Some(why)) => {
+            Err(Refusal::ElsewhereScratch { scratch: shown(scratch), target: shown(target), why })
+        }
+        Ok(None) | Err(_) => Ok(place),
+    }
+}
+
+/// The target, or the parent of the database it belongs to.
+fn beside(target: &Path) -> Result<PathBuf, Refusal> {
+    let target = real(target)?;
+    let Some(database) = database_of(&target) else { return Ok(target) };
+    let refuse = |why: String| Refusal::NoPlaceBeside { database: shown(&database), why };
+    let parent = database.parent().ok_or_else(|| refuse("there is nothing beside it".to_owned()))?;
+    match difference(parent, &target) {
+        Some(why) => Err(refuse(format!("{} beside it will not do: {why}", shown(parent)))),
+        None => Ok(parent.to_owned()),
+    }
+}
+
+/// The topmost directory, the given one or above it, in which a database keeps files.
+fn database_of(path: &Path) -> Option<PathBuf> {
+    path.ancestors().filter(|dir| holds_database(dir)).last().map(Path::to_owned)
+}
+
+/// Files that only a server makes: PostgreSQL's cluster and WAL directories, MySQL's and MariaDB's data and redo.
+const MARKS: [&str; 10] = [
+    "PG_VERSION",
+    "archive_status",
+    "summaries",
+    "ibdata1",
+    "ib_logfile0",
+    "#innodb_redo",
+    "mysql.ibd",
+    "auto.cnf",
+    "aria_log_control",
+    "undo_001",
+];
+
+fn holds_database(directory: &Path) -> bool {
+    let marked = MARKS.iter().any(|mark| directory.join(mark).symlink_metadata().is_ok());
+    marked || holds_tablespace(directory)
+}
+
+/// A tablespace holds directories such as `PG_15_202209061`. A directory of more than a few names is none.
+fn holds_tablespace(directory: &Path) -> bool {
+    let names = fs::read_dir(directory).into_iter().flatten().take(64).flatten();
+    let is_version = |name: &str| {
+        name.strip_prefix("PG_").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    names.filter_map(|entry| entry.file_name().into_string().ok()).any(|name| is_version(&name))
+}
+
+/// What makes figures in one directory say nothing about another.
+fn difference(place: &Path, target: &Path) -> Option<String> {
+    let device = |path: &Path| fs::metadata(path).map(|m| m.dev());
+    match (device(place), device(target)) {
+        (Ok(a), Ok(b)) if a == b => {}
+        (Ok(_), Ok(_)) => return Some("it is another file system or subvolume".to_owned()),
+        _ => return Some("it cannot be looked at".to_owned()),
+    }
+    let (here, there) = (flags(place), flags(target));
+    (here != there).then(|| {
+        let words = |flags: Option<IFlags>| match flags {
+            None => "unreadable".to_owned(),
+            Some(flags) if flags.is_empty() => "none".to_owned(),
+            Some(flags) => flags.iter_names().map(|(name, _)| name).collect::<Vec<_>>().join(" "),
+        };
+        format!("its inode flags differ ({} instead of {}), see chattr(1)", words(here), words(there))
+    })
+}
+
+/// FS_NOCOMP_FL of linux/fs.h, which the library does not name.
+const NOT_COMPRESSED: IFlags = IFlags::from_bits_retain(0x400);
+
+/// The inode flags that change how data is written, or what quota it counts to. Empty where the file system has none.
+fn flags(directory: &Path) -> Option<IFlags> {
+    let matter = IFlags::NOCOW
+        | IFlags::COMPRESSED
+        | NOT_COMPRESSED
+        | IFlags::JOURNALING
+        | IFlags::SYNC
+        | IFlags::PROJECT_INHERIT;
+    let open = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let directory = rustix::fs::openat(CWD, directory, open, Mode::empty()).ok()?;
+    match rustix::fs::ioctl_getflags(&directory) {
+        Ok(flags) => Some(flags & matter),
+        Err(rustix::io::Errno::NOTTY | rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => {
+            Some(IFlags::empty())
+        }
+        Err(_) => None,
+    }
+}
+
+/// Opens a directory for use as the base of relative names.
+pub fn open(directory: &Path) -> Result<OwnedFd, Refusal> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    rustix::fs::openat(CWD, directory, flags, Mode::empty()).map_err(|e| Refusal::of(e, directory))
+}
+
+/// Magic numbers of linux/magic.h and of the file systems' own sources.
+fn foreign_class(magic: u64) -> Option<&'static str> {
+    match magic {
+        0x6969 | 0x517b | 0xff53_4d42 | 0xfe53_4d42 | 0x00c3_6400 | 0x5346_414f | 0x0102_1997
+        | 0x0bd0_0bd0 | 0x4750_4653 | 0x7375_7245 | 0x564c | 0x0116_1970 | 0x7461_636f => Some("network"),
+        0x6573_5546 => Some("FUSE"),
+        _ => None,
+    }
+}
+
+fn check_class(directory: &OwnedFd, path: &Path) -> Result<(), Refusal> {
+    let statfs = rustix::fs::fstatfs(directory).map_err(|e| Refusal::of(e, path))?;
+    #[expect(clippy::cast_sign_loss, reason = "a bit pattern")]
+    let magic = (statfs.f_type as u64) & 0xffff_ffff;
+    match foreign_class(magic) {
+        Some(class) => Err(Refusal::Class { directory: shown(path), class }),
+        None => Ok(()),
+    }
+}
+
+fn check_writable(directory: &OwnedFd, path: &Path) -> Result<(), Refusal> {
+    let access = Access::WRITE_OK | Access::EXEC_OK;
+    rustix::fs::accessat(directory.as_fd(), ".", access, AtFlags::EACCESS).map_err(|e| Refusal::of(e, path))
+}
+
+/// At least four files' worth, and five percent of the file system left when the file is there.
+fn check_space(directory: &OwnedFd, path: &Path, file_bytes: u64) -> Result<(), Refusal> {
+    let vfs = rustix::fs::fstatvfs(directory).map_err(|e| Refusal::of(e, path))?;
+    let (size, free) = (vfs.f_blocks.saturating_mul(vfs.f_frsize), vfs.f_bavail.saturating_mul(vfs.f_frsize));
+    let needed = (4 * file_bytes).max(file_bytes + size / 20);
+    // A tmpfs without limit says that it has no blocks at all.
+    if size > 0 && free < needed {
+        let (directory, free, needed) = (shown(path), text::bytes(free), text::bytes(needed));
+        return Err(Refusal::Space { directory, free, needed });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: u64 = 1 << 20;
+
+    fn directory() -> (tempfile::TempDir, PathBuf) {
+        let directory = tempfile::tempdir().unwrap();
+        let real = directory.path().canonicalize().unwrap();
+        (directory, real)
+    }
+
+    #[test]
+    fn a_plain_directory_is_its_own_place() {
+        let (_keep, path) = directory();
+        assert_eq!(find(&path, None, FILE).unwrap().directory, path);
+    }
+
+    #[test]
+    fn databases_are_left_alone_at_any_depth() {
+        let (_keep, path) = directory();
+        for (mark, inside) in
+            [("PG_VERSION", "base/1"), ("archive_status", ""), ("ibdata1", "shop"), ("PG_16_1", "5")]
+        {
+            let database = path.join(format!("with-{mark}"));
+            fs::create_dir_all(database.join(inside)).unwrap();
+            fs::write(database.join(mark), "").unwrap();
+            // Every database directory of a cluster has the same mark again.
+            fs::write(database.join(inside).join("PG_VERSION"), "").unwrap();
+            assert_eq!(find(&database.join(inside), None, FILE).unwrap().directory, path, "{mark}");
+            let refusal = find(&path, Some(&database.join(inside)), FILE).unwrap_err();
+            assert!(matches!(refusal, Refusal::NoPlaceBeside { .. }), "{refusal}");
+        }
+    }
+
+    #[test]
+    fn links_do_not_hide_a_database() {
+        let (_keep, path) = directory();
+        let database = path.join("main");
+        fs::create_dir(&database).unwrap();
+        fs::write(database.join("PG_VERSION"), "15\n").unwrap();
+        std::os::unix::fs::symlink(&database, path.join("link")).unwrap();
+        assert_eq!(find(&path.join("link"), None, FILE).unwrap().directory, path);
+        assert_eq!(find(&path.join("link/../main/."), None, FILE).unwrap().directory, path);
+    }
+
+    #[test]
+    fn what_is_no_directory_is_said_to_be_none() {
+        let (_keep, path) = directory();
+        let missing = find(&path.join("none"), None, FILE).unwrap_err();
+        assert!(
+            matches!(missing, Refusal::Missing(_)) && missing.to_string().contains("--scratch"),
+            "{missing}"
+        );
+        fs::write(path.join("file"), "").unwrap();
+        assert!(matches!(find(&path.join("file"), None, FILE), Err(Refusal::NotADirectory(_))));
+        assert!(matches!(find(&path.join("file/x"), None, FILE), Err(Refusal::NotADirectory(_))));
+    }
+
+    #[test]
+    fn scratch_elsewhere_is_refused() {
+        let (_keep, path) = directory();
+        let refusal = find(&path, Some(Path::new("/proc")), FILE).unwrap_err();
+        assert!(matches!(refusal, Refusal::ElsewhereScratch { .. }), "{refusal}");
+        assert!(find(&path.join("to-be-created"), Some(&path), FILE).is_ok());
+    }
+
+    #[test]
+    fn space_is_kept() {
+        let (_keep, path) = directory();
+        let refusal = find(&path, None, 1 << 50).unwrap_err();
+        assert!(matches!(refusal, Refusal::Space { .. }), "{refusal}");
+    }
+
+    #[test]
+    fn magic_numbers_are_classed() {
+        assert_eq!(foreign_class(0x6969), Some("network"));
+        assert_eq!(foreign_class(0x6573_5546), Some("FUSE"));
+        for local in [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994, 0x2fc1_2fc1] {
+            assert_eq!(foreign_class(local), None);
+        }
+    }
+}

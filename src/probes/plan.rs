@@ -1,0 +1,185 @@
+//! What will be done, before it is done: where, how much, how long, with which methods. A plan writes nothing.
+
+use std::path::PathBuf;
+
+use super::error::{Refusal, shown};
+use super::method::{Server, server_methods};
+use super::place::{self, Place};
+use crate::measure::{Method, SpeedLimit};
+use crate::text;
+
+/// Size of the scratch file: a WAL segment, in bytes.
+const SEGMENT: u64 = 16 << 20;
+
+/// What is to be measured.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The directory the advice is for.
+    pub target: PathBuf,
+    /// The directory for the scratch file, when the user named one.
+    pub scratch: Option<PathBuf>,
+    /// `mount.class` of the target, when known: a network or FUSE file system is then refused without being touched.
+    pub mount_class: Option<String>,
+    /// How long it may take in all.
+    pub seconds: f64,
+    /// Size of the scratch file in bytes.
+    pub file_bytes: u64,
+    /// The server whose methods are measured.
+    pub server: Server,
+    /// Further methods, with one page per commit. [`Request::new`] puts the unflushed floor here.
+    pub extra: Vec<Method>,
+    /// Kernel names of the disks at the bottom of the target's stack.
+    pub leaves: Vec<String>,
+    /// Whether all of them count flushes (`device.counts_flushes`).
+    pub leaves_count_flushes: bool,
+    /// How fast commits can honestly be there; `None` for memory, ZFS and everything remote.
+    pub speed_limit: Option<SpeedLimit>,
+    /// This program, which is started again as the watcher that removes the scratch file if we are killed.
+    pub program: PathBuf,
+    /// Seed of the random order.
+    pub seed: u64,
+}
+
+impl Request {
+    /// The default probe of a directory: PostgreSQL's methods and the floor, in ten seconds.
+    pub fn new(target: impl Into<PathBuf>) -> Self {
+        Self {
+            target: target.into(),
+            scratch: None,
+            mount_class: None,
+            seconds: 10.0,
+            file_bytes: SEGMENT,
+            server: Server::default(),
+            extra: vec![Method::Floor],
+            leaves: Vec::new(),
+            leaves_count_flushes: false,
+            speed_limit: None,
+            program: PathBuf::from("/proc/self/exe"),
+            seed: 1,
+        }
+    }
+
+    /// What [`crate::facts::catalog::probe::FLUSH_COST`] needs besides: the same overwrite with and without a flush, both
+    /// O_DIRECT.
+    pub const FLUSH_COST: [Method; 2] = [Method::FdatasyncDirect, Method::FloorDirect];
+}
+
+/// One row of a probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// The method.
+    pub method: Method,
+    /// 8 kB pages per commit.
+    pub pages: u32,
+    /// Whether the server would do it like that.
+    pub as_server: bool,
+}
+
+/// What a probe will do.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The directory of the scratch file, links followed.
+    pub directory: PathBuf,
+    /// Size of the scratch file in bytes.
+    pub file_bytes: u64,
+    /// The most it writes in all, in bytes, the file itself included.
+    pub max_bytes: u64,
+    /// The most it takes, in seconds.
+    pub seconds: f64,
+    /// What is measured.
+    pub rows: Vec<Row>,
+    /// A sentence to confirm.
+    pub says: String,
+    pub(super) identity: (u64, u64),
+    pub(super) leaves: Vec<String>,
+    pub(super) leaves_count_flushes: bool,
+    pub(super) speed_limit: Option<SpeedLimit>,
+    pub(super) program: PathBuf,
+    pub(super) seed: u64,
+}
+
+/// Plans a probe, or says why there can be none.
+pub fn plan(request: &Request) -> Result<Plan, Refusal> {
+    let class = request.mount_class.as_deref().filter(|_| request.scratch.is_none());
+    let refuse = |class| Err(Refusal::Class { directory: shown(&request.target), class });
+    match class {
+        Some("network") => return refuse("network"),
+        Some("fuse") => return refuse("FUSE"),
+        _ => {}
+    }
+    let pages = super::commit::PAGE as u64;
+    // Direct and buffered commits have half of the file each, with room for a commit of two pages.
+    let file_bytes = request.file_bytes.max(8 * pages).next_multiple_of(4 * pages);
+    let Place { directory, identity } = place::find(&request.target, request.scratch.as_deref(), file_bytes)?;
+    let seconds = request.seconds.clamp(0.1, 3_600.0);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped above")]
+    let commits = ((seconds * f64::from(32 << 20)) as u64).clamp(64 << 20, 4 << 30);
+    let max_bytes = file_bytes + commits;
+    let says = format!(
+        "writes {} in one scratch file in {}, at most {} in all, in at most {seconds:.0} s",
+        text::bytes(file_bytes),
+        shown(&directory),
+        text::bytes(max_bytes),
+    );
+    Ok(Plan {
+        directory,
+        file_bytes,
+        max_bytes,
+        seconds,
+        rows: rows(request),
+        says,
+        identity,
+        leaves: request.leaves.clone(),
+        leaves_count_flushes: request.leaves_count_flushes && !request.leaves.is_empty(),
+        speed_limit: request.speed_limit.clone(),
+        program: request.program.clone(),
+        seed: request.seed,
+    })
+}
+
+/// The server's methods with one and two pages, then the rest with one.
+fn rows(request: &Request) -> Vec<Row> {
+    let methods = server_methods(&request.server);
+    let of_server =
+        methods.iter().flat_map(|m| [1, 2].map(|pages| Row { method: *m, pages, as_server: true }));
+    let mut rows: Vec<Row> = of_server.collect();
+    for method in &request.extra {
+        if !rows.iter().any(|r| r.method == *method) {
+            rows.push(Row { method: *method, pages: 1, as_server: false });
+        }
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn foreign_file_systems_are_refused_untouched() {
+        for (class, word) in [("network", "network"), ("fuse", "FUSE")] {
+            let mut request = Request::new("/nonexistent/that/would/hang");
+            request.mount_class = Some(class.to_owned());
+            let refusal = plan(&request).unwrap_err();
+            assert!(matches!(&refusal, Refusal::Class { class, .. } if *class == word), "{refusal}");
+        }
+    }
+
+    #[test]
+    fn a_plan_says_what_it_will_do() {
+        let directory = tempfile::tempdir().unwrap();
+        let plan = plan(&Request::new(directory.path())).unwrap();
+        assert!(plan.says.starts_with("writes 16 MiB in one scratch file in /"), "{}", plan.says);
+        assert!(plan.says.ends_with("at most 336 MiB in all, in at most 10 s"), "{}", plan.says);
+        assert_eq!(plan.rows.len(), 9);
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "a plan writes nothing");
+    }
+
+    #[test]
+    fn no_row_stands_twice() {
+        let mut request = Request::new("/");
+        request.extra.extend(Request::FLUSH_COST);
+        request.extra.extend([Method::Fdatasync, Method::Floor]);
+        assert_eq!(rows(&request).len(), 11);
+    }
+}

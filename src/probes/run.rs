@@ -1,0 +1,454 @@
+//! Runs a plan: scratch file, warm-up, rounds, commits with pauses, and away with the file.
+//!
+//! The cancel flag is looked at before every single commit; after it is raised the run ends within one commit and the
+//! removal of the file, or within one chunk of filling it. A disk that hangs in one call cannot be left sooner. The
+//! surprise: a round that did not complete is thrown away, since a comparison needs every method in it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::io::Errno;
+
+use super::commit::{Cursor, Done, PAGE, Pages, Writer};
+use super::error::{ProbeError, shown};
+use super::meters::{Disks, ProcessorTime};
+use super::method::{is_counted, open_flags};
+use super::pace;
+use super::plan::Plan;
+use super::schedule::{Dice, commits};
+use super::scratch::Scratch;
+use crate::measure::{
+    Cell, Circumstances, DiskTraffic, FlushCount, LOOKS, Measurement, Method, Paced, Phase, Progress,
+    Samples, decided, histogram, median_of, summarise,
+};
+
+/// How others end a probe. Clones share one flag.
+#[derive(Clone, Debug, Default)]
+pub struct Control {
+    cancel: Arc<AtomicBool>,
+}
+
+impl Control {
+    /// Ends the probe soon; what was measured is kept.
+    pub fn cancel(&self) {
+        self.cancel.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it was asked to end.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancel.load(Ordering::Relaxed)
+    }
+}
+
+impl From<Arc<AtomicBool>> for Control {
+    /// A control over a flag that somebody else raises, such as a signal handler.
+    fn from(cancel: Arc<AtomicBool>) -> Self {
+        Self { cancel }
+    }
+}
+
+/// Runs a plan and tells how it goes. A cancelled probe is no error.
+pub fn run(
+    plan: &Plan,
+    control: &Control,
+    tell: &mut dyn FnMut(&Progress),
+) -> Result<Measurement, ProbeError> {
+    let mut run = Run::new(plan, control, tell);
+    let processors = ProcessorTime::read();
+    let outcome = run.measure();
+    let stolen = processors.zip(ProcessorTime::read());
+    run.seen.steal_percent = stolen.and_then(|(before, after)| ProcessorTime::stolen_percent(before, after));
+    match outcome {
+        Ok(()) | Err(Stop::Over) => Ok(run.summary()),
+        Err(Stop::Cancelled) => {
+            run.seen.cancelled = true;
+            Ok(run.summary())
+        }
+        Err(Stop::Failed(mut error)) => {
+            run.seen.stopped_by = Some(error.message.clone());
+            error.partial = (run.samples.rounds() > 0).then(|| Box::new(run.summary()));
+            Err(error)
+        }
+    }
+}
+
+/// Why it goes no further.
+enum Stop {
+    /// Somebody wanted it.
+    Cancelled,
+    /// Time or bytes are used up.
+    Over,
+    /// Something went wrong.
+    Failed(ProbeError),
+}
+
+impl From<ProbeError> for Stop {
+    fn from(error: ProbeError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+struct Run<'a> {
+    plan: &'a Plan,
+    control: &'a Control,
+    tell: &'a mut dyn FnMut(&Progress),
+    begun: Instant,
+    told: Instant,
+    samples: Samples,
+    seen: Circumstances,
+    disks: Disks,
+    dice: Dice,
+    pages: Pages,
+    buffered: Cursor,
+    direct: Cursor,
+    /// One per cell, at the same index; `None` where it cannot be measured.
+    writers: Vec<Option<Writer>>,
+    /// What a commit takes, per cell, as last seen, in microseconds.
+    costs: Vec<f64>,
+    settled: bool,
+}
+
+impl<'a> Run<'a> {
+    fn new(plan: &'a Plan, control: &'a Control, tell: &'a mut dyn FnMut(&Progress)) -> Self {
+        let cells = plan.rows.iter().map(|row| Cell::new(row.method, row.pages, row.as_server)).collect();
+        let mut dice = Dice::new(plan.seed);
+        let most_pages = plan.rows.iter().map(|row| row.pages as usize).max().unwrap_or(1);
+        let pages = Pages::noise(most_pages * PAGE, &mut dice);
+        // Each kind in its own half, so that no direct write has to push cached pages out of its way.
+        let half = if plan.rows.iter().any(|row| row.method.is_direct()) {
+            plan.file_bytes / 2
+        } else {
+            plan.file_bytes
+        };
+        let now = Instant::now();
+        Self {
+            plan,
+            control,
+            tell,
+            begun: now,
+            told: now,
+            samples: Samples { cells },
+            seen: Circumstances {
+                directory: shown(&plan.directory),
+                when: jiff::Timestamp::now().round(jiff::Unit::Second).unwrap_or_default().to_string(),
+                speed_limit: plan.speed_limit.clone(),
+                disks: plan.leaves.clone(),
+                clock_us: clock_us(),
+                ..Circumstances::default()
+            },
+            disks: Disks::new(&plan.leaves),
+            dice,
+            pages,
+            buffered: Cursor::new(0, half),
+            direct: Cursor::new(plan.file_bytes - half, plan.file_bytes),
+            writers: Vec::new(),
+            costs: Vec::new(),
+            settled: false,
+        }
+    }
+
+    fn measure(&mut self) -> Result<(), Stop> {
+        self.say(Phase::Preparing);
+        self.listen()?;
+        let scratch = Scratch::create(self.plan)?;
+        let control = self.control;
+        let filled = scratch.fill(self.plan.file_bytes, &|| !control.is_cancelled())?;
+        self.seen.bytes_written += self.plan.file_bytes;
+        let outcome = if filled { self.measure_in(&scratch) } else { Err(Stop::Cancelled) };
+        self.writers.clear();
+        self.say(Phase::CleaningUp);
+        let removed = scratch.remove();
+        match outcome {
+            Err(Stop::Failed(error)) => Err(Stop::Failed(error)),
+            outcome => removed.map_err(Stop::Failed).and(outcome),
+        }
+    }
+
+    fn measure_in(&mut self, scratch: &Scratch) -> Result<(), Stop> {
+        self.open(scratch)?;
+        self.warm_up()?;
+        match self.rounds(scratch) {
+            Ok(()) | Err(Stop::Over) => {}
+            stop => return stop,
+        }
+        self.paced()
+    }
+
+    /// Watches the disks for a moment before anything of ours reaches them.
+    fn listen(&mut self) -> Result<(), Stop> {
+        let Some(before) = self.disks.read() else { return Ok(()) };
+        let begun = Instant::now();
+        let moment = Duration::from_secs_f64((self.plan.seconds / 50.0).min(0.1));
+        while begun.elapsed() < moment {
+            self.check()?;
+            std::thread::sleep(moment.min(Duration::from_millis(10)));
+        }
+        if let Some(after) = self.disks.read() {
+            self.seen.idle = Some(DiskTraffic {
+                seconds: begun.elapsed().as_secs_f64(),
+                read: after.read.saturating_sub(before.read),
+                written: after.written.saturating_sub(before.written),
+                ours: 0,
+            });
+        }
+        Ok(())
+    }
+
+    /// Opens the file once per cell. A refused O_DIRECT costs its own rows only.
+    fn open(&mut self, scratch: &Scratch) -> Result<(), Stop> {
+        for cell in &mut self.samples.cells {
+            let opened = scratch.open(open_flags(cell.method));
+            let writer = match opened {
+                Err(Errno::INVAL | Errno::OPNOTSUPP) if cell.method.is_direct() => {
+                    cell.error = Some("O_DIRECT is refused here".to_owned());
+                    None
+                }
+                Err(errno) => {
+                    return Err(
+                        ProbeError::of(errno, "opening the scratch file", &self.plan.directory).into()
+                    );
+                }
+                Ok(file) => Some(Writer::new(cell.method, file)),
+            };
+            // An odd length succeeds only where the write goes through the page cache after all, as on btrfs with
+            // checksums or ext4 with data=journal.
+            let odd = self.pages.bytes(100);
+            let is_buffered = |w: &Writer| {
+                cell.method.is_direct() && rustix::io::pwrite(w, odd, self.plan.file_bytes / 2).is_ok()
+            };
+            if writer.as_ref().is_some_and(is_buffered) {
+                cell.error = Some("O_DIRECT is buffered here".to_owned());
+            }
+            self.writers.push(writer.filter(|_| cell.error.is_none()));
+        }
+        Ok(())
+    }
+
+    /// A few commits with each method, thrown away; they say how many fit into a round.
+    fn warm_up(&mut self) -> Result<(), Stop> {
+        self.say(Phase::WarmUp);
+        for i in 0..self.samples.cells.len() {
+            let begun = Instant::now();
+            let mut times = Vec::new();
+            while times.len() < 8 && (times.is_empty() || begun.elapsed() < Duration::from_millis(10)) {
+                self.check()?;
+                match self.write(i) {
+                    None => break,
+                    Some(Ok(done)) => times.push(done.micros),
+                    Some(Err(Errno::INVAL)) if self.give_up_direct(i) => break,
+                    Some(Err(errno)) => return Err(self.failed(i, errno)),
+                }
+            }
+            self.settle(i)?;
+            self.costs.push(median_of(&times));
+        }
+        Ok(())
+    }
+
+    /// Leaves out a direct row whose first write was refused, as by a disk with blocks larger than a page; `false` when
+    /// the row is not direct.
+    fn give_up_direct(&mut self, i: usize) -> bool {
+        match (self.samples.cells.get_mut(i), self.writers.get_mut(i)) {
+            (Some(cell), Some(writer)) if cell.method.is_direct() => {
+                cell.error = Some("O_DIRECT writes of 8 kB are refused here".to_owned());
+                *writer = None;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn rounds(&mut self, scratch: &Scratch) -> Result<(), Stop> {
+        loop {
+            let before = self.disks.read();
+            let (begun, ours) = (Instant::now(), self.seen.bytes_written);
+            let round = self.round()?;
+            scratch.check_linked()?;
+            let traffic = before.zip(self.disks.read()).map(|(before, after)| DiskTraffic {
+                seconds: begun.elapsed().as_secs_f64(),
+                read: after.read.saturating_sub(before.read),
+                written: after.written.saturating_sub(before.written),
+                ours: self.seen.bytes_written - ours,
+            });
+            self.seen.traffic.extend(traffic);
+            for ((cell, cost), times) in self.samples.cells.iter_mut().zip(&mut self.costs).zip(round) {
+                if cell.error.is_none() {
+                    *cost = median_of(&times);
+                    cell.rounds.push(times);
+                }
+            }
+            self.settled |= LOOKS.contains(&self.samples.rounds()) && decided(&self.samples);
+            self.say(Phase::Rounds);
+            if self.settled && self.tails_are_known() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Once settled it still goes on until the last percentiles mean something, but not beyond half of its time.
+    fn tails_are_known(&self) -> bool {
+        let default = self.samples.cell(self.samples.default_method(), 1);
+        default.is_none_or(|cell| cell.count() >= 1_000) || self.elapsed() > 0.5 * self.plan.seconds
+    }
+
+    /// One round: every method once, in a new order. The times of each cell, at its index.
+    fn round(&mut self) -> Result<Vec<Vec<f64>>, Stop> {
+        let cells = self.samples.cells.len();
+        let share_us = (1e6 * self.plan.seconds / 64.0).clamp(5e3, 150e3) / cells as f64;
+        let share_bytes = (self.plan.max_bytes - self.plan.file_bytes) / (64 * cells as u64);
+        let mut round = vec![Vec::new(); cells];
+        for i in self.dice.order(cells) {
+            let (Some(cell), Some(cost)) = (self.samples.cells.get(i), self.costs.get(i)) else { continue };
+            if cell.error.is_some() {
+                continue;
+            }
+            let (method, bytes) = (cell.method, u64::from(cell.pages) * PAGE as u64);
+            let count = commits(*cost, share_us, bytes, share_bytes);
+            let before = self.flushes(method);
+            // The first commit after another method may pay for what that left behind.
+            let first = usize::from(count >= 8);
+            let mut times = Vec::with_capacity(count);
+            for nth in 0..count + first {
+                self.check_budget()?;
+                let done = self.commit(i)?;
+                if nth >= first && !done.interrupted {
+                    times.push(done.micros);
+                }
+            }
+            if let (Some(before), Some(after)) = (before, self.flushes(method)) {
+                self.count_flushes(i, after.saturating_sub(before), count + first);
+            }
+            self.settle(i)?;
+            if times.is_empty() {
+                return Err(Stop::Over);
+            }
+            if let Some(slot) = round.get_mut(i) {
+                *slot = times;
+            }
+        }
+        Ok(round)
+    }
+
+    fn flushes(&self, method: Method) -> Option<u64> {
+        let counted = self.plan.leaves_count_flushes && is_counted(method);
+        if counted { self.disks.read()?.flushes } else { None }
+    }
+
+    fn count_flushes(&mut self, i: usize, flushes: u64, commits: usize) {
+        if let Some(cell) = self.samples.cells.get_mut(i) {
+            let count = cell.flushes.get_or_insert_with(FlushCount::default);
+            count.flushes += flushes;
+            count.commits += commits as u64;
+        }
+    }
+
+    /// fdatasync and fsync in turn, each after a pause.
+    fn paced(&mut self) -> Result<(), Stop> {
+        let of = |method| self.samples.cells.iter().position(|c| c.method == method && c.pages == 1);
+        let (Some(data), Some(all)) = (of(Method::Fdatasync), of(Method::Fsync)) else { return Ok(()) };
+        let time = pace::reserve(self.plan.seconds);
+        if time == 0.0 || self.samples.rounds() == 0 {
+            return Ok(());
+        }
+        self.say(Phase::Paced);
+        let begun = Instant::now();
+        let mut paced = Paced::default();
+        while paced.fsync_us.len() < pace::COMMITS && begun.elapsed().as_secs_f64() < time {
+            for (i, times) in [(data, &mut paced.fdatasync_us), (all, &mut paced.fsync_us)] {
+                self.check()?;
+                std::thread::sleep(pace::PAUSE);
+                let done = self.commit(i)?;
+                if !done.interrupted {
+                    times.push(done.micros);
+                }
+            }
+        }
+        self.seen.paced = Some(paced);
+        Ok(())
+    }
+
+    /// One commit with a cell's method and size; `None` where it cannot be measured.
+    fn write(&mut self, i: usize) -> Option<Result<Done, Errno>> {
+        let (cell, writer) = (self.samples.cells.get(i)?, self.writers.get(i)?.as_ref()?);
+        let pages = self.pages.bytes(cell.pages as usize * PAGE);
+        let cursor = if cell.method.is_direct() { &mut self.direct } else { &mut self.buffered };
+        self.seen.bytes_written += pages.len() as u64;
+        Some(writer.commit(pages, cursor.take(pages.len())))
+    }
+
+    /// The same for a cell that can be measured, cancellable.
+    fn commit(&mut self, i: usize) -> Result<Done, Stop> {
+        self.check()?;
+        match self.write(i) {
+            Some(Ok(done)) => Ok(done),
+            Some(Err(errno)) => Err(self.failed(i, errno)),
+            None => Err(Stop::Over),
+        }
+    }
+
+    fn failed(&self, i: usize, errno: Errno) -> Stop {
+        let method = self.samples.cells.get(i).map_or("", |cell| cell.method.name());
+        ProbeError::of(errno, &format!("a commit with {method}"), &self.plan.directory).into()
+    }
+
+    /// Flushes what unflushed commits left behind.
+    fn settle(&self, i: usize) -> Result<(), Stop> {
+        let floor = self.samples.cells.get(i).filter(|c| !c.method.is_durable());
+        let writer = floor.and(self.writers.get(i).and_then(Option::as_ref));
+        let failed = |errno| ProbeError::of(errno, "flushing the scratch file", &self.plan.directory);
+        writer.map_or(Ok(()), |w| w.settle().map_err(|e| failed(e).into()))
+    }
+
+    fn check(&self) -> Result<(), Stop> {
+        if self.control.is_cancelled() { Err(Stop::Cancelled) } else { Ok(()) }
+    }
+
+    /// Whether time and bytes are left for another commit of a round.
+    fn check_budget(&self) -> Result<(), Stop> {
+        let reserved = pace::reserve(self.plan.seconds) + 0.02;
+        let over = self.elapsed() > self.plan.seconds - reserved;
+        let most = self.plan.max_bytes - (2 * pace::COMMITS + 2) as u64 * PAGE as u64;
+        if over || self.seen.bytes_written > most { Err(Stop::Over) } else { Ok(()) }
+    }
+
+    fn elapsed(&self) -> f64 {
+        self.begun.elapsed().as_secs_f64()
+    }
+
+    fn summary(&mut self) -> Measurement {
+        self.seen.seconds = self.elapsed();
+        summarise(&self.samples, &self.seen)
+    }
+
+    /// Tells how it goes; with figures at most ten times a second.
+    fn say(&mut self, phase: Phase) {
+        let rounds = self.samples.rounds();
+        let due = rounds > 0 && (self.told.elapsed() > Duration::from_millis(100) || rounds == 1);
+        let (so_far, histogram) = if due {
+            self.told = Instant::now();
+            let default = self.samples.cell(self.samples.default_method(), 1);
+            let histogram = default.map(|cell| histogram(&cell.rounds.concat())).unwrap_or_default();
+            (Some(self.summary()), histogram)
+        } else {
+            (None, Vec::new())
+        };
+        let seconds = self.elapsed();
+        let progress = Progress {
+            phase,
+            round: u32::try_from(rounds).unwrap_or(u32::MAX),
+            seconds,
+            share: (seconds / self.plan.seconds).min(1.0),
+            settled: self.settled,
+            so_far,
+            histogram,
+        };
+        (self.tell)(&progress);
+    }
+}
+
+/// What reading the clock twice costs: the median of many times.
+fn clock_us() -> f64 {
+    let pair = |_| Instant::now().elapsed().as_nanos() as f64 / 1e3;
+    median_of(&(0..201).map(pair).collect::<Vec<_>>())
+}

@@ -1,0 +1,180 @@
+//! Probes on real directories: structure, limits, and above all that nothing stays behind. No figure is asserted except
+//! counts that do not depend on time.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use walwise::measure::{Measurement, Method, Phase};
+use walwise::probes::{Control, ErrorKind, Plan, ProbeError, Request, plan, run};
+
+/// A short probe of a directory with a small file.
+fn request(directory: &Path) -> Request {
+    let mut request = Request::new(directory);
+    request.program = env!("CARGO_BIN_EXE_walwise").into();
+    request.seconds = 0.3;
+    request.file_bytes = 1 << 20;
+    request
+}
+
+fn names(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());
+    entries.filter(|name| name != "lost+found").collect()
+}
+
+fn quiet(plan: &Plan) -> Result<Measurement, ProbeError> {
+    run(plan, &Control::default(), &mut |_| {})
+}
+
+/// Waits until something holds; fails when it does not within a time that no working machine needs.
+fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !holds() {
+        assert!(Instant::now() < deadline, "{what}");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_probe_measures_and_leaves_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut request = request(directory.path());
+    request.extra.extend(Request::FLUSH_COST);
+    let plan = plan(&request).unwrap();
+    let mut phases = Vec::new();
+    let found = run(&plan, &Control::default(), &mut |progress| {
+        if phases.last() != Some(&progress.phase) {
+            phases.push(progress.phase);
+        }
+        if progress.phase == Phase::Rounds && progress.round == 1 {
+            assert_eq!(names(directory.path()).len(), 1, "one scratch file, linked while it is used");
+            assert!(progress.so_far.is_some() && !progress.histogram.is_empty());
+        }
+    })
+    .unwrap();
+    assert_eq!(names(directory.path()), [""; 0]);
+    assert_eq!(phases, [Phase::Preparing, Phase::WarmUp, Phase::Rounds, Phase::CleaningUp]);
+    assert!(!found.cancelled && found.rounds > 0, "{}", found.sentence);
+    assert!(found.bytes_written > 1 << 20 && found.bytes_written <= plan.max_bytes);
+    for row in &found.methods {
+        assert_eq!(row.samples == 0, row.error.is_some(), "{row:?}");
+        let rounds = if row.error.is_some() { 0 } else { found.rounds as usize };
+        assert_eq!(row.rounds_us.len(), rounds, "{row:?}");
+    }
+    let server: Vec<_> =
+        found.methods.iter().filter(|r| r.as_server).map(|r| (r.method.name(), r.pages)).collect();
+    assert_eq!(server.len(), 8);
+    assert_eq!(found.comparisons.len(), 3);
+}
+
+#[test]
+fn the_smallest_budget_ends_cleanly() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut request = request(directory.path());
+    request.seconds = 0.0;
+    request.file_bytes = 0;
+    let found = quiet(&plan(&request).unwrap()).unwrap();
+    assert!(found.caveats.iter().any(|c| c.id == "few-samples" && c.refuses_advice), "{found:?}");
+    assert_eq!(found.best, Method::Fdatasync);
+    assert_eq!(names(directory.path()), [""; 0]);
+}
+
+#[test]
+fn a_cancelled_probe_keeps_what_it_has_and_leaves_nothing() {
+    for at in [Phase::Preparing, Phase::WarmUp, Phase::Rounds] {
+        let directory = tempfile::tempdir().unwrap();
+        let mut request = request(directory.path());
+        // Longer than any test may take: only the cancelling ends it.
+        request.seconds = 3_000.0;
+        let control = Control::default();
+        let found = run(&plan(&request).unwrap(), &control, &mut |progress| {
+            if progress.phase == at {
+                control.cancel();
+            }
+        })
+        .unwrap();
+        assert!(found.cancelled);
+        assert_eq!(found.rounds, u32::from(at == Phase::Rounds));
+        assert_eq!(names(directory.path()), [""; 0], "{at:?}");
+    }
+}
+
+#[test]
+fn a_database_directory_is_never_written_to() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("main");
+    fs::create_dir(&data).unwrap();
+    fs::write(data.join("PG_VERSION"), "15\n").unwrap();
+    let plan = plan(&request(&data)).unwrap();
+    assert_eq!(plan.directory, directory.path().canonicalize().unwrap());
+    let mut seen = Vec::new();
+    run(&plan, &Control::default(), &mut |_| seen.push(names(&data))).unwrap();
+    assert!(seen.iter().all(|names| names == &["PG_VERSION"]));
+    assert_eq!(names(directory.path()), ["main"]);
+}
+
+#[test]
+fn a_directory_removed_under_the_probe_is_noticed() {
+    let outside = tempfile::tempdir().unwrap();
+    let directory = outside.path().join("d");
+    fs::create_dir(&directory).unwrap();
+    let mut request = request(&directory);
+    request.seconds = 3_000.0;
+    let error = run(&plan(&request).unwrap(), &Control::default(), &mut |progress| {
+        if progress.phase == Phase::Rounds && progress.round == 3 {
+            fs::remove_dir_all(&directory).unwrap();
+        }
+    })
+    .unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Gone, "{error}");
+    assert_eq!(error.partial.map(|m| m.rounds), Some(3), "the round without a linked file does not count");
+}
+
+#[test]
+fn a_directory_swapped_before_the_probe_gets_nothing() {
+    let outside = tempfile::tempdir().unwrap();
+    let directory = outside.path().join("d");
+    fs::create_dir(&directory).unwrap();
+    let plan = plan(&request(&directory)).unwrap();
+    fs::rename(&directory, outside.path().join("old")).unwrap();
+    fs::create_dir(&directory).unwrap();
+    assert_eq!(quiet(&plan).unwrap_err().kind, ErrorKind::Gone);
+    assert_eq!(names(&directory), [""; 0]);
+}
+
+#[test]
+fn without_a_watcher_nothing_is_written() {
+    for program in ["/nonexistent/walwise", "/bin/true"] {
+        let directory = tempfile::tempdir().unwrap();
+        let mut request = request(directory.path());
+        request.program = program.into();
+        let error = quiet(&plan(&request).unwrap()).unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Watcher, "{error}");
+        assert_eq!(names(directory.path()), [""; 0]);
+    }
+}
+
+/// Set for the child of the next test: the directory it probes until it is killed.
+const VICTIM: &str = "WALWISE_TEST_PROBE_UNTIL_KILLED";
+
+#[test]
+fn the_watcher_removes_the_file_of_a_killed_probe() {
+    if let Some(directory) = std::env::var_os(VICTIM) {
+        let mut request = request(Path::new(&directory));
+        request.seconds = 3_000.0;
+        let _ = quiet(&plan(&request).unwrap());
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let mut child = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "probes::the_watcher_removes_the_file_of_a_killed_probe"])
+        .env(VICTIM, directory.path())
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    wait_for("the child makes its file", || !names(directory.path()).is_empty());
+    // SIGKILL.
+    child.kill().unwrap();
+    child.wait().unwrap();
+    wait_for("the watcher removes the file", || names(directory.path()).is_empty());
+}
