@@ -4,6 +4,8 @@
 //! the validity table does not accept for this kernel, tool or server is taken out here and named as withheld.
 
 mod build;
+pub mod conf;
+pub mod exit;
 pub mod json;
 mod model;
 mod options;
@@ -11,6 +13,7 @@ pub mod output;
 mod plan;
 #[cfg(test)]
 mod sample;
+pub mod script;
 mod stack;
 pub mod text;
 
@@ -20,3 +23,9 @@ pub use model::{
     TargetSummary, ToolSummary, Withheld,
 };
 pub use plan::Overrides;
+
+/// Text that may stand in a comment of a script or a configuration file: on one line, and nothing that changes how a
+/// terminal shows it. Facts are safe already; this is the second lock.
+fn comment(text: &str) -> String {
+    text.chars().map(|c| if crate::text::is_treacherous(c) { '?' } else { c }).collect()
+}

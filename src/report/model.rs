@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::durability::Verdict;
-use crate::facts::{FactRow, Subject};
+use crate::facts::{FactRow, Subject, Value};
 use crate::measure::Measurement;
 use crate::rules::{Advice, Confidence, Finding, Level};
 
@@ -42,6 +42,18 @@ pub struct Report {
     pub warnings: Vec<String>,
     /// Every fact.
     pub facts: Vec<FactRow>,
+}
+
+impl Report {
+    /// The value of a fact by name, when known.
+    pub fn value(&self, subject: &Subject, fact: &str) -> Option<&Value> {
+        self.facts.iter().find(|row| row.subject == *subject && row.fact == fact)?.reading.value()
+    }
+
+    /// The plan of a target.
+    pub fn plan(&self, target: &Subject) -> Option<&Plan> {
+        self.plans.iter().find(|plan| plan.target == *target)
+    }
 }
 
 /// What made the report.
@@ -170,6 +182,9 @@ pub struct Alternative {
     pub rule: String,
     /// One line: why.
     pub title: String,
+    /// What it costs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub price: Option<String>,
 }
 
 /// Two findings that want different things.

@@ -41,20 +41,26 @@ pub fn plan(
     conflicts: &mut Vec<Conflict>,
 ) -> Plan {
     let concerns = |f: &&Finding| f.outcome == Outcome::Applies && target.subjects.contains(&f.subject);
+    let all: Vec<Piece<'_>> = findings
+        .iter()
+        .filter(concerns)
+        .flat_map(|finding| finding.advice.iter().map(move |advice| Piece { finding, advice }))
+        .collect();
+    let chosen = chosen_filesystem(&all);
+    let other = |piece: &Piece<'_>| {
+        piece.advice.setting != FILESYSTEM
+            && chosen.is_some_and(|chosen| filesystem_of(piece).is_some_and(|of| of != chosen))
+    };
     let mut groups: BTreeMap<(Subject, &str), Vec<Piece<'_>>> = BTreeMap::new();
     let mut options = Vec::new();
-    for finding in findings.iter().filter(concerns) {
-        for advice in &finding.advice {
-            let subject = home(facts, &target.target, &finding.subject, &advice.setting);
-            let piece = Piece { finding, advice };
-            if finding.level == Level::Option && advice.rank.is_none() && !piece.keeps() {
-                options.extend(join::join(facts, &subject, &[piece], overrides, &mut Vec::new()));
-            } else {
-                groups.entry((subject, &advice.setting)).or_default().push(piece);
-            }
+    for piece in all.iter().copied().filter(|piece| !other(piece)) {
+        let subject = home(facts, &target.target, &piece.finding.subject, &piece.advice.setting);
+        if piece.finding.level == Level::Option && piece.advice.rank.is_none() && !piece.keeps() {
+            options.extend(join::join(facts, &subject, &[piece], overrides, &mut Vec::new()));
+        } else {
+            groups.entry((subject, &piece.advice.setting)).or_default().push(piece);
         }
     }
-    drop_other_filesystems(&mut groups);
     let mut steps: Vec<Step> = groups
         .into_iter()
         .filter_map(|((subject, _), pieces)| join::join(facts, &subject, &pieces, overrides, conflicts))
@@ -64,46 +70,42 @@ pub fn plan(
     Plan { target: target.target.clone(), steps, options }
 }
 
-/// The subject that owns a setting, seen from a finding within a target.
+/// The setting whose value is the type of a file system.
+const FILESYSTEM: &str = "filesystem";
+
+/// The subject that owns a setting, seen from a finding within a target. What a blank disk's mount should get belongs to
+/// the target itself, because there is no mount yet.
 fn home(facts: &FactSet, target: &Subject, subject: &Subject, setting: &str) -> Subject {
     let owner = match setting.split('.').next().unwrap_or(setting) {
-        "mount" => Scope::Mount,
+        FILESYSTEM | "mkfs" | "mount" | "ext4" | "space" => Scope::Mount,
         "boot" => Scope::Boot,
-        "pg" => Scope::Cluster,
-        "filesystem" | "mkfs" | "directory" => return target.clone(),
+        "pg" | "database" => Scope::Cluster,
+        "directory" | "swap" => Scope::Target,
         _ => return subject.clone(),
     };
     let of = |subject| facts.resolve(subject, owner);
-    of(subject).or_else(|| of(target)).unwrap_or_else(|| {
-        // A blank disk has no mount yet: what it should get is the target's own.
-        if subject.scope() == Scope::Device { target.clone() } else { subject.clone() }
+    of(subject).or_else(|| of(target)).unwrap_or_else(|| match owner {
+        Scope::Mount => target.clone(),
+        _ => subject.clone(),
     })
 }
 
-/// The file system that mkfs or mount advice is for, where its setting or its commands say.
-fn filesystem_of(advice: &Advice) -> Option<&'static str> {
-    let names = |text: &String, fs: &str| {
-        text.split_whitespace().any(|word| word.strip_prefix("mkfs.").is_some_and(|of| of == fs))
+/// The file system that comes first where one is to be chosen.
+fn chosen_filesystem<'a>(pieces: &[Piece<'a>]) -> Option<&'a str> {
+    let choices = pieces.iter().filter(|p| p.advice.setting == FILESYSTEM && !p.keeps());
+    let place = |p: &&Piece<'_>| {
+        (p.advice.rank.unwrap_or(1), Reverse(p.finding.level), Reverse(p.finding.confidence))
     };
-    ["ext4", "xfs", "btrfs"].into_iter().find(|fs| {
-        advice.setting.strip_prefix("mkfs.").is_some_and(|rest| rest.starts_with(fs))
-            || advice.apply.iter().any(|command| names(command, fs))
-    })
+    choices.min_by_key(place)?.advice.change.values().first().map(String::as_str)
 }
 
-/// Where a file system is to be chosen, leaves only the mkfs advice for the first choice.
-fn drop_other_filesystems(groups: &mut BTreeMap<(Subject, &str), Vec<Piece<'_>>>) {
-    let chosen = groups.iter().find(|((_, setting), _)| *setting == "filesystem").and_then(|(_, pieces)| {
-        let first = pieces.iter().min_by_key(|p| (p.advice.rank.unwrap_or(1), Reverse(p.finding.level)))?;
-        first.advice.change.values().first().cloned()
-    });
-    let Some(chosen) = chosen else { return };
-    for ((_, setting), pieces) in groups.iter_mut() {
-        if setting.starts_with("mkfs.") {
-            pieces.retain(|piece| filesystem_of(piece.advice).is_none_or(|fs| fs == chosen));
-        }
-    }
-    groups.retain(|_, pieces| !pieces.is_empty());
+/// The file system that advice is for: the one that its finding chooses, or that its commands make.
+fn filesystem_of<'a>(piece: &Piece<'a>) -> Option<&'a str> {
+    let siblings = piece.finding.advice.iter().filter(|advice| advice.setting == FILESYSTEM);
+    let sibling = siblings.flat_map(|advice| advice.change.values()).map(String::as_str).next();
+    let mut words = piece.advice.apply.iter().flat_map(|command| command.split_whitespace());
+    let made = words.find_map(|word| word.strip_prefix("mkfs."));
+    sibling.or(made)
 }
 
 /// Place of a step: what is kept comes last, the rest from the device upwards, the critical first.

@@ -97,6 +97,7 @@ fn alternative(piece: &Piece<'_>) -> Alternative {
         value: piece.advice.change.words(),
         rule: piece.finding.rule.clone(),
         title: piece.finding.title.clone(),
+        price: piece.advice.price.clone(),
     }
 }
 

@@ -8,7 +8,7 @@ use crate::rules::{Change, Level};
 
 /// Writes the plan of a target: what to do in order, what is right already, what may be done at a price.
 pub fn plan(page: &mut Page, report: &Report, target: &TargetSummary, told: &mut Told) {
-    let Some(plan) = report.plans.iter().find(|plan| plan.target == target.target) else { return };
+    let Some(plan) = report.plan(&target.target) else { return };
     let (keep, change): (Vec<&Step>, Vec<&Step>) =
         plan.steps.iter().partition(|step| step.advice.change == Change::Keep);
     if !change.is_empty() {
@@ -73,7 +73,8 @@ fn step(
         page.hanging(8, "price    ", price);
     }
     for other in &step.alternatives {
-        page.hanging(8, "or       ", &format!("{}: {}", other.value, other.title));
+        let price = other.price.as_ref().map(|price| format!(" Price: {price}")).unwrap_or_default();
+        page.hanging(8, "or       ", &format!("{}: {}.{price}", other.value, other.title));
     }
     for (label, commands) in [("apply", &advice.apply), ("verify", &advice.verify), ("undo", &advice.undo)] {
         for (command, label) in commands.iter().zip(std::iter::once(label).chain(std::iter::repeat(""))) {

@@ -51,11 +51,7 @@ pub fn write(page: &mut Page, report: &Report, target: &TargetSummary, measureme
 /// The method the server uses now.
 fn in_force(report: &Report, target: &TargetSummary) -> Option<String> {
     let cluster = target.cluster.as_ref()?;
-    let row = report
-        .facts
-        .iter()
-        .find(|row| row.subject == *cluster && row.fact == postgres::WAL_SYNC_METHOD.name())?;
-    row.reading.value().map(ToString::to_string)
+    report.value(cluster, postgres::WAL_SYNC_METHOD.name()).map(ToString::to_string)
 }
 
 fn row(result: &MethodResult, in_force: Option<&str>) -> Vec<String> {

@@ -1,0 +1,71 @@
+//! The plan as a POSIX shell script for review. Nothing here is ever run by walwise.
+//!
+//! The script does nothing until a human has edited it. For a blank disk it makes the file system after checking once
+//! more that it is the same disk and still blank; for what is mounted already every step is a comment to be taken out by
+//! hand. The surprise: text that is not plainly safe in a shell never leaves the comments.
+
+mod existing;
+mod new;
+
+use super::{Report, TargetSummary, comment};
+
+/// The script for every target of a report. A blank disk gets its part only when it is the one target: a script that
+/// makes file systems on several disks is asking for a mistake.
+pub fn render(report: &Report) -> String {
+    let alone = report.targets.len() == 1;
+    let mut parts = vec![head(report)];
+    for target in &report.targets {
+        parts.push(format!("\n# ==== {} ====\n", comment(&target.title)));
+        parts.push(match target.kind.as_str() {
+            "device" if alone => new::part(report, target),
+            "device" => commented(&format!(
+                "A blank disk. For a script that makes its file system:\n  walwise check {} --format script",
+                target.target.name()
+            )),
+            _ => existing::part(report, target),
+        });
+    }
+    parts.push("\nexit 0\n".to_owned());
+    parts.concat()
+}
+
+fn head(report: &Report) -> String {
+    let origin = if report.host.live {
+        ""
+    } else {
+        "# It was made from a capture: run it only on the machine that the capture is of.\n"
+    };
+    format!(
+        "#!/bin/sh\n\
+         # Made by walwise {} on {}, {}.\n\
+         {origin}\
+         # For review: it does nothing before you have read it and edited the lines marked EDIT.\n\
+         set -eu\n\
+         PATH=/usr/sbin:/usr/bin:/sbin:/bin\n\
+         LC_ALL=C\n\
+         export PATH LC_ALL\n\
+         \n\
+         I_HAVE_READ_THIS=no     # EDIT: yes\n\
+         \n\
+         stop() {{\n    printf 'stopped: %s\\n' \"$1\" >&2\n    exit 1\n}}\n\
+         \n\
+         [ \"$I_HAVE_READ_THIS\" = yes ] || stop 'read this script, then set I_HAVE_READ_THIS=yes; nothing was done'\n\
+         [ \"$(id -u)\" = 0 ] || stop 'this needs root; nothing was done'\n",
+        comment(&report.tool.version),
+        comment(&report.host.name),
+        comment(&report.when),
+    )
+}
+
+/// Lines as comments.
+fn commented(text: &str) -> String {
+    text.lines().flat_map(|line| ["# ".to_owned(), comment(line), "\n".to_owned()]).collect()
+}
+
+/// What the plan's title lines say of a target that has no plan.
+fn nothing(target: &TargetSummary) -> String {
+    format!("# Nothing is advised for {}.\n", comment(&target.title))
+}
+
+#[cfg(test)]
+mod tests;

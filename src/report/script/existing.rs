@@ -1,0 +1,58 @@
+//! The part of a script for what is mounted already: every command a comment, in order of application.
+
+use super::{commented, nothing};
+use crate::report::{Report, Step, TargetSummary};
+use crate::rules::{Change, Risk};
+
+/// The steps of a target's plan.
+pub fn part(report: &Report, target: &TargetSummary) -> String {
+    let steps = report.plan(&target.target).map(|plan| plan.steps.as_slice()).unwrap_or_default();
+    let mut out = String::new();
+    for (number, step) in (1..).zip(steps.iter().filter(|step| step.advice.change != Change::Keep)) {
+        out.push_str(&one(number, step));
+    }
+    if out.is_empty() {
+        return nothing(target);
+    }
+    format!("# Take out the # before the commands that you want to run.\n{out}")
+}
+
+/// What a step destroys or endangers, when it does.
+fn danger(step: &Step) -> Option<&'static str> {
+    match step.advice.risk {
+        Risk::NeedsNewFilesystem => {
+            Some("DESTROYS what is on the file system: data must be copied away first")
+        }
+        Risk::DataLossIfWrong => Some("COMMITTED DATA MAY BE LOST if the facts are not as they seem"),
+        Risk::NeedsRemount if unmounts(step) => Some("UNMOUNTS the file system: stop the server first"),
+        _ => None,
+    }
+}
+
+fn unmounts(step: &Step) -> bool {
+    step.advice.apply.iter().any(|command| command.starts_with("umount "))
+}
+
+fn one(number: usize, step: &Step) -> String {
+    let advice = &step.advice;
+    let mut lines = vec![
+        format!(
+            "{number}. {}: {} of {}: {}",
+            step.level.word(),
+            advice.setting,
+            step.subject,
+            advice.change.words()
+        ),
+        step.title.clone(),
+    ];
+    lines.extend(step.result.as_ref().map(|result| format!("becomes: {result}")));
+    lines.extend(danger(step).map(|danger| format!("!!!! {danger} !!!!")));
+    for (title, commands) in [("apply", &advice.apply), ("verify", &advice.verify), ("undo", &advice.undo)] {
+        lines.extend((!commands.is_empty()).then(|| format!("{title}:")));
+        lines.extend(commands.iter().map(|command| format!("  {command}")));
+    }
+    if advice.apply.is_empty() {
+        lines.push("by hand: no command does this".to_owned());
+    }
+    format!("\n{}", commented(&lines.join("\n")))
+}

@@ -1,0 +1,129 @@
+use super::*;
+use crate::report::sample;
+use crate::rules::{Advice, Change, Reach, Risk};
+
+/// The lines that a shell would act on.
+fn active(script: &str) -> Vec<&str> {
+    script.lines().filter(|line| !line.trim_start().starts_with('#') && !line.trim().is_empty()).collect()
+}
+
+#[test]
+fn nothing_runs_before_a_human_has_edited_it() {
+    for report in sample::all() {
+        let script = render(&report);
+        assert!(script.contains("\nI_HAVE_READ_THIS=no "), "{script}");
+        let lines = active(&script);
+        let guard = lines.iter().position(|line| line.starts_with("[ \"$I_HAVE_READ_THIS\"")).unwrap();
+        let before = lines.iter().take(guard).map(|line| line.split('=').next().unwrap().trim());
+        let harmless =
+            ["set -eu", "PATH", "LC_ALL", "export PATH LC_ALL", "I_HAVE_READ_THIS", "stop() {", "}"];
+        for line in before {
+            assert!(harmless.contains(&line) || line.starts_with("printf") || line == "exit 1", "{line}");
+        }
+    }
+}
+
+#[test]
+fn what_is_mounted_already_gets_comments_only() {
+    let script = render(&sample::at_risk());
+    let (_, part) = script.split_once("# ====").unwrap();
+    let part = &format!("# {part}");
+    assert_eq!(active(part), ["exit 0"]);
+    assert!(part.contains("#   mount -o remount,barrier=1 /srv\n"), "{part}");
+}
+
+#[test]
+fn a_blank_disk_is_checked_before_mkfs_and_nothing_is_forced() {
+    let script = render(&sample::blank());
+    let lines = active(&script);
+    let mkfs = lines.iter().position(|line| line.starts_with("mkfs.")).unwrap();
+    assert_eq!(lines[mkfs], "mkfs.xfs -i nrext64=0 \"$DEVICE\"");
+    assert_eq!(lines[mkfs - 1], "check_disk");
+    assert!(script.contains("mount -t xfs -o noatime \"$DEVICE\" \"$MOUNTPOINT\""));
+    assert!(script.contains("\nMOUNTPOINT= "));
+}
+
+#[test]
+fn a_disk_not_known_to_be_blank_gets_no_mkfs() {
+    for spoil in ["device.blank", "device.size"] {
+        let mut report = sample::blank();
+        report.facts.retain(|row| row.fact != spoil);
+        let script = render(&report);
+        assert!(!active(&script).iter().any(|line| line.contains("mkfs")), "{spoil}: {script}");
+    }
+}
+
+#[test]
+fn hostile_text_stays_in_comments() {
+    let evil = "x\n; rm -rf $(id) `id` '\"\u{202e}";
+    let mut report = sample::blank();
+    report.host.name = evil.to_owned();
+    report.tool.version = evil.to_owned();
+    for target in &mut report.targets {
+        target.title = evil.to_owned();
+    }
+    let before = active(&render(&sample::blank())).join("\n");
+    for step in &mut report.plans[0].steps {
+        step.title = evil.to_owned();
+    }
+    assert_eq!(active(&render(&report)).join("\n"), before);
+
+    for setting in ["mkfs.options", "mount.options", "filesystem"] {
+        let mut report = sample::blank();
+        let step = report.plans[0].steps.iter_mut().find(|step| step.advice.setting == setting).unwrap();
+        let change = if setting == "filesystem" {
+            Change::Set(evil.to_owned())
+        } else {
+            Change::Add(vec![evil.to_owned()])
+        };
+        step.advice.change = change;
+        step.result = Some(evil.to_owned());
+        let script = render(&report);
+        assert!(
+            !active(&script).iter().any(|line| line.contains("rm -rf") || line.contains("mkfs")),
+            "{script}"
+        );
+    }
+}
+
+#[test]
+fn force_is_no_option() {
+    for word in ["-f", "-F", "-Ff", "-O x -F"] {
+        let mut report = sample::blank();
+        let plan = &mut report.plans[0];
+        let step = plan.steps.iter_mut().find(|step| step.advice.setting == "mkfs.options").unwrap();
+        step.advice.change = Change::Add(vec![word.to_owned()]);
+        let script = render(&report);
+        assert!(!active(&script).iter().any(|line| line.contains("mkfs")), "{word}: {script}");
+    }
+}
+
+#[test]
+fn destruction_is_named() {
+    let mut report = sample::at_risk();
+    let step = report.plans[0].steps.first_mut().unwrap();
+    step.advice = Advice {
+        reach: Reach::WholeFilesystem,
+        risk: Risk::NeedsNewFilesystem,
+        apply: vec!["mkfs.ext4 /dev/md0\nreboot".to_owned()],
+        ..sample::advice("filesystem", Change::Set("ext4".to_owned()))
+    };
+    let script = render(&report);
+    assert!(script.contains("!!!! DESTROYS"), "{script}");
+    assert!(script.contains("#   mkfs.ext4 /dev/md0\n# reboot\n"), "a second line stays a comment: {script}");
+}
+
+#[test]
+fn a_shell_can_read_it() {
+    for report in sample::all() {
+        let mut shell = std::process::Command::new("/bin/sh")
+            .arg("-n")
+            .stdin(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        std::io::Write::write_all(&mut shell.stdin.take().unwrap(), render(&report).as_bytes()).unwrap();
+        let output = shell.wait_with_output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+}
