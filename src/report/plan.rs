@@ -123,3 +123,6 @@ fn order(step: &Step) -> impl Ord + use<> {
     let keeps = step.advice.change == Change::Keep;
     (keeps, stage, Reverse(step.level), setting.clone(), step.subject.clone())
 }
+
+#[cfg(test)]
+mod tests;
