@@ -1,3 +1,5 @@
+//! What a plan must be: joined, settled, consistent, without what is refused.
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;

@@ -1,3 +1,5 @@
+//! What a script must be: inert, readable by a shell, and never forceful.
+
 use super::*;
 use crate::report::sample;
 use crate::rules::{Advice, Change, Reach, Risk};
