@@ -12,6 +12,7 @@ mod loops;
 mod md;
 pub mod mountinfo;
 pub mod mounts;
+mod postgres;
 mod sight;
 pub mod stack;
 mod targets;
@@ -46,8 +47,14 @@ pub struct Collector {
 }
 
 /// All collectors, in the order they run.
-pub const ALL: &[Collector] =
-    &[mounts::COLLECTOR, device::COLLECTOR, stack::COLLECTOR, boot::COLLECTOR, targets::COLLECTOR];
+pub const ALL: &[Collector] = &[
+    mounts::COLLECTOR,
+    device::COLLECTOR,
+    stack::COLLECTOR,
+    boot::COLLECTOR,
+    postgres::COLLECTOR,
+    targets::COLLECTOR,
+];
 
 /// Runs all collectors; `progress` hears the name of each before it runs and may look at what is known so far.
 pub fn run_all(
