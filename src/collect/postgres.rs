@@ -48,15 +48,25 @@ struct Seen {
 
 impl Seen {
     fn put(&mut self, lead: Lead, host: &dyn Host, request: &Request, facts: &mut FactSet) {
-        let real = lead.home.as_ref().map(|home| host.real_path(home).unwrap_or_else(|_| home.clone()));
-        let known = real.is_some_and(|real| self.directories.contains(&real));
-        if (known && lead.server.is_none()) || !self.config_files.insert(lead.config_file.clone()) {
+        let real = |path: &PathBuf| host.real_path(path).unwrap_or_else(|_| path.clone());
+        let config_file = real(&lead.config_file);
+        let known_home = lead.home.as_ref().is_some_and(|home| self.directories.contains(&real(home)));
+        if known_home || self.config_files.contains(&config_file) {
             return;
         }
-        if let Some(found) = lead.follow(host, facts)
-            && self.directories.insert(found.data.clone())
-        {
-            found.put(host, request, facts);
+        let mut own = FactSet::default();
+        let found = lead.follow(host, &mut own);
+        let directory = found.as_ref().map(|found| found.data.clone()).unwrap_or_default();
+        if self.directories.contains(&directory) {
+            return;
+        }
+        match found.and_then(|found| found.put(host, request, &mut own)) {
+            Ok(()) => {
+                facts.merge(own);
+                self.directories.insert(directory);
+                self.config_files.insert(config_file);
+            }
+            Err(reason) => facts.warn(reason),
         }
     }
 }
@@ -72,7 +82,7 @@ fn running(host: &dyn Host, facts: &mut FactSet) -> Vec<Lead> {
     let mut leads = Vec::new();
     for server in servers {
         let home = server.home.clone().filter(|home| home.is_absolute());
-        let named = server.argument("config_file").map(|path| super::path_of(path.to_vec()));
+        let named = server.setting("config_file").map(|path| super::path_of(path.to_vec()));
         let config_file = named.filter(|path| path.is_absolute());
         match config_file.or_else(|| Some(home.as_ref()?.join("postgresql.conf"))) {
             Some(config_file) => leads.push(Lead { config_file, home, server: Some(server) }),
@@ -85,3 +95,6 @@ fn running(host: &dyn Host, facts: &mut FactSet) -> Vec<Lead> {
     }
     leads
 }
+
+#[cfg(test)]
+mod tests;

@@ -12,8 +12,8 @@ use super::server::{self, Answer};
 use super::{installed, settings};
 use crate::collect::{Request, path_of, refused};
 use crate::facts::catalog::postgres;
-use crate::facts::{FactSet, Reading, Source, Subject, Why};
-use crate::host::{Host, Miss, MissKind, Tool, path_bytes};
+use crate::facts::{FactSet, Reading, Remedy, Source, Subject, Why};
+use crate::host::{Host, Miss, MissKind, Question, Tool, path_bytes};
 use crate::text::safe;
 use crate::version::Version;
 
@@ -38,13 +38,13 @@ pub struct Found {
 }
 
 impl Lead {
-    /// Reads the configuration and finds the data directory; `None`, with a warning, where there is none.
-    pub fn follow(self, host: &dyn Host, facts: &mut FactSet) -> Option<Found> {
+    /// Reads the configuration and finds the data directory; the error says why there is none.
+    pub fn follow(self, host: &dyn Host, facts: &mut FactSet) -> Result<Found, String> {
         let mut conf = Conf::default();
         conf.file(host, &self.config_file, facts);
         let absolute = |value: &[u8]| Some(path_of(value.to_vec())).filter(|path| path.is_absolute());
-        let argument = self.server.as_ref().and_then(|server| server.argument("data_directory"));
-        let (data, data_source) = if let Some(path) = argument.and_then(absolute) {
+        let option = self.server.as_ref().and_then(|server| server.setting("data_directory"));
+        let (data, data_source) = if let Some(path) = option.and_then(absolute) {
             (path, self.origin())
         } else if let Some(path) = conf.hint("data_directory").and_then(absolute) {
             let reading = conf.get("data_directory");
@@ -57,14 +57,13 @@ impl Lead {
         } else if let Some(home) = &self.home {
             (home.clone(), self.origin())
         } else {
-            facts.warn(format!(
+            return Err(format!(
                 "{}: where the cluster keeps its data cannot be read; run walwise as root",
                 shown(&self.config_file)
             ));
-            return None;
         };
         let data = host.real_path(&data).unwrap_or(data);
-        Some(Found { lead: self, data, data_source, conf })
+        Ok(Found { lead: self, data, data_source, conf })
     }
 
     fn origin(&self) -> Source {
@@ -77,9 +76,10 @@ impl Lead {
 }
 
 impl Found {
-    /// Records everything about the cluster; `None`, with a warning, where the directory is not what its process sees.
-    pub fn put(mut self, host: &dyn Host, request: &Request, facts: &mut FactSet) -> Option<Subject> {
+    /// Records everything about the cluster; the error says why the directory is none.
+    pub fn put(mut self, host: &dyn Host, request: &Request, facts: &mut FactSet) -> Result<(), String> {
         let shown_data = shown(&self.data);
+        let owner = self.owner(host)?;
         let pid_file = PidFile::read(host, &self.data);
         if let Some(server) = &self.lead.server {
             let elsewhere = match &pid_file {
@@ -87,12 +87,11 @@ impl Found {
                 Err(miss) => miss.kind == MissKind::Absent,
             };
             if elsewhere {
-                facts.warn(format!(
+                return Err(format!(
                     "PostgreSQL process {} uses {shown_data}, but what is seen there is not its cluster (another name \
                      space, such as a container's): run walwise where the server runs",
                     server.pid
                 ));
-                return None;
             }
         }
         let subject = Subject::cluster(&*shown_data);
@@ -100,7 +99,7 @@ impl Found {
         let major = self.major(host);
         self.configure(host, major.value(), facts);
         let answer = self.ask(host, pid_file.as_ref().ok(), major.value());
-        let version = self.version(host, request, answer.as_ref(), major);
+        let version = Self::version(host, request, answer.as_ref(), major);
 
         facts.know(&subject, &postgres::DATA, shown_data.clone(), self.data_source.clone());
         facts.put(&subject, &postgres::RUNNING, running);
@@ -111,7 +110,39 @@ impl Found {
         facts.put(&subject, &postgres::VERSION, version);
         let preloaded = self.lead.server.map_or_else(process::not_running, |server| server.preloaded);
         facts.put(&subject, &postgres::FSYNC_DISABLED_BY, preloaded);
-        Some(subject)
+        if let Some(user) = owner.value().filter(|user| *user != "root") {
+            offer_owner(facts, &subject, user);
+        }
+        facts.put(&subject, &postgres::USER, owner);
+        Ok(())
+    }
+
+    /// Who owns the data directory; an error when there is no such directory, or when asking more would only take long.
+    fn owner(&self, host: &dyn Host) -> Result<Reading<String>, String> {
+        let data = shown(&self.data);
+        let config = shown(&self.lead.config_file);
+        let uid = match host.stat(&self.data) {
+            Ok(stat) => u32::try_from(stat.uid).ok(),
+            Err(miss) => match (miss.kind, &self.lead.server) {
+                (MissKind::Absent, None) => {
+                    return Err(format!("{config}: its data directory {data} does not exist"));
+                }
+                (MissKind::TimedOut, _) => {
+                    return Err(format!(
+                        "{data} did not answer in time: nothing is known of the cluster in it"
+                    ));
+                }
+                (_, Some(server)) => Some(server.uid),
+                (_, None) => return Ok(refused(&miss, &data)),
+            },
+        };
+        let Some(uid) = uid else {
+            return Ok(Reading::unknown(Why::Malformed, format!("the owner of {data}")));
+        };
+        Ok(match host.ask(&Question::UserName(uid)) {
+            Ok(name) => Reading::known(safe(&name), Source::call(format!("stat {data}"))),
+            Err(miss) => refused(&miss, &format!("the name of user {uid}")),
+        })
     }
 
     fn running(&self, pid_file: &Result<PidFile, Miss>) -> Reading<bool> {
@@ -154,7 +185,7 @@ impl Found {
             self.conf.optional_file(host, &self.data.join("postgresql.auto.conf"), facts);
         }
         if let Some(server) = &self.lead.server {
-            for (name, value) in &server.arguments {
+            for (name, value) in &server.settings {
                 self.conf.set(name.clone(), value.clone(), server.command_line());
             }
         }
@@ -189,7 +220,6 @@ impl Found {
     }
 
     fn version(
-        &self,
         host: &dyn Host,
         request: &Request,
         answer: Option<&Answer>,
@@ -202,14 +232,15 @@ impl Found {
         let Some(number) = number.filter(|number| *number >= 10 && !request.without_programs) else {
             return major;
         };
-        let printed = host.run(Tool::Postgres(number), &["--version"]);
+        let tool = Tool::Postgres(number);
+        let printed = host.run(tool, &["--version"]);
         let printed = printed.as_deref().map(safe).unwrap_or_default();
         let version = printed
             .split_once("(PostgreSQL) ")
             .and_then(|(_, version)| Version::parse(version.split("\\x0a").next().unwrap_or_default()));
         match version {
             Some(version) if version.number(0) == u64::from(number) => {
-                Reading::known(version, Source::Command { argv: "postgres --version".to_owned() })
+                Reading::known(version, Source::Command { argv: format!("{} --version", tool.name()) })
             }
             _ => major,
         }
@@ -271,6 +302,16 @@ impl Found {
                 (None, _) => written,
             };
             setting.put(facts, subject, chosen, version);
+        }
+    }
+}
+
+/// What was denied to us is not denied to the owner of the data directory.
+fn offer_owner(facts: &mut FactSet, cluster: &Subject, user: &str) {
+    for info in postgres::ALL {
+        let reading = facts.reading(cluster, info.name).clone();
+        if matches!(reading, Reading::Unknown { why: Why::Denied, .. }) {
+            facts.put_value(cluster, info, reading.or_try(Remedy::RunAs(user.to_owned())));
         }
     }
 }

@@ -1,7 +1,8 @@
-//! Running servers: the postmasters among the processes, their arguments and what was preloaded into them.
+//! Running servers: the postmasters among the processes, their options and what was preloaded into them.
 //!
-//! Only allow-listed arguments and variables ever arrive here. A backend is a child of its postmaster and has the same
-//! name, so the parent decides. The surprise: `-F` on the command line means `fsync = off` (postgres(1)).
+//! Only allow-listed options and variables ever arrive here, in one form. A backend is a child of its postmaster and has
+//! the same name, so the parent decides. The surprise: what is preloaded everywhere stands in a file, not in the
+//! environment.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::collect::{path_of, refused};
 use crate::facts::{FactSet, Reading, Source, Why};
 use crate::host::{Host, Miss, MissKind, Question};
-use crate::text::safe;
+use crate::text::{raw, safe};
 
 /// One postmaster.
 #[derive(Debug)]
@@ -17,22 +18,22 @@ pub struct Server {
     /// Its process id.
     pub pid: u32,
     /// Who runs it.
-    pub uid: u64,
+    pub uid: u32,
     /// `-D`, or `PGDATA`.
     pub home: Option<PathBuf>,
-    /// Settings given as arguments, in their order.
-    pub arguments: Vec<(String, Vec<u8>)>,
+    /// Settings given as options, in their order.
+    pub settings: Vec<(String, Vec<u8>)>,
     /// A preloaded library that turns fsync into nothing, or `none`.
     pub preloaded: Reading<String>,
 }
 
 impl Server {
-    /// The last value of a setting among the arguments.
-    pub fn argument(&self, name: &str) -> Option<&[u8]> {
-        self.arguments.iter().rev().find(|(found, _)| found == name).map(|(_, value)| value.as_slice())
+    /// The last value of a setting among the options.
+    pub fn setting(&self, name: &str) -> Option<&[u8]> {
+        self.settings.iter().rev().find(|(found, _)| found == name).map(|(_, value)| value.as_slice())
     }
 
-    /// Where the arguments were read.
+    /// Where the options were read.
     pub fn command_line(&self) -> Source {
         Source::file(format!("/proc/{}/cmdline", self.pid))
     }
@@ -50,24 +51,24 @@ pub fn servers(host: &dyn Host, facts: &mut FactSet) -> Result<Vec<Server>, Miss
 struct Row {
     pid: u32,
     parent: u32,
-    uid: u64,
+    uid: u32,
 }
 
 /// `pid ppid uid comm`; `None` for other servers.
 fn row(line: &str) -> Option<Row> {
-    let mut words = line.split_ascii_whitespace();
+    let mut words = line.splitn(4, ' ');
     let row = Row {
         pid: words.next()?.parse().ok()?,
         parent: words.next()?.parse().ok()?,
         uid: words.next()?.parse().ok()?,
     };
-    words.next().filter(|name| matches!(*name, "postgres" | "postmaster" | "edb-postgres"))?;
+    words.next().filter(|name| !matches!(*name, "mysqld" | "mariadbd"))?;
     Some(row)
 }
 
 fn server(host: &dyn Host, row: &Row, facts: &mut FactSet) -> Option<Server> {
-    let arguments = match host.ask(&Question::CommandLine(row.pid)) {
-        Ok(answer) => arguments(&answer),
+    let options = match host.ask(&Question::CommandLine(row.pid)) {
+        Ok(answer) => options(&answer),
         // The process has ended since.
         Err(miss) if miss.kind == MissKind::Absent => return None,
         Err(miss) => {
@@ -76,57 +77,42 @@ fn server(host: &dyn Host, row: &Row, facts: &mut FactSet) -> Option<Server> {
         }
     };
     let environment = host.ask(&Question::Environment(row.pid));
-    let last = |name: &str| arguments.iter().rev().find(|(found, _)| found == name).map(|(_, value)| value);
-    let home = last(HOME).cloned().or_else(|| variable(environment.as_deref().ok()?, b"PGDATA"));
+    let given = options.iter().rev().find(|(name, _)| name == HOME).map(|(_, value)| value.clone());
+    let home = given.or_else(|| variable(environment.as_deref().ok()?, "PGDATA"));
     Some(Server {
         pid: row.pid,
         uid: row.uid,
         home: home.map(path_of),
         preloaded: preloaded(host, row.pid, &environment),
-        arguments,
+        settings: options.into_iter().filter(|(name, _)| name != HOME).collect(),
     })
 }
 
-/// The name under which `-D` stands among the arguments; no setting has a dash.
+/// The name under which `-D` stands among the options; no setting has a dash.
 const HOME: &str = "-D";
 
-/// Arguments of postgres(1) as settings: `-c name=value`, `--name=value` and the letters that stand for a setting here.
-fn arguments(answer: &[u8]) -> Vec<(String, Vec<u8>)> {
-    let mut words = answer.split(|b| *b == b'\n').map(<[u8]>::to_vec);
-    let mut found = Vec::new();
-    while let Some(word) = words.next() {
-        match word.as_slice() {
-            [b'-', b'-', long @ ..] => found.extend(assignment(long)),
-            [b'-', b'F'] => found.push(("fsync".to_owned(), b"off".to_vec())),
-            [b'-', letter @ (b'D' | b'c' | b'p' | b'k'), joined @ ..] => {
-                let value =
-                    if joined.is_empty() { words.next().unwrap_or_default() } else { joined.to_vec() };
-                match letter {
-                    b'c' => found.extend(assignment(&value)),
-                    b'p' => found.push(("port".to_owned(), value)),
-                    b'k' => found.push(("unix_socket_directories".to_owned(), value)),
-                    _ => found.push((HOME.to_owned(), value)),
-                }
-            }
-            _ => {}
-        }
-    }
-    found
-}
-
-/// `name=value`; dashes in a name are underscores.
-fn assignment(text: &[u8]) -> Option<(String, Vec<u8>)> {
-    let at = text.iter().position(|b| *b == b'=')?;
-    let (name, value) = text.split_at(at);
-    let name = String::from_utf8_lossy(name).to_ascii_lowercase().replace('-', "_");
-    (!name.is_empty()).then(|| (name, value.get(1..).unwrap_or_default().to_vec()))
+/// Options in the one form of [`Question::CommandLine`], as settings.
+fn options(answer: &[u8]) -> Vec<(String, Vec<u8>)> {
+    let answer = String::from_utf8_lossy(answer);
+    let option = |line: &str| {
+        let (option, value) = line.split_once(' ')?;
+        let (name, value) = match option {
+            "-D" => (HOME, value),
+            "-p" => ("port", value),
+            "-k" => ("unix_socket_directories", value),
+            "-c" => value.split_once('=')?,
+            _ => return None,
+        };
+        Some((name.to_owned(), raw(value)))
+    };
+    answer.lines().filter_map(option).collect()
 }
 
 /// The value of an environment variable; an empty one counts as unset.
-fn variable(environment: &[u8], name: &[u8]) -> Option<Vec<u8>> {
-    let lines = environment.split(|b| *b == b'\n');
-    let value = lines.filter_map(|line| line.strip_prefix(name)?.strip_prefix(b"=")).next_back()?;
-    (!value.is_empty()).then(|| value.to_vec())
+fn variable(environment: &[u8], name: &str) -> Option<Vec<u8>> {
+    let text = String::from_utf8_lossy(environment);
+    let value = text.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix('=')).next_back()?;
+    (!value.is_empty()).then(|| raw(value))
 }
 
 /// libeatmydata in LD_PRELOAD or in ld.so.preload (ld.so(8)), which the dynamic linker loads into every program.
@@ -141,7 +127,7 @@ fn preloaded(host: &dyn Host, pid: u32, environment: &Result<Vec<u8>, Miss>) -> 
         Ok(environment) => environment,
         Err(miss) => return refused(miss, &own),
     };
-    let library = variable(environment, b"LD_PRELOAD").as_deref().and_then(eats_data);
+    let library = variable(environment, "LD_PRELOAD").as_deref().and_then(eats_data);
     match (library, everywhere) {
         (Some(library), _) => Reading::known(library, Source::file(own)),
         (None, Err(miss)) if miss.kind != MissKind::Absent => refused(&miss, EVERYWHERE),
@@ -182,37 +168,35 @@ mod tests {
 
     #[test]
     fn postmasters_are_told_from_their_children_and_from_other_servers() {
-        let servers = read(&host("-D\n/pg"));
+        let servers = read(&host("-D /pg"));
         assert_eq!(servers.iter().map(|server| server.pid).collect::<Vec<_>>(), [10], "13 has ended");
         assert_eq!(servers[0].home.as_deref(), Some(Path::new("/pg")));
     }
 
     #[test]
-    fn every_spelling_of_an_argument_is_understood() {
+    fn options_become_settings() {
         let servers = read(&host(
-            "-D/a b\n-F\n-c\nwal_level=minimal\n-cmax_wal_senders=0\n--synchronous-commit=off\n-p\n5433\n-k/run/x\n-D\n/pg",
+            "-D /a\\x20b\n-c wal_level=minimal\n-p 5433\n-k /run/x\n-c config_file=/e=x\n-D /p\\x0ag",
         ));
-        let argument =
-            |name| servers[0].argument(name).map(|value| String::from_utf8(value.to_vec()).unwrap());
+        let setting = |name| servers[0].setting(name).map(|value| String::from_utf8(value.to_vec()).unwrap());
         for (name, value) in [
-            ("fsync", "off"),
             ("wal_level", "minimal"),
-            ("max_wal_senders", "0"),
-            ("synchronous_commit", "off"),
             ("port", "5433"),
             ("unix_socket_directories", "/run/x"),
+            ("config_file", "/e=x"),
         ] {
-            assert_eq!(argument(name).as_deref(), Some(value), "{name}");
+            assert_eq!(setting(name).as_deref(), Some(value), "{name}");
         }
-        assert_eq!(servers[0].home.as_deref(), Some(Path::new("/pg")), "the last -D wins");
+        assert_eq!(servers[0].home.as_deref(), Some(Path::new("/p\ng")), "the last -D wins");
+        assert_eq!(setting(HOME), None);
     }
 
     #[test]
     fn a_preloaded_library_is_named_and_what_cannot_be_read_is_unknown() {
         let of = |fake: Fake| read(&fake).remove(0).preloaded;
-        let environment = |text: &str| host("-D\n/pg").answer(Question::Environment(10), text);
-        let eater = "/usr/lib/libeatmydata.so";
-        assert_eq!(of(environment(&format!("LD_PRELOAD=/x.so:{eater}\n"))).value().unwrap(), eater);
+        let environment = |text: &str| host("-D /pg").answer(Question::Environment(10), text);
+        let eater = "libeatmydata.so";
+        assert_eq!(of(environment(&format!("LD_PRELOAD=x.so:{eater}\n"))).value().unwrap(), eater);
         assert_eq!(of(environment("PGDATA=/pg\n")).value().unwrap(), "none");
         assert_eq!(
             of(environment("").file("/etc/ld.so.preload", format!("{eater}\n"))).value().unwrap(),
@@ -228,7 +212,7 @@ mod tests {
     #[test]
     fn the_environment_names_the_directory_where_no_argument_does() {
         let servers =
-            read(&host("-c\nfsync=on").answer(Question::Environment(10), "PGDATA=/srv/pg\nPGDATAX=/y\n"));
+            read(&host("-c fsync=on").answer(Question::Environment(10), "PGDATA=/srv/pg\nPGDATAX=/y\n"));
         assert_eq!(servers[0].home.as_deref(), Some(Path::new("/srv/pg")));
     }
 

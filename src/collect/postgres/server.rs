@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::facts::{Reading, Source};
 use crate::host::{Host, Question, path_bytes};
-use crate::text::safe;
+use crate::text::{raw, safe};
 use crate::version::Version;
 
 /// The answer of one server.
@@ -36,15 +36,17 @@ pub fn ask(host: &dyn Host, socket: &Path) -> Option<Answer> {
     (!rows.is_empty()).then(|| Answer { socket: safe(path_bytes(socket)), rows })
 }
 
-/// Name, setting, unit, source, file and line with tabs between, as in pg_settings.
+/// A line of the answer to [`Question::PgSettings`]; its fields are display-safe, and made so again here, since an
+/// archive may hold anything.
 fn row(line: &[u8]) -> Option<(String, Row)> {
-    let mut fields = line.split(|b| *b == b'\t');
-    let name = String::from_utf8(fields.next()?.to_vec()).ok().filter(|name| !name.is_empty())?;
-    let value = fields.next()?.to_vec();
-    let mut text = || safe(fields.next().unwrap_or_default());
+    let line = String::from_utf8_lossy(line);
+    let mut fields = line.split('\t').map(raw);
+    let name = safe(&fields.next()?);
+    let value = fields.next()?;
+    let mut text = || fields.next().map(|field| safe(&field)).unwrap_or_default();
     let (_unit, origin, file, number) = (text(), text(), text(), text());
     let file = number.parse().ok().filter(|_| !file.is_empty()).map(|number| (file, number));
-    Some((name, Row { value, origin, file }))
+    (!name.is_empty()).then_some((name, Row { value, origin, file }))
 }
 
 impl Answer {
