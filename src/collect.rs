@@ -4,20 +4,28 @@
 //! what earlier ones found. The surprise: what could not be read is written into the set too.
 
 pub mod attribute;
+mod barrier;
+mod blank;
 mod boot;
+mod btrfs;
 mod device;
 mod dm;
+mod ext4;
 mod fstype;
+mod kernel;
 mod loops;
 mod md;
 pub mod mountinfo;
 pub mod mounts;
+mod os;
 mod postgres;
 mod sight;
 pub mod stack;
+mod swap;
 mod targets;
 #[cfg(test)]
 mod testing;
+mod tools;
 mod topology;
 mod transport;
 
@@ -48,9 +56,17 @@ pub struct Collector {
 
 /// All collectors, in the order they run.
 pub const ALL: &[Collector] = &[
+    kernel::COLLECTOR,
     mounts::COLLECTOR,
+    os::COLLECTOR,
     device::COLLECTOR,
     stack::COLLECTOR,
+    btrfs::COLLECTOR,
+    ext4::COLLECTOR,
+    barrier::COLLECTOR,
+    swap::COLLECTOR,
+    blank::COLLECTOR,
+    tools::COLLECTOR,
     boot::COLLECTOR,
     postgres::COLLECTOR,
     targets::COLLECTOR,

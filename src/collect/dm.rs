@@ -30,7 +30,6 @@ pub fn kind(uuid: &str) -> &'static str {
 }
 
 /// Whether it is an inner part of an LVM pool, cache or snapshot, which nobody but LVM may use.
-#[cfg(test)]
 pub fn is_lvm_internal(uuid: &str) -> bool {
     const INNER: &[&str] = &[
         "-tpool", "-tdata", "-tmeta", "-real", "-cow", "-cpool", "-cvol", "-cdata", "-cmeta", "-corig",

@@ -4,7 +4,6 @@
 //! What a device can and how it behaves is left to [`super::device`]. Each device is looked at once, so the cost is
 //! linear. The surprise: a device of size 0 (an unused loop, an empty zram) gets its kind and size and nothing else.
 
-use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -76,11 +75,8 @@ pub fn walk(host: &dyn Host, facts: &mut FactSet) -> Vec<Node> {
             return Vec::new();
         }
     };
-    let known: BTreeSet<&OsString> = names.iter().collect();
-    let mut nodes: Vec<Node> = Vec::new();
-    for name in names.iter().filter(|name| !is_hidden_path(name)) {
-        nodes.extend(look(host, name, &known, facts));
-    }
+    let visible = names.iter().filter(|name| !is_hidden_path(name));
+    let mut nodes: Vec<Node> = visible.filter_map(|name| look(host, name, facts)).collect();
     nodes.sort_by_key(|node| node.kind == "partition");
     nodes
 }
@@ -92,7 +88,7 @@ fn is_hidden_path(name: &OsStr) -> bool {
     parts.next() == Some("c") && parts.next() == Some("n")
 }
 
-fn look(host: &dyn Host, name: &OsString, known: &BTreeSet<&OsString>, facts: &mut FactSet) -> Option<Node> {
+fn look(host: &dyn Host, name: &OsString, facts: &mut FactSet) -> Option<Node> {
     let subject = subject(name);
     let mut node =
         Node { name: name.clone(), subject, kind: "other", place: Vec::new(), dm_uuid: String::new() };
@@ -113,7 +109,7 @@ fn look(host: &dyn Host, name: &OsString, known: &BTreeSet<&OsString>, facts: &m
         }
     } else if !LEAVES.iter().any(|prefix| node.is_called(prefix)) {
         let slaves = host.list(&node.attribute("slaves")).unwrap_or_default();
-        for slave in slaves.iter().filter(|slave| known.contains(slave)) {
+        for slave in &slaves {
             facts.stand(&node.subject, &self::subject(slave));
         }
     }

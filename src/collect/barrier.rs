@@ -1,0 +1,148 @@
+//! Whether each file system sends flushes for its own sake, from the options in force.
+//!
+//! Only what is in force now; what an option in fstab would do is left to validity. The surprise: on ext4 the absence of
+//! `nobarrier` in mountinfo does not mean *on*, and XFS can print `nobarrier` long after it stopped to mean anything.
+
+use super::{Collector, Request};
+use crate::facts::catalog::{kernel, mount};
+use crate::facts::{FactSet, Reading, Scope, Subject, Why};
+use crate::host::Host;
+use crate::truth::Truth;
+use crate::version::Version;
+
+/// Concludes barriers.
+pub const COLLECTOR: Collector = Collector { id: "barriers", run };
+
+/// Block file systems that flush unless an option of [`OFF`] says otherwise.
+const FLUSHING: &[&str] =
+    &["btrfs", "f2fs", "nilfs2", "gfs2", "hfsplus", "reiserfs", "jfs", "bcachefs", "ocfs2"];
+
+/// Options by which file systems are told not to flush.
+const OFF: &[&str] =
+    &["nobarrier", "barrier=0", "barrier=none", "fsync_mode=nobarrier", "journal_flush_disabled"];
+
+fn run(_: &dyn Host, _: &Request, facts: &mut FactSet) {
+    let is_block = |m: &&Subject| facts.value(m, &mount::CLASS).is_some_and(|class| class == "block");
+    let mounts: Vec<Subject> = facts.subjects(Scope::Mount).filter(is_block).cloned().collect();
+    for subject in &mounts {
+        let reading = barrier(subject, facts);
+        facts.put(subject, &mount::BARRIER, reading);
+    }
+}
+
+fn barrier(subject: &Subject, facts: &FactSet) -> Reading<String> {
+    let fstype = facts.value(subject, &mount::FSTYPE).unwrap_or_default();
+    let printed = facts.get(subject, &mount::SUPER_OPTIONS);
+    let is_off = |options: &[String]| options.iter().any(|option| OFF.contains(&option.as_str()));
+    match fstype.as_str() {
+        "ext2" | "ext3" | "ext4" => match facts.get(subject, &mount::EXT4_OPTIONS) {
+            Reading::Known { value, source }
+                if value.iter().any(|o| o == "barrier" || OFF.contains(&o.as_str())) =>
+            {
+                Reading::known(word(is_off(&value)), source)
+            }
+            _ => ext_printed(printed),
+        },
+        "xfs" => printed.and_then(|options| match (is_off(&options), xfs_obeys(facts)) {
+            (false, _) => Ok("on".to_owned()),
+            (true, Truth::False) => Ok("no effect".to_owned()),
+            (true, Truth::True) => Ok("off".to_owned()),
+            (true, Truth::Unknown) => Err("nobarrier, and the kernel's version is not known".to_owned()),
+        }),
+        other if FLUSHING.contains(&other) => printed.map(|options| word(is_off(&options))),
+        other => Reading::unknown(Why::Ambiguous, format!("walwise does not know how {other} flushes")),
+    }
+}
+
+fn word(is_off: bool) -> String {
+    if is_off { "off" } else { "on" }.to_owned()
+}
+
+/// From mountinfo alone, which prints what differs from the superblock's own defaults: `tune2fs -o nobarrier` is
+/// invisible there, so silence proves nothing.
+fn ext_printed(printed: Reading<Vec<String>>) -> Reading<String> {
+    let Reading::Known { value, source } = printed else { return printed.map(|_| String::new()) };
+    let has = |words: &[&str]| value.iter().any(|option| words.contains(&option.as_str()));
+    match (has(OFF), has(&["barrier", "barrier=1"])) {
+        (true, _) => Reading::known(word(true), source),
+        (_, true) => Reading::known(word(false), source),
+        _ => Reading::unknown(
+            Why::Ambiguous,
+            format!("{source} does not say, and the superblock can turn barriers off"),
+        ),
+    }
+}
+
+/// Whether this kernel's XFS obeys `nobarrier`: before 4.10, and on RHEL 7 before 3.10.0-1127 (7.8).
+fn xfs_obeys(facts: &FactSet) -> Truth {
+    let host = Subject::host();
+    let Some(version) = facts.value(&host, &kernel::VERSION) else { return Truth::Unknown };
+    if facts.value(&host, &kernel::VENDOR).is_some_and(|vendor| vendor == "el7") {
+        let build =
+            version.tail().trim_start_matches('-').split('.').next().and_then(|n| n.parse::<u32>().ok());
+        return build.map_or(Truth::Unknown, |build| Truth::from(build < 1127));
+    }
+    // An enterprise kernel with a lower number may have dropped it early: then it is not known.
+    is_at_least(facts, "4.10").not()
+}
+
+fn is_at_least(facts: &FactSet, version: &str) -> Truth {
+    let running: Option<Version> = facts.value(&Subject::host(), &kernel::VERSION);
+    match (running, Version::parse(version)) {
+        (Some(running), Some(version)) => running.at_least(&version),
+        _ => Truth::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::Source;
+
+    fn conclude(
+        fstype: &str,
+        printed: &str,
+        ext4: Option<&str>,
+        release: &str,
+        vendor: &str,
+    ) -> Option<String> {
+        let mut facts = FactSet::default();
+        let (host, root) = (Subject::host(), Subject::mount("/"));
+        let words = |text: &str| text.split(',').map(str::to_owned).collect::<Vec<_>>();
+        let backports = vendor.starts_with("el");
+        let version = Version::parse(release).unwrap().with_backports(backports);
+        facts.know(&host, &kernel::VERSION, version, Source::Stated);
+        facts.know(&host, &kernel::VENDOR, vendor.to_owned(), Source::Stated);
+        facts.know(&root, &mount::CLASS, "block".to_owned(), Source::Stated);
+        facts.know(&root, &mount::FSTYPE, fstype.to_owned(), Source::Stated);
+        facts.know(&root, &mount::SUPER_OPTIONS, words(printed), Source::Stated);
+        if let Some(options) = ext4 {
+            facts.know(&root, &mount::EXT4_OPTIONS, words(options), Source::Stated);
+        }
+        barrier(&root, &facts).value().cloned()
+    }
+
+    #[test]
+    fn every_file_system_and_kernel() {
+        for (fstype, printed, ext4, release, vendor, expect) in [
+            ("ext4", "rw", Some("rw,barrier,data=ordered"), "6.1", "mainline", Some("on")),
+            ("ext4", "rw,nobarrier", Some("rw,nobarrier"), "6.1", "mainline", Some("off")),
+            ("ext4", "rw,nobarrier", None, "6.1", "mainline", Some("off")),
+            ("ext4", "rw", Some("rw,nobarrier"), "6.1", "mainline", Some("off")),
+            ("ext4", "rw", None, "6.1", "mainline", None),
+            ("ext3", "rw,barrier=1", None, "2.6.32", "mainline", Some("on")),
+            ("xfs", "rw,noquota", None, "6.1", "mainline", Some("on")),
+            ("xfs", "rw,nobarrier", None, "4.9.1", "mainline", Some("off")),
+            ("xfs", "rw,nobarrier", None, "4.14.1", "mainline", Some("no effect")),
+            ("xfs", "rw,nobarrier", None, "3.10.0-514.el7.x86_64", "el7", Some("off")),
+            ("xfs", "rw,nobarrier", None, "3.10.0-1160.76.1.el7.x86_64", "el7", Some("no effect")),
+            ("btrfs", "rw,nobarrier", None, "6.1", "mainline", Some("off")),
+            ("btrfs", "rw", None, "6.1", "mainline", Some("on")),
+            ("f2fs", "rw,fsync_mode=nobarrier", None, "6.1", "mainline", Some("off")),
+            ("strangefs", "rw", None, "6.1", "mainline", None),
+        ] {
+            let found = conclude(fstype, printed, ext4, release, vendor);
+            assert_eq!(found.as_deref(), expect, "{fstype} {printed} on {release}");
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! What holds each block device, and whether an unused one is blank.
+//!
+//! Blank needs proof: nothing uses the device, it has been read, and neither a signature nor other data was found. A
+//! device in use is not read at all. The surprise: reading needs root, and what could not be read is never blank.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use super::{Collector, Request, dm, refused};
+use crate::facts::catalog::{device, mount};
+use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
+use crate::host::Host;
+use crate::text::{raw, safe};
+
+/// Reads what is on unused devices.
+pub const COLLECTOR: Collector = Collector { id: "unused devices", run };
+
+/// Kinds that could be given to a database, if blank.
+const GIVEABLE: &[&str] = &["disk", "partition", "md", "lvm", "crypt", "multipath", "dm", "loop"];
+
+fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
+    let holders = holders(facts);
+    let sized = |d: &&Subject| facts.value(d, &device::SIZE).is_some_and(|size| size > 0);
+    let devices: Vec<Subject> = facts.subjects(Scope::Device).filter(sized).cloned().collect();
+    for subject in &devices {
+        let used_by = used_by(subject, &holders, facts);
+        let in_use = !used_by.is_empty();
+        let source = Source::derived([mount::DEVNO.name(), "holders in sysfs", device::SWAP.name()]);
+        facts.know(subject, &device::USED_BY, used_by, source);
+        let kind = facts.value(subject, &device::KIND).unwrap_or_default();
+        if in_use || !GIVEABLE.contains(&kind.as_str()) {
+            let source = Source::derived([device::USED_BY.name(), device::KIND.name()]);
+            facts.know(subject, &device::BLANK, false, source);
+            facts.put(
+                subject,
+                &device::SIGNATURES,
+                Reading::unknown(Why::NotCollected, "only unused devices are read"),
+            );
+            continue;
+        }
+        read(host, subject, facts);
+    }
+}
+
+fn read(host: &dyn Host, subject: &Subject, facts: &mut FactSet) {
+    let Some(path) = facts.value(subject, &device::PATH) else {
+        let unknown = Reading::unknown(Why::Absent, format!("the node of {subject} is not known"));
+        return facts.put(subject, &device::BLANK, unknown);
+    };
+    let bytes = raw(&path);
+    let found = match host.signatures(Path::new(OsStr::from_bytes(&bytes))) {
+        Ok(found) => Reading::known(found, Source::call(format!("reading {path}"))),
+        Err(miss) => refused(&miss, &format!("reading {path}")),
+    };
+    let names =
+        |found: &crate::host::Signatures| found.found.iter().map(|name| safe(name.as_bytes())).collect();
+    let swap = facts.get(subject, &device::SWAP);
+    let blank = found.clone().map(|found| found.found.is_empty() && !found.data);
+    // Where it is not known whether the device is swapped to, nothing but a "no" is certain.
+    let blank = match (blank.value(), swap) {
+        (Some(true), Reading::Unknown { why, detail, remedy }) => Reading::Unknown { why, detail, remedy },
+        _ => blank,
+    };
+    facts.put(subject, &device::SIGNATURES, found.map(|found| names(&found)));
+    facts.put(subject, &device::BLANK, blank);
+}
+
+/// What stands directly on each subject.
+fn holders(facts: &FactSet) -> BTreeMap<Subject, Vec<Subject>> {
+    let mut holders: BTreeMap<Subject, Vec<Subject>> = BTreeMap::new();
+    for (top, base) in facts.edges() {
+        holders.entry(base.clone()).or_default().push(top.clone());
+    }
+    holders
+}
+
+/// In words, such as `mounted at /`, `member of md0`, `partitioned`, `swap`.
+fn used_by(subject: &Subject, holders: &BTreeMap<Subject, Vec<Subject>>, facts: &FactSet) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for holder in holders.get(subject).into_iter().flatten() {
+        let kind = facts.value(holder, &device::KIND).unwrap_or_default();
+        let word = match holder.scope() {
+            Scope::Mount => {
+                let point = facts.value(holder, &mount::POINT);
+                format!("mounted at {}", point.unwrap_or_else(|| holder.name().to_owned()))
+            }
+            _ if kind == "partition" => "partitioned".to_owned(),
+            _ => format!("member of {}", holder.name()),
+        };
+        if !words.contains(&word) {
+            words.push(word);
+        }
+    }
+    if facts.value(subject, &device::SWAP) == Some(true) {
+        words.push("swap".to_owned());
+    }
+    if facts.value(subject, &device::DM_UUID).is_some_and(|uuid| dm::is_lvm_internal(&uuid)) {
+        words.push("inner part of LVM".to_owned());
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collect::testing::Fake;
+    use crate::facts::Remedy;
+    use crate::host::{MissKind, Question, Signatures};
+
+    fn disk(facts: &mut FactSet, name: &str, kind: &str) -> Subject {
+        let subject = Subject::device(name);
+        facts.know(&subject, &device::KIND, kind.to_owned(), Source::Stated);
+        facts.know(&subject, &device::SIZE, 1 << 30, Source::Stated);
+        facts.know(&subject, &device::PATH, format!("/dev/{name}"), Source::Stated);
+        facts.know(&subject, &device::SWAP, false, Source::Stated);
+        subject
+    }
+
+    fn asking(name: &str) -> Question {
+        Question::Signatures(format!("/dev/{name}").into())
+    }
+
+    fn blank(host: &Fake, facts: &mut FactSet, subject: &Subject) -> Option<bool> {
+        run(host, &Request::default(), facts);
+        facts.value(subject, &device::BLANK)
+    }
+
+    #[test]
+    fn only_a_disk_that_was_read_and_held_nothing_is_blank() {
+        let found =
+            |found: &[&str], data| Signatures { found: found.iter().map(|&f| f.to_owned()).collect(), data };
+        for (answer, expect) in [
+            (Some(found(&[], false)), Some(true)),
+            (Some(found(&["ext4"], true)), Some(false)),
+            (Some(found(&["GPT"], false)), Some(false)),
+            (Some(found(&[], true)), Some(false)),
+            (None, None),
+        ] {
+            let mut facts = FactSet::default();
+            let subject = disk(&mut facts, "sdc", "disk");
+            let host = match answer {
+                Some(found) => Fake::default().answer(asking("sdc"), found.encode()),
+                None => Fake::default().refuse(asking("sdc"), MissKind::Denied),
+            };
+            assert_eq!(blank(&host, &mut facts, &subject), expect);
+        }
+    }
+
+    #[test]
+    fn what_may_not_be_read_asks_for_root() {
+        let mut facts = FactSet::default();
+        let subject = disk(&mut facts, "sdc", "disk");
+        run(&Fake::default().refuse(asking("sdc"), MissKind::Denied), &Request::default(), &mut facts);
+        let reading = facts.get(&subject, &device::BLANK);
+        assert!(matches!(reading, Reading::Unknown { remedy: Some(Remedy::RunAsRoot), .. }), "{reading:?}");
+    }
+
+    #[test]
+    fn what_is_in_use_is_not_read_and_says_by_whom() {
+        let mut facts = FactSet::default();
+        let [sda, sda1, sda2, sdb] =
+            [("sda", "disk"), ("sda1", "partition"), ("sda2", "partition"), ("sdb", "disk")]
+                .map(|(n, k)| disk(&mut facts, n, k));
+        let md = disk(&mut facts, "md0", "md");
+        let root = Subject::mount("/");
+        facts.know(&sda2, &device::SWAP, true, Source::Stated);
+        for (top, base) in [(&sda1, &sda), (&sda2, &sda), (&md, &sda1), (&md, &sdb), (&root, &md)] {
+            facts.stand(top, base);
+        }
+        let host = Fake::default();
+        run(&host, &Request::default(), &mut facts);
+        let used = |d: &Subject| facts.value(d, &device::USED_BY).unwrap().join("; ");
+        assert_eq!(
+            [&sda, &sda1, &sda2, &sdb, &md].map(used),
+            ["partitioned", "member of md0", "swap", "member of md0", "mounted at /"]
+        );
+        assert!(host.asked().is_empty());
+        assert_eq!(facts.value(&sdb, &device::BLANK), Some(false));
+    }
+
+    #[test]
+    fn pools_ram_and_what_may_be_swap_are_never_blank() {
+        let nothing = Signatures::default().encode();
+        let mut facts = FactSet::default();
+        let [pool, zram, maybe] =
+            [("dm-3", "lvm"), ("zram0", "zram"), ("sdd", "disk")].map(|(n, k)| disk(&mut facts, n, k));
+        facts.know(&pool, &device::DM_UUID, "LVM-abc-tpool".to_owned(), Source::Stated);
+        facts.put(&maybe, &device::SWAP, Reading::unknown(Why::Ambiguous, "who knows"));
+        let host = ["dm-3", "zram0", "sdd"]
+            .iter()
+            .fold(Fake::default(), |fake, name| fake.answer(asking(name), &nothing));
+        assert_eq!(blank(&host, &mut facts, &pool), Some(false));
+        assert_eq!(facts.value(&zram, &device::BLANK), Some(false));
+        assert_eq!(facts.value(&maybe, &device::BLANK), None);
+    }
+}

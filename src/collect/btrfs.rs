@@ -1,0 +1,188 @@
+//! btrfs: all member devices, the profiles of its block groups, and whether data is overwritten in place.
+//!
+//! Everything comes from /sys/fs/btrfs/UUID (BTRFS sysfs, ch-sysfs of btrfs-progs). The surprise: a mount names one
+//! device and may stand on many, and a commit is as durable as the worst of them.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use super::{Collector, Request, refused, topology};
+use crate::facts::catalog::mount;
+use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
+use crate::host::{Host, path_bytes};
+use crate::text::safe;
+
+/// Reads btrfs file systems.
+pub const COLLECTOR: Collector = Collector { id: "btrfs", run };
+
+const ALL: &str = "/sys/fs/btrfs";
+
+/// Profiles as btrfs names their directories.
+const PROFILES: &[&str] =
+    &["single", "dup", "raid0", "raid1", "raid1c3", "raid1c4", "raid10", "raid5", "raid6"];
+
+fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
+    let is_btrfs = |m: &&Subject| facts.value(m, &mount::FSTYPE).is_some_and(|fstype| fstype == "btrfs");
+    let mounts: Vec<Subject> = facts.subjects(Scope::Mount).filter(is_btrfs).cloned().collect();
+    if mounts.is_empty() {
+        return;
+    }
+    let members = members(host, facts);
+    let mut known: BTreeMap<PathBuf, [Reading<Vec<String>>; 2]> = BTreeMap::new();
+    for subject in &mounts {
+        let options = facts.get(subject, &mount::SUPER_OPTIONS);
+        facts.put(subject, &mount::BTRFS_NODATACOW, options.map(|options| is_nodatacow(&options)));
+        let device = facts.resolve(subject, Scope::Device);
+        let Some((home, devices)) =
+            device.and_then(|device| members.iter().find(|(_, all)| all.contains(&device)))
+        else {
+            let why = Reading::unknown(Why::Absent, format!("no file system in {ALL} has its device"));
+            facts.put(subject, &mount::BTRFS_DEVICES, why.clone());
+            facts.put(subject, &mount::BTRFS_DATA_PROFILES, why.clone());
+            facts.put(subject, &mount::BTRFS_METADATA_PROFILES, why);
+            continue;
+        };
+        let names = devices.iter().map(|device| device.name().to_owned()).collect();
+        facts.know(
+            subject,
+            &mount::BTRFS_DEVICES,
+            names,
+            Source::file(safe(path_bytes(&home.join("devices")))),
+        );
+        for device in devices {
+            facts.mention(device);
+            facts.stand(subject, device);
+        }
+        let profiles = known
+            .entry(home.clone())
+            .or_insert_with(|| ["data", "metadata"].map(|kind| profiles(host, home, kind)));
+        let [data, metadata] = profiles.clone();
+        facts.put(subject, &mount::BTRFS_DATA_PROFILES, data);
+        facts.put(subject, &mount::BTRFS_METADATA_PROFILES, metadata);
+    }
+}
+
+/// The directory of each btrfs file system and its member devices.
+fn members(host: &dyn Host, facts: &mut FactSet) -> Vec<(PathBuf, Vec<Subject>)> {
+    let names = host.list(Path::new(ALL)).unwrap_or_else(|miss| {
+        facts.warn(format!("{ALL}: {miss}; members of btrfs file systems are not known"));
+        Vec::new()
+    });
+    let is_uuid = |name: &&OsString| name.to_str().is_some_and(|name| name.len() == 36 && name.contains('-'));
+    let member = |name: &OsString| {
+        let home = Path::new(ALL).join(name);
+        let devices = host.list(&home.join("devices")).ok()?;
+        Some((home, devices.iter().map(|device| topology::subject(device)).collect()))
+    };
+    names.iter().filter(is_uuid).filter_map(member).collect()
+}
+
+/// The profiles in use for a kind of block group; small file systems mix data and metadata.
+fn profiles(host: &dyn Host, home: &Path, kind: &str) -> Reading<Vec<String>> {
+    let mut refusal = None;
+    for kind in [kind, "mixed"] {
+        let directory = home.join("allocation").join(kind);
+        let shown = safe(path_bytes(&directory));
+        match host.list(&directory) {
+            Ok(names) => {
+                let is_profile = |name: &OsString| PROFILES.iter().find(|p| name.as_os_str() == **p);
+                let found: Vec<String> =
+                    names.iter().filter_map(is_profile).map(|p| (*p).to_owned()).collect();
+                if !found.is_empty() {
+                    return Reading::known(found, Source::file(shown));
+                }
+            }
+            Err(miss) => refusal = refusal.or(Some(refused(&miss, &shown))),
+        }
+    }
+    let shown = safe(path_bytes(&home.join("allocation").join(kind)));
+    refusal.unwrap_or_else(|| Reading::unknown(Why::Malformed, format!("{shown} names no profile")))
+}
+
+/// The last word wins; compression turns copying back on.
+fn is_nodatacow(options: &[String]) -> bool {
+    options.iter().fold(false, |nocow, option| match option.as_str() {
+        "nodatacow" => true,
+        "datacow" | "datasum" => false,
+        "compress=no" | "compress=none" | "compress-force=no" | "compress-force=none" => nocow,
+        option if option.starts_with("compress") => false,
+        _ => nocow,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collect::testing::Fake;
+
+    const HOME: &str = "/sys/fs/btrfs/0c5f0f7c-7c1c-4d52-9f5b-2f4f0d1f5a11";
+
+    fn collect(host: &Fake) -> FactSet {
+        let mut facts = FactSet::default();
+        let root = Subject::mount("/");
+        facts.know(&root, &mount::FSTYPE, "btrfs".to_owned(), Source::Stated);
+        facts.know(
+            &root,
+            &mount::SUPER_OPTIONS,
+            vec!["rw".to_owned(), "nodatacow".to_owned()],
+            Source::Stated,
+        );
+        facts.link(&root, &Subject::device("sda2"));
+        facts.stand(&root, &Subject::device("sda2"));
+        run(host, &Request::default(), &mut facts);
+        facts
+    }
+
+    #[test]
+    fn every_member_is_a_leaf() {
+        let host = Fake::default()
+            .symlink(format!("{HOME}/devices/sda2"), "x")
+            .symlink(format!("{HOME}/devices/sdb"), "x")
+            .file("/sys/fs/btrfs/features/no_holes", "1")
+            .files(
+                &format!("{HOME}/allocation"),
+                &[
+                    ("data/raid1/used_bytes", "1"),
+                    ("data/total_bytes", "1"),
+                    ("metadata/dup/used_bytes", "1"),
+                ],
+            );
+        let (facts, root) = (collect(&host), Subject::mount("/"));
+        assert_eq!(facts.leaves(&root), [Subject::device("sda2"), Subject::device("sdb")]);
+        assert_eq!(facts.value(&root, &mount::BTRFS_DEVICES).unwrap(), ["sda2", "sdb"]);
+        assert_eq!(facts.value(&root, &mount::BTRFS_DATA_PROFILES).unwrap(), ["raid1"]);
+        assert_eq!(facts.value(&root, &mount::BTRFS_METADATA_PROFILES).unwrap(), ["dup"]);
+        assert_eq!(facts.value(&root, &mount::BTRFS_NODATACOW), Some(true));
+    }
+
+    #[test]
+    fn mixed_block_groups_count_for_both() {
+        let host = Fake::default()
+            .symlink(format!("{HOME}/devices/sda2"), "x")
+            .files(&format!("{HOME}/allocation"), &[("mixed/single/used_bytes", "1")]);
+        let (facts, root) = (collect(&host), Subject::mount("/"));
+        assert_eq!(facts.value(&root, &mount::BTRFS_DATA_PROFILES).unwrap(), ["single"]);
+        assert_eq!(facts.value(&root, &mount::BTRFS_METADATA_PROFILES).unwrap(), ["single"]);
+    }
+
+    #[test]
+    fn a_file_system_that_is_not_found_is_unknown() {
+        let facts = collect(&Fake::default());
+        assert!(!facts.get(&Subject::mount("/"), &mount::BTRFS_DATA_PROFILES).is_known());
+        assert_eq!(facts.warnings().len(), 1);
+    }
+
+    #[test]
+    fn the_last_option_wins() {
+        for (options, expect) in [
+            (&["nodatacow", "compress=zstd:3"][..], false),
+            (&["compress=zstd:3", "nodatasum", "nodatacow"], true),
+            (&["nodatacow", "compress=no"], true),
+            (&["rw"], false),
+        ] {
+            let options: Vec<String> = options.iter().map(|&o| o.to_owned()).collect();
+            assert_eq!(is_nodatacow(&options), expect, "{options:?}");
+        }
+    }
+}

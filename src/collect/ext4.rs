@@ -1,0 +1,240 @@
+//! ext2, ext3 and ext4 as the ext4 driver runs them: all options in force, the journal, counted errors, features.
+//!
+//! Options and journal can be read by anybody (/proc/fs/ext4, /sys/fs/ext4); the features of the superblock only by
+//! root, with `dumpe2fs -h`. Whether barriers are on is concluded in [`super::barrier`]. The surprise: the file `fc_info`
+//! exists with and without fast commits, so only a count above zero says anything.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use super::{Collector, Request, attribute, refused, tools};
+use crate::facts::catalog::{device, host as machine, mount};
+use crate::facts::{FactSet, Reading, Remedy, Scope, Source, Subject, Why};
+use crate::host::{Host, Tool, path_bytes};
+use crate::text::{raw, safe};
+
+/// Reads ext4's own files.
+pub const COLLECTOR: Collector = Collector { id: "ext4", run };
+
+/// What was read of one file system; several mounts can show it.
+#[derive(Clone)]
+struct Ext4 {
+    options: Reading<Vec<String>>,
+    journal: Reading<bool>,
+    data: Reading<String>,
+    errors: Reading<u64>,
+    features: Reading<Vec<String>>,
+    fast_commit: Reading<bool>,
+}
+
+fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
+    let mut by_device: BTreeMap<Subject, Vec<Subject>> = BTreeMap::new();
+    for subject in facts.subjects(Scope::Mount) {
+        let is_ext = facts
+            .value(subject, &mount::FSTYPE)
+            .is_some_and(|t| ["ext2", "ext3", "ext4"].contains(&t.as_str()));
+        if let Some(device) = facts.resolve(subject, Scope::Device).filter(|_| is_ext) {
+            by_device.entry(device).or_default().push(subject.clone());
+        }
+    }
+    let devices: Vec<&Subject> = by_device.keys().collect();
+    let features = features(host, request, facts, &devices);
+    for ((device, mounts), features) in by_device.iter().zip(features) {
+        let found = look(host, device, features);
+        for subject in mounts {
+            facts.put(subject, &mount::EXT4_OPTIONS, found.options.clone());
+            facts.put(subject, &mount::EXT4_JOURNAL, found.journal.clone());
+            facts.put(subject, &mount::EXT4_DATA, found.data.clone());
+            facts.put(subject, &mount::EXT4_ERRORS, found.errors.clone());
+            facts.put(subject, &mount::EXT4_FEATURES, found.features.clone());
+            facts.put(subject, &mount::EXT4_FAST_COMMIT, found.fast_commit.clone());
+        }
+    }
+}
+
+fn look(host: &dyn Host, device: &Subject, features: Reading<Vec<String>>) -> Ext4 {
+    let name = PathBuf::from(OsString::from_vec(raw(device.name())));
+    let proc = Path::new("/proc/fs/ext4").join(&name);
+    let sys = Path::new("/sys/fs/ext4").join(&name);
+    let options = options(host, &proc.join("options"));
+    let journal = journal(host, &sys, &options);
+    let data = match journal.value() {
+        Some(false) => Reading::unknown(Why::Absent, "without a journal there is no journal mode"),
+        _ => options.clone().and_then(|options| {
+            let mode = options.iter().rev().find_map(|option| option.strip_prefix("data="));
+            mode.map(str::to_owned).ok_or_else(|| "no data= among the options in force".to_owned())
+        }),
+    };
+    let fast_commit = match features.clone() {
+        Reading::Known { value, source } => Reading::known(value.iter().any(|f| f == "fast_commit"), source),
+        Reading::Unknown { why, detail, remedy } => {
+            counted_commits(host, &proc.join("fc_info")).unwrap_or(Reading::Unknown { why, detail, remedy })
+        }
+    };
+    let errors = attribute::number(host, &sys.join("errors_count"));
+    Ext4 { options, journal, data, errors, features, fast_commit }
+}
+
+/// One option a line, defaults included.
+fn options(host: &dyn Host, path: &Path) -> Reading<Vec<String>> {
+    let shown = safe(path_bytes(path));
+    match host.read(path) {
+        Ok(text) => {
+            let lines = text.split(|b| *b == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
+            Reading::known(lines.map(safe).collect(), Source::file(shown))
+        }
+        Err(miss) => refused(&miss, &shown),
+    }
+}
+
+/// The journal's task, or `<none>`; older kernels lack the file, but list `data=` only where there is a journal.
+fn journal(host: &dyn Host, sys: &Path, options: &Reading<Vec<String>>) -> Reading<bool> {
+    let task = attribute::text(host, &sys.join("journal_task")).map(|task| task != "<none>");
+    match (&task, options) {
+        (Reading::Unknown { .. }, Reading::Known { value, source })
+            if value.iter().any(|option| option.starts_with("data=")) =>
+        {
+            Reading::known(true, source.clone())
+        }
+        _ => task,
+    }
+}
+
+/// Fast commits that have happened prove the feature; none prove nothing.
+fn counted_commits(host: &dyn Host, path: &Path) -> Option<Reading<bool>> {
+    let text = host.read(path).ok()?;
+    let count = String::from_utf8_lossy(&text).lines().find_map(|line| {
+        let (count, word) = line.trim().split_once(' ')?;
+        (word.trim() == "commits").then(|| count.parse::<u64>().ok())?
+    });
+    (count? > 0).then(|| Reading::known(true, Source::file(safe(path_bytes(path)))))
+}
+
+/// How many file systems are asked for their features at a time.
+const AT_A_TIME: usize = 8;
+
+/// Features of the superblocks, in the order of the devices.
+fn features(
+    host: &dyn Host,
+    request: &Request,
+    facts: &FactSet,
+    devices: &[&Subject],
+) -> Vec<Reading<Vec<String>>> {
+    if request.without_programs {
+        return devices.iter().map(|_| tools::not_run()).collect();
+    }
+    if facts.value(&Subject::host(), &machine::PRIVILEGED) != Some(true) {
+        let denied =
+            || Reading::unknown(Why::Denied, "only root can read the superblock").or_try(Remedy::RunAsRoot);
+        return devices.iter().map(|_| denied()).collect();
+    }
+    let node = |device: &&Subject| facts.value(device, &device::PATH).unwrap_or_default();
+    let nodes: Vec<String> = devices.iter().map(node).collect();
+    let mut readings = Vec::with_capacity(nodes.len());
+    for some in nodes.chunks(AT_A_TIME) {
+        thread::scope(|scope| {
+            let asked: Vec<_> = some.iter().map(|node| scope.spawn(move || dumped(host, node))).collect();
+            let gone = |_| Reading::unknown(Why::Malformed, "reading the superblock failed");
+            readings.extend(asked.into_iter().map(|thread| thread.join().unwrap_or_else(gone)));
+        });
+    }
+    readings
+}
+
+fn dumped(host: &dyn Host, node: &str) -> Reading<Vec<String>> {
+    let argv = format!("dumpe2fs -h {node}");
+    match host.run(Tool::Dumpe2fs, &["-h", node]) {
+        Ok(answer) => {
+            let text = String::from_utf8_lossy(&answer).into_owned();
+            let line = text.lines().find_map(|line| line.strip_prefix("Filesystem features:"));
+            match line {
+                Some(line) => {
+                    let words = line.split_whitespace().map(|word| safe(word.as_bytes())).collect();
+                    Reading::known(words, Source::Command { argv })
+                }
+                None => Reading::unknown(Why::Malformed, format!("`{argv}` lists no features")),
+            }
+        }
+        Err(miss) if miss.kind == crate::host::MissKind::Absent => {
+            refused(&miss, &argv).or_try(Remedy::Install(Tool::Dumpe2fs.package().to_owned()))
+        }
+        Err(miss) => refused(&miss, &argv),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collect::testing::Fake;
+    use crate::host::Question;
+
+    const OPTIONS: &str = "rw\nbarrier\ndelalloc\ncommit=5\ndata=ordered\nstripe=0\n";
+    const IDLE: &str =
+        "fc stats:\n0 commits\n1 ineligible\n0 numblks\n0us avg_commit_time\nIneligible reasons:\n";
+
+    fn collect(host: &Fake, privileged: bool) -> FactSet {
+        let mut facts = FactSet::default();
+        let device = Subject::device("sda1");
+        facts.know(&Subject::host(), &machine::PRIVILEGED, privileged, Source::Stated);
+        facts.know(&device, &device::PATH, "/dev/sda1".to_owned(), Source::Stated);
+        for point in ["/", "/bind"] {
+            facts.know(&Subject::mount(point), &mount::FSTYPE, "ext4".to_owned(), Source::Stated);
+            facts.link(&Subject::mount(point), &device);
+        }
+        run(host, &Request::default(), &mut facts);
+        facts
+    }
+
+    fn machine(fc_info: &str) -> Fake {
+        Fake::default()
+            .file("/proc/fs/ext4/sda1/options", OPTIONS)
+            .file("/proc/fs/ext4/sda1/fc_info", fc_info)
+            .files("/sys/fs/ext4/sda1", &[("journal_task", "211"), ("errors_count", "3")])
+    }
+
+    #[test]
+    fn what_anybody_can_read() {
+        let host = machine(IDLE);
+        let facts = collect(&host, false);
+        for mount in ["/", "/bind"].map(Subject::mount) {
+            assert_eq!(facts.value(&mount, &mount::EXT4_DATA).as_deref(), Some("ordered"));
+            assert_eq!(facts.value(&mount, &mount::EXT4_JOURNAL), Some(true));
+            assert_eq!(facts.value(&mount, &mount::EXT4_ERRORS), Some(3));
+            let fast = facts.get(&mount, &mount::EXT4_FAST_COMMIT);
+            assert!(matches!(fast, Reading::Unknown { remedy: Some(Remedy::RunAsRoot), .. }), "{fast:?}");
+        }
+        assert_eq!(host.asked().len(), 4, "a file system is read once, however often it is mounted");
+    }
+
+    #[test]
+    fn fast_commits_that_happened_prove_the_feature() {
+        let busy = machine("fc stats:\n12 commits\n1 ineligible\n");
+        assert_eq!(collect(&busy, false).value(&Subject::mount("/"), &mount::EXT4_FAST_COMMIT), Some(true));
+    }
+
+    #[test]
+    fn root_reads_the_features() {
+        let answer = "dumpe2fs 1.47.0\nFilesystem features:      has_journal extent fast_commit 64bit\nJournal features: FEATURE_I5\n";
+        let argv = vec!["-h".to_owned(), "/dev/sda1".to_owned()];
+        let facts = collect(&machine(IDLE).answer(Question::Run(Tool::Dumpe2fs, argv), answer), true);
+        let root = Subject::mount("/");
+        assert_eq!(facts.value(&root, &mount::EXT4_FAST_COMMIT), Some(true));
+        assert_eq!(facts.value(&root, &mount::EXT4_FEATURES).unwrap().len(), 4);
+        let facts = collect(&machine(IDLE), true);
+        let reading = facts.get(&root, &mount::EXT4_FEATURES);
+        assert!(matches!(reading, Reading::Unknown { remedy: Some(Remedy::Install(_)), .. }), "{reading:?}");
+    }
+
+    #[test]
+    fn no_journal_is_seen() {
+        let host = Fake::default()
+            .file("/proc/fs/ext4/sda1/options", "rw\nbarrier\n")
+            .files("/sys/fs/ext4/sda1", &[("journal_task", "<none>")]);
+        let facts = collect(&host, false);
+        assert_eq!(facts.value(&Subject::mount("/"), &mount::EXT4_JOURNAL), Some(false));
+        assert!(!facts.get(&Subject::mount("/"), &mount::EXT4_DATA).is_known());
+    }
+}

@@ -1,0 +1,166 @@
+//! The running kernel: release, version, whose build it is, what file systems it has, and its command line's mount flags.
+//!
+//! What a version means for an option is left to validity. The surprise: Debian's and Ubuntu's release names only the
+//! ABI (`6.1.0-37-amd64`); the stable level is in the build text, so the version fact is read from there and keeps the
+//! release in its tail.
+
+mod vendor;
+
+use std::path::Path;
+
+use super::{Collector, Request, attribute, refused};
+use crate::facts::catalog::{host as machine, kernel};
+use crate::facts::{FactSet, Reading, Remedy, Source, Subject, Why};
+use crate::host::{Dialect, Host, Question};
+use crate::text::safe;
+use crate::version::Version;
+
+/// Reads the kernel.
+pub const COLLECTOR: Collector = Collector { id: "kernel", run };
+
+const BUILD: &str = "/proc/version";
+const UBUNTU: &str = "/proc/version_signature";
+
+fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
+    let subject = Subject::host();
+    let names = match host.ask(&Question::Uname) {
+        Ok(answer) => Reading::known(answer, Source::call("uname")),
+        Err(miss) => refused(&miss, "uname"),
+    };
+    let names = names.map(|answer| answer.split(|b| *b == b'\n').map(safe).collect::<Vec<_>>());
+    let line = |at: usize, what: &str| {
+        names.clone().and_then(|names| names.get(at).cloned().ok_or_else(|| format!("it has no {what}")))
+    };
+    let release = line(2, "release");
+    let build = attribute::text(host, Path::new(BUILD));
+    facts.put(&subject, &machine::NAME, line(1, "node name"));
+    let built_by = build.value().cloned().unwrap_or_default();
+    facts.put(
+        &subject,
+        &kernel::VENDOR,
+        release.clone().map(|text| vendor::of(&text, &built_by).name.to_owned()),
+    );
+    facts.put(&subject, &kernel::VERSION, version(host, &release, &built_by));
+    facts.put(&subject, &kernel::RELEASE, release);
+    facts.put(&subject, &kernel::BUILD, build);
+    facts.put(&subject, &kernel::FILESYSTEMS, file_systems(host));
+    facts.put(&subject, &kernel::FAST_COMMIT, fast_commit(host));
+    facts.put(&subject, &kernel::ROOT_FLAGS, root_flags(host));
+}
+
+/// The release as a version, or the stable level where the vendor keeps it elsewhere.
+fn version(host: &dyn Host, release: &Reading<String>, build: &str) -> Reading<Version> {
+    if let Some(level) = release.value().and_then(|release| stable_level(host, release, build)) {
+        return level;
+    }
+    release.clone().and_then(|text| {
+        let version = Version::parse(&text).ok_or_else(|| format!("`{text}` is no version"))?;
+        Ok(version.with_backports(vendor::of(&text, build).backports))
+    })
+}
+
+fn stable_level(host: &dyn Host, release: &str, build: &str) -> Option<Reading<Version>> {
+    let (level, source) = match vendor::of(release, build).name {
+        "debian" => (vendor::debian_level(build), BUILD),
+        // `Ubuntu 5.15.0-119.129-generic 5.15.160`
+        "ubuntu" => {
+            let signature = host.attribute(Path::new(UBUNTU)).unwrap_or_default();
+            (signature.split_whitespace().nth(2).map(str::to_owned), UBUNTU)
+        }
+        _ => return None,
+    };
+    let version = Version::parse(&format!("{} ({release})", level?))?;
+    Some(Reading::known(version, Source::file(source)))
+}
+
+fn file_systems(host: &dyn Host) -> Reading<Vec<String>> {
+    const LIST: &str = "/proc/filesystems";
+    match host.read(Path::new(LIST)) {
+        Ok(text) => {
+            let lines = text.split(|b| *b == b'\n').filter_map(|line| line.strip_prefix(b"\t"));
+            Reading::known(lines.map(safe).collect(), Source::file(LIST))
+        }
+        Err(miss) => refused(&miss, LIST),
+    }
+}
+
+fn fast_commit(host: &dyn Host) -> Reading<bool> {
+    const FEATURE: &str = "/sys/fs/ext4/features/fast_commit";
+    let reading = attribute::text(host, Path::new(FEATURE)).map(|text| text == "supported");
+    match reading {
+        Reading::Unknown { why: Why::Absent, .. } => {
+            Reading::unknown(Why::Absent, format!("{FEATURE}: ext4 is not loaded, or does not announce it"))
+                .or_try(Remedy::Do("mount an ext4 file system, so that ext4 is loaded".to_owned()))
+        }
+        other => other,
+    }
+}
+
+/// `rootflags=` of the kernel command line, an empty list when there is none.
+fn root_flags(host: &dyn Host) -> Reading<Vec<String>> {
+    const COMMAND_LINE: &str = "/proc/cmdline";
+    match host.config(Path::new(COMMAND_LINE), Dialect::KernelCommandLine) {
+        Ok(settings) => {
+            let flags = settings.iter().rfind(|setting| setting.key == b"rootflags");
+            let words = flags.map(|flags| safe(&flags.value)).unwrap_or_default();
+            let words = words.split(',').filter(|word| !word.is_empty()).map(str::to_owned);
+            Reading::known(words.collect(), Source::file(COMMAND_LINE))
+        }
+        Err(miss) => refused(&miss, COMMAND_LINE),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collect::testing::Fake;
+    use crate::host::Setting;
+    use crate::truth::Truth;
+
+    fn collect(release: &str, build: &str, fake: Fake) -> FactSet {
+        let names = format!("Linux\ndb7\n{release}\n#1 SMP\nx86_64\n");
+        let host = fake.answer(Question::Uname, names).file(BUILD, build);
+        let mut facts = FactSet::default();
+        run(&host, &Request::default(), &mut facts);
+        facts
+    }
+
+    fn version_of(facts: &FactSet) -> Version {
+        facts.value(&Subject::host(), &kernel::VERSION).unwrap()
+    }
+
+    #[test]
+    fn the_stable_level_is_found_where_the_release_hides_it() {
+        let debian =
+            "Linux version 6.1.0-37-amd64 (gcc (Debian 12.2.0-14)) #1 SMP Debian 6.1.140-1 (2025-05-22)";
+        let version = version_of(&collect("6.1.0-37-amd64", debian, Fake::default()));
+        assert_eq!(version.to_string(), "6.1.140 (6.1.0-37-amd64)");
+        assert_eq!(version.at_least(&Version::parse("6.1.112").unwrap()), Truth::True);
+
+        let signature = Fake::default().file(UBUNTU, "Ubuntu 5.15.0-119.129-generic 5.15.160\n");
+        let version = version_of(&collect("5.15.0-119-generic", "x #129-Ubuntu SMP", signature));
+        assert_eq!(version.base(), "5.15.160");
+        let version = version_of(&collect("5.15.0-119-generic", "x #129-Ubuntu SMP", Fake::default()));
+        assert_eq!(version.base(), "5.15.0");
+    }
+
+    #[test]
+    fn an_enterprise_kernel_is_not_older_than_its_number_says() {
+        let facts = collect("4.18.0-553.el8_10.x86_64", "x", Fake::default());
+        assert_eq!(version_of(&facts).at_least(&Version::parse("5.4").unwrap()), Truth::Unknown);
+        assert_eq!(version_of(&facts).tail(), "-553.el8_10.x86_64");
+    }
+
+    #[test]
+    fn file_systems_and_root_flags() {
+        let flags = Setting { line: 1, key: b"rootflags".to_vec(), value: b"subvol=@,nobarrier".to_vec() };
+        let question = Question::Config("/proc/cmdline".into(), Dialect::KernelCommandLine);
+        let fake = Fake::default()
+            .file("/proc/filesystems", "nodev\tsysfs\n\text4\nnodev\ttmpfs\n\txfs\n")
+            .answer(question, flags.encode());
+        let facts = collect("6.6.1", "x", fake);
+        assert_eq!(facts.value(&Subject::host(), &kernel::FILESYSTEMS).unwrap(), ["ext4", "xfs"]);
+        assert_eq!(facts.value(&Subject::host(), &kernel::ROOT_FLAGS).unwrap(), ["subvol=@", "nobarrier"]);
+        assert!(!facts.get(&Subject::host(), &kernel::FAST_COMMIT).is_known());
+    }
+}

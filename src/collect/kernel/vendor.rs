@@ -1,0 +1,134 @@
+//! Whose kernel a release string names, and whether that vendor backports features, so that "older than" cannot be
+//! concluded from the number.
+//!
+//! Pure text matching. A stable tree with a packager's tail (Debian, Amazon, Fedora, Arch) is what its number says;
+//! enterprise kernels are not. The surprise: an unknown tail that looks like an RPM's counts as one that backports,
+//! because that is the direction in which an error costs nothing.
+
+/// A vendor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Vendor {
+    /// In the words of `kernel.vendor`.
+    pub name: &'static str,
+    /// Whether features and fixes arrive without the number changing.
+    pub backports: bool,
+}
+
+/// What the tail holds, the more telling first.
+const BY_TAIL: &[(&str, &str, bool)] = &[
+    ("elrepo", "elrepo", false),
+    ("uek", "uek", true),
+    (".amzn", "amazon", false),
+    (".al7", "alibaba", true),
+    (".al8", "alibaba", true),
+    (".alnx", "alibaba", true),
+    (".an7", "anolis", true),
+    (".an8", "anolis", true),
+    (".an23", "anolis", true),
+    (".oe", "openeuler", true),
+    (".euleros", "openeuler", true),
+    (".hce", "openeuler", true),
+    (".ky", "kylin", true),
+    (".uelc", "uos", true),
+    (".tl", "tencent", true),
+    ("tlinux", "tencent", true),
+    (".vz", "virtuozzo", true),
+    (".el7", "el7", true),
+    (".el8", "el8", true),
+    (".el9", "el9", true),
+    (".el10", "el10", true),
+    (".el6", "el6", true),
+    (".fc", "fedora", false),
+    (".azl", "azurelinux", false),
+    (".cm2", "azurelinux", false),
+    ("-pve", "proxmox", false),
+    ("-arch", "arch", false),
+    ("microsoft-standard", "wsl", false),
+    ("-rpi", "raspberry", false),
+];
+
+/// Base versions of SUSE's enterprise kernels; the same numbers with another tail are openSUSE's rolling ones.
+const SUSE_BASES: &[&str] = &["3.0.", "3.12.", "4.4.", "4.12.", "5.3.", "5.14.", "6.4.", "6.12.0-16"];
+
+/// The vendor by release and build text (`uname -r`, /proc/version).
+pub fn of(release: &str, build: &str) -> Vendor {
+    let digits = release.bytes().take_while(|b| b.is_ascii_digit() || *b == b'.').count();
+    let tail = release.get(digits..).unwrap_or_default();
+    let is = |name, backports| Vendor { name, backports };
+    if let Some((_, name, backports)) = BY_TAIL.iter().find(|(mark, ..)| tail.contains(mark)) {
+        return is(name, *backports);
+    }
+    if tail.ends_with("-default")
+        || tail.starts_with("-150")
+        || tail.starts_with("-160")
+        || tail.starts_with("-lp15")
+    {
+        let enterprise = SUSE_BASES.iter().any(|base| release.starts_with(base));
+        return is(if enterprise { "sles" } else { "opensuse" }, enterprise);
+    }
+    if build.contains("-Ubuntu ") {
+        return is("ubuntu", false);
+    }
+    if debian_level(build).is_some() {
+        return is("debian", false);
+    }
+    let architectures = [".x86_64", ".aarch64", ".ppc64le", ".s390x"];
+    match tail {
+        "" => is("mainline", false),
+        tail if tail.starts_with("-rc") && !tail.contains('.') => is("mainline", false),
+        tail if architectures.iter().any(|end| tail.ends_with(end)) => is("other", true),
+        _ => is("other", false),
+    }
+}
+
+/// The stable level in Debian's build text: `… Debian 6.1.140-1 (2025-05-22)` → `6.1.140`.
+pub fn debian_level(build: &str) -> Option<String> {
+    let mut words = build.split_whitespace().skip_while(|word| *word != "Debian").skip(1);
+    let package = words.find(|word| word.starts_with(|c: char| c.is_ascii_digit()))?;
+    let level = package.split(['-', '+', '~']).next()?;
+    (level.split('.').count() >= 3).then(|| level.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn releases_of_every_vendor() {
+        const UBUNTU: &str = "gcc (Ubuntu 11.4.0-1ubuntu1~22.04) #129-Ubuntu SMP";
+        const DEBIAN: &str = "#1 SMP PREEMPT_DYNAMIC Debian 6.1.140-1 (2025-05-22)";
+        for (release, build, name, backports) in [
+            ("3.10.0-1160.el7.x86_64", "", "el7", true),
+            ("4.18.0-553.el8_10.x86_64", "", "el8", true),
+            ("5.14.0-427.13.1.el9_4.x86_64", "", "el9", true),
+            ("6.12.0-55.9.1.el10_0.x86_64", "", "el10", true),
+            ("5.15.0-200.131.27.el8uek.x86_64", "", "uek", true),
+            ("6.1.112-1.el8.elrepo.x86_64", "", "elrepo", false),
+            ("6.1.102-111.182.amzn2023.x86_64", "", "amazon", false),
+            ("5.10.134-16.1.al8.x86_64", "", "alibaba", true),
+            ("5.10.0-136.12.0.86.oe2203sp1.x86_64", "", "openeuler", true),
+            ("4.12.14-122.37-default", "", "sles", true),
+            ("5.14.21-150500.55.19-default", "", "sles", true),
+            ("5.14.21-150500.33.11-azure", "", "sles", true),
+            ("6.4.0-150600.21-default", "", "sles", true),
+            ("6.12.0-160000.5-default", "", "sles", true),
+            ("6.9.1-1-default", "", "opensuse", false),
+            ("6.1.0-37-amd64", DEBIAN, "debian", false),
+            ("5.15.0-119-generic", UBUNTU, "ubuntu", false),
+            ("6.8.0-1012-azure", UBUNTU, "ubuntu", false),
+            ("6.8.9-300.fc40.x86_64", "", "fedora", false),
+            ("6.8.12-1-pve", "", "proxmox", false),
+            ("6.18.44", "gcc (Ubuntu 11.4.0-1ubuntu1~22.04) #1 SMP", "mainline", false),
+            ("6.18.0-rc3", "", "mainline", false),
+            ("6.18.44-fc-v657", "", "other", false),
+            ("4.19.90-2107.6.0.unheard.x86_64", "", "other", true),
+        ] {
+            assert_eq!(of(release, build), Vendor { name, backports }, "{release}");
+        }
+        assert_eq!(debian_level(DEBIAN).as_deref(), Some("6.1.140"));
+        assert_eq!(
+            debian_level("gcc (Debian 12.2.0-14) 12.2.0, #1 SMP Debian 6.1.140-1").as_deref(),
+            Some("6.1.140")
+        );
+    }
+}

@@ -1,0 +1,86 @@
+//! Swap: which devices hold it, from /proc/swaps (proc(5)).
+//!
+//! A swap file counts for the device beneath its mount. The surprise: when a line names something that cannot be found,
+//! no other device is said to be free of swap.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::mountinfo::unescape;
+use super::mounts::mount_of;
+use super::stack::device_at;
+use super::{Collector, Request, refused};
+use crate::facts::catalog::device;
+use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
+use crate::host::Host;
+use crate::text::safe;
+
+/// Reads swap.
+pub const COLLECTOR: Collector = Collector { id: "swap", run };
+
+const SWAPS: &str = "/proc/swaps";
+
+fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
+    let text = host.read(Path::new(SWAPS));
+    let mut holders: BTreeSet<Subject> = BTreeSet::new();
+    let mut lost: Option<String> = None;
+    for line in text.iter().flat_map(|text| text.split(|b| *b == b'\n')).skip(1) {
+        let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+        let (Some(path), Some(kind)) = (words.next(), words.next()) else { continue };
+        let path = unescape(path);
+        let found = if kind == b"partition" {
+            device_at(host, &path, facts).map(|device| vec![device])
+        } else {
+            mount_of(facts, &path).map(|mount| facts.below(&mount).to_vec())
+        };
+        match found {
+            Some(devices) => holders.extend(devices),
+            None => lost = Some(format!("{SWAPS}: {} is on no device that was found", safe(&path))),
+        }
+    }
+    let devices: Vec<Subject> = facts.subjects(Scope::Device).cloned().collect();
+    for subject in devices {
+        let reading = match (&text, &lost) {
+            (Err(miss), _) => refused(miss, SWAPS),
+            (Ok(_), Some(detail)) if !holders.contains(&subject) => Reading::unknown(Why::Ambiguous, detail),
+            _ => Reading::known(holders.contains(&subject), Source::file(SWAPS)),
+        };
+        facts.put(&subject, &device::SWAP, reading);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collect::testing::Fake;
+    use crate::facts::catalog::mount;
+
+    fn collect(lines: &str) -> [Option<bool>; 3] {
+        let mut facts = FactSet::default();
+        for name in ["sda1", "sda2", "dm-1"] {
+            facts.mention(&Subject::device(name));
+        }
+        let srv = Subject::mount("/srv");
+        facts.know(&srv, &mount::POINT, "/srv".to_owned(), Source::Stated);
+        facts.know(&srv, &mount::IN_SIGHT, true, Source::Stated);
+        facts.stand(&srv, &Subject::device("dm-1"));
+        let text = format!("Filename\t\t\tType\t\tSize\tUsed\tPriority\n{lines}");
+        run(&Fake::default().file(SWAPS, text), &Request::default(), &mut facts);
+        ["sda1", "sda2", "dm-1"].map(|name| facts.value(&Subject::device(name), &device::SWAP))
+    }
+
+    #[test]
+    fn partitions_and_files() {
+        assert_eq!(collect(""), [Some(false); 3]);
+        let lines = "/dev/sda2    partition\t8388604\t0\t-2\n/srv/swap\\040file file\t1024\t0\t-3\n";
+        assert_eq!(collect(lines), [Some(false), Some(true), Some(true)]);
+    }
+
+    #[test]
+    fn a_line_that_is_not_understood_leaves_the_others_open() {
+        assert_eq!(
+            collect("/dev/gone partition 1 0 -1\n/dev/sda2 partition 1 0 -1\n"),
+            [None, Some(true), None]
+        );
+    }
+}
