@@ -14,11 +14,13 @@
 //! - [`cli`], [`ui`] — front ends
 #![warn(missing_docs)]
 
+pub mod cli;
 pub mod collect;
 pub mod durability;
 pub mod facts;
 pub mod host;
 pub mod measure;
+pub mod pipeline;
 pub mod probes;
 pub mod report;
 pub mod rules;

@@ -1,13 +1,11 @@
-//! The binary: see the library.
+//! The binary. What it does stands in the library; here the children of our own are told apart from a user's run.
 
+use std::env::args_os;
 use std::process::ExitCode;
 
+use walwise::{cli, host, probes};
+
 fn main() -> ExitCode {
-    if let Some(code) = walwise::host::child::serve(std::env::args_os()) {
-        return code;
-    }
-    if let Some(code) = walwise::probes::watcher::serve(std::env::args_os()) {
-        return code;
-    }
-    ExitCode::SUCCESS
+    let child = host::child::serve(args_os()).or_else(|| probes::watcher::serve(args_os()));
+    child.unwrap_or_else(|| cli::run(args_os()))
 }

@@ -1,5 +1,6 @@
 //! A measurement as facts about its target, so that rules can ask for it like for anything else.
 
+use super::compare::MEANINGFUL_PERCENT;
 use super::summary::outcome;
 use super::{Measurement, Method, MethodResult};
 use crate::facts::catalog::probe;
@@ -22,8 +23,12 @@ pub fn to_facts(found: &Measurement, target: &Subject, current_method: Option<&s
     if let Some(name) = found.best.server_name() {
         facts.know(target, &probe::BEST_METHOD, name.to_owned(), source());
     }
-    let gain = found.comparisons.iter().find(|c| c.method == found.best).map_or(0.0, |c| c.gain_percent.low);
+    let in_force_method = current_method.and_then(|name| method_named(found, name)).unwrap_or(default);
+    let gain = gain_over(found, in_force_method, default);
     facts.know(target, &probe::GAIN_PERCENT, gain, source());
+    let spoken_against = found.caveats.iter().any(|c| c.refuses_advice);
+    let change = found.best != in_force_method && !spoken_against && gain >= MEANINGFUL_PERCENT;
+    facts.know(target, &probe::ADVISES_CHANGE, change, source());
     facts.know(target, &probe::OUTCOME, outcome(found, default).word().to_owned(), source());
 
     let fdatasync = row(found, Method::Fdatasync);
@@ -48,6 +53,28 @@ pub fn to_facts(found: &Measurement, target: &Subject, current_method: Option<&s
         missing_bool("the probe measured no commit")
     };
     facts.put(target, &probe::IMPLAUSIBLE, implausible);
+}
+
+/// Lower bound of the gain of the best method over the one in force, in percent of the latter's time. Both were compared
+/// with the default, so the bound takes the slow end of the one and the fast end of the other; 0 where one was not.
+fn gain_over(found: &Measurement, in_force: Method, default: Method) -> f64 {
+    let share = |method: Method| {
+        if method == default {
+            return Some((1.0, 1.0));
+        }
+        let c = found.comparisons.iter().find(|c| c.method == method)?;
+        Some((1.0 - c.gain_percent.high / 100.0, 1.0 - c.gain_percent.low / 100.0))
+    };
+    match (share(found.best), share(in_force)) {
+        _ if found.best == in_force => 0.0,
+        (Some((_, slowest)), Some((fastest, _))) if fastest > 0.0 => 100.0 * (1.0 - slowest / fastest),
+        _ => 0.0,
+    }
+}
+
+fn method_named(found: &Measurement, name: &str) -> Option<Method> {
+    let named = |r: &&MethodResult| r.as_server && r.method.server_name() == Some(name);
+    found.methods.iter().find(named).map(|r| r.method)
 }
 
 fn known_bool(value: bool) -> Reading<bool> {

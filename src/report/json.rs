@@ -5,13 +5,20 @@
 
 use std::io;
 
+use serde::Serialize;
+
 use super::Report;
 use crate::text::is_treacherous;
 
 /// The report as a JSON document.
 pub fn render(report: &Report) -> String {
-    // Maps with other than string keys are the one thing that cannot be serialised, and a report has no maps.
-    let plain = serde_json::to_string_pretty(report).unwrap_or_default();
+    pretty(report)
+}
+
+/// Any of our values as a JSON document, escaped like the report.
+pub fn pretty<T: Serialize>(value: &T) -> String {
+    // Maps with other than string keys are the one thing that cannot be serialised, and our values have no maps.
+    let plain = serde_json::to_string_pretty(value).unwrap_or_default();
     let mut document = escape(&plain);
     document.push('\n');
     document

@@ -14,6 +14,11 @@ pub fn walwise() -> Command {
     command
 }
 
+/// Whether a directory holds no scratch file of walwise's.
+pub fn scratch_free(dir: &Path) -> bool {
+    loops::scratch_files(dir).is_empty()
+}
+
 /// What a command printed, as text.
 pub fn stdout(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()

@@ -1,0 +1,78 @@
+//! The command line: parses, dispatches, prints, and says how it went by the exit code.
+//!
+//! One file per command. Errors go to standard error as one sentence with what to do; a reader that has gone away is
+//! success. The surprise: commands print through [`out`] alone, so that nothing else can write to the terminal.
+
+pub mod args;
+mod check;
+mod explain;
+mod facts;
+mod host;
+mod out;
+mod probe;
+mod rules;
+mod signals;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Cli, Command, Generate, Made};
+use out::Done;
+
+/// Why a command ended early.
+#[derive(Debug, thiserror::Error)]
+pub enum CliError {
+    /// Wrong use, or rules or an input file that cannot be used: exit code 2.
+    #[error("{0}")]
+    Usage(String),
+    /// Anything else: exit code 1.
+    #[error(transparent)]
+    Other(#[from] anyhow::Error),
+    /// Ended by a signal: exit code 128 + n.
+    #[error("ended by a signal")]
+    Signal(i32),
+}
+
+/// Runs the program with these arguments and gives its exit code.
+pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // clap's own exit codes: 0 for --help and --version, 2 for wrong use.
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+        }
+    };
+    match dispatch(cli) {
+        Ok(code) => ExitCode::from(code),
+        Err(CliError::Signal(number)) => {
+            out::complain("ended by a signal; the scratch file is gone");
+            ExitCode::from(u8::try_from(128 + number).unwrap_or(1))
+        }
+        Err(CliError::Usage(sentence)) => {
+            out::complain(&sentence);
+            ExitCode::from(2)
+        }
+        Err(CliError::Other(error)) => {
+            out::complain(&format!("{error:#}"));
+            ExitCode::from(1)
+        }
+    }
+}
+
+fn dispatch(cli: Cli) -> Done {
+    match cli.command {
+        None => Err(CliError::Usage("the screens are not built in yet".to_owned())),
+        Some(Command::Check(args)) => check::run(&args),
+        Some(Command::Probe(args)) => probe::run(&args),
+        Some(Command::Facts(args)) => facts::run(&args),
+        Some(Command::Rules(args)) => rules::run(args),
+        Some(Command::Explain(args)) => explain::run(&args),
+        Some(Command::Capture(_)) => Err(CliError::Usage("capturing is not built in yet".to_owned())),
+        Some(Command::Generate(Generate { what: Made::Schema })) => {
+            out::print(&crate::report::json::schema_json())
+        }
+    }
+}

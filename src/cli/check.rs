@@ -1,0 +1,58 @@
+//! `walwise check`: facts, probe, rules, report, and an exit code that says what was found.
+
+use super::CliError;
+use super::args::{Check, Format, Measure};
+use super::host::{self, look};
+use super::out::{Done, deliver};
+use super::probe::measure;
+use crate::pipeline::{self, Options, Rows, Session};
+use crate::report::exit::{self, FailOn};
+use crate::report::{Report, conf, json, script, text};
+
+/// Checks a target, or everything found.
+pub(super) fn run(args: &Check) -> Done {
+    let rules = host::rules(args.from.rules.as_deref())?;
+    let mut session = look(&args.from, args.target.as_deref(), rules)?;
+    let not_measured = if args.target.is_some() && !args.no_probe && session.live {
+        measure_target(&mut session, &args.measure)?
+    } else {
+        None
+    };
+    let mut report = session.report();
+    report.warnings.extend(not_measured);
+    let fail_on = FailOn { level: args.fail_on.level(), undecided: args.fail_on_undecided };
+    deliver(&render(&report, args.format), args.output.as_deref())?;
+    Ok(exit::code(&report, fail_on))
+}
+
+fn render(report: &Report, format: Format) -> String {
+    match format {
+        Format::Text => text::render(report),
+        Format::Json => json::render(report),
+        Format::Script => script::render(report),
+        Format::Conf => conf::render(report),
+    }
+}
+
+/// Measures in the target, where it is a directory; gives the sentence that says why it could not.
+fn measure_target(session: &mut Session, options: &Measure) -> Result<Option<String>, CliError> {
+    let (facts, _) = session.judged();
+    let Some(target) = pipeline::measurable(&facts).into_iter().next() else { return Ok(None) };
+    let Measure { scratch, probe_seconds } = options;
+    let options = Options { scratch: scratch.clone(), seconds: *probe_seconds, rows: Rows::Deciding };
+    let outcome = match pipeline::prepare(&facts, &target, &options) {
+        Ok(plan) => measure(&plan)?,
+        Err(refusal) => return Ok(Some(format!("not measured: {refusal}"))),
+    };
+    match outcome {
+        Ok(measurement) => {
+            session.measured.insert(target, measurement);
+            Ok(None)
+        }
+        Err(error) => {
+            let says = Some(format!("not measured to the end: {error}"));
+            session.measured.extend(error.partial.map(|partial| (target, *partial)));
+            Ok(says)
+        }
+    }
+}

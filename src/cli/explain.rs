@@ -1,0 +1,77 @@
+//! `walwise explain`: why a rule applies, does not, or cannot be decided, condition by condition.
+
+use std::fmt::Write as _;
+
+use super::CliError;
+use super::args::Explain;
+use super::host;
+use super::out::{Done, print};
+use super::rules::no_rule;
+use crate::facts::{Need, Scope, Subject};
+use crate::rules::explain::{self, Drawing};
+use crate::rules::{self, Finding, Outcome};
+
+/// Prints the trace of one rule on every subject, or on those of one target.
+pub(super) fn run(args: &Explain) -> Done {
+    let rules = host::rules(args.from.rules.as_deref())?;
+    if rules.find(&args.rule).is_none() {
+        return Err(no_rule(&rules, &args.rule));
+    }
+    let session = host::look(&args.from, args.target.as_deref(), rules)?;
+    let (facts, _) = session.judged();
+    let Some(rule) = session.rules.find(&args.rule) else { return Ok(1) };
+    let mut subjects = rules::subjects(rule, &facts);
+    if args.target.is_some() {
+        let targets: Vec<_> = facts.subjects(Scope::Target).cloned().collect();
+        subjects.retain(|subject| {
+            let linked = |target| {
+                facts.stack(target).contains(subject)
+                    || facts.resolve(target, subject.scope()).as_ref() == Some(subject)
+            };
+            subject.scope() == Scope::Host || targets.iter().any(linked)
+        });
+    }
+    if subjects.is_empty() {
+        return Err(CliError::Usage(format!("`{}` is about a {}, and none was found", rule.id, rule.scope)));
+    }
+    let explain = |subject: &Subject| rules::evaluate_one(rule, &facts, subject, session.circumstances());
+    let findings: Vec<Finding> = subjects.iter().map(explain).collect();
+    let matters = |finding: &&Finding| finding.outcome != Outcome::DoesNotApply;
+    let mut text: String = findings.iter().filter(matters).map(explanation).collect();
+    let others: Vec<&Finding> = findings.iter().filter(|f| !matters(f)).collect();
+    match (others.as_slice(), text.is_empty() || args.target.is_some()) {
+        ([], _) => {}
+        (others, true) => text.extend(others.iter().map(|finding| explanation(finding))),
+        (others, false) => {
+            let names: Vec<String> = others.iter().map(|finding| finding.subject.to_string()).collect();
+            let _ = writeln!(text, "does not apply to {}; name a target to see why", names.join(", "));
+        }
+    }
+    print(&text)
+}
+
+fn explanation(finding: &Finding) -> String {
+    let mut lines = vec![
+        format!("{} on {}: {}", finding.rule, finding.subject, finding.outcome.word()),
+        format!("  {}", finding.title),
+    ];
+    lines
+        .extend(explain::lines(&finding.trace, Drawing::Unicode).into_iter().map(|line| format!("  {line}")));
+    if let Outcome::Undecided { needs } = &finding.outcome {
+        for (i, set) in needs.iter().enumerate() {
+            let facts: Vec<String> = set.iter().map(need).collect();
+            lines.push(format!(
+                "  {} {}",
+                if i == 0 { "would decide it:" } else { "or:" },
+                facts.join(" and ")
+            ));
+        }
+    }
+    lines.push(format!("  sources: {}", finding.refs.join("; ")));
+    lines.join("\n") + "\n\n"
+}
+
+fn need(need: &Need) -> String {
+    let help = need.remedy.as_ref().map(|remedy| format!(" → {remedy}")).unwrap_or_default();
+    format!("{} of {} ({}{help})", need.fact, need.subject, need.why)
+}

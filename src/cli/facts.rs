@@ -1,0 +1,88 @@
+//! `walwise facts`: what was read, and from where.
+
+use std::fmt::Write as _;
+
+use serde_json::json;
+
+use super::args::{Facts, Shape};
+use super::host;
+use super::out::{Done, print};
+use crate::facts::{FactRow, FactSet, Reading, Value, catalog};
+use crate::report::json;
+use crate::rules::RuleSet;
+
+/// Prints the catalogue, or what is known.
+pub(super) fn run(args: &Facts) -> Done {
+    if args.list {
+        return print(&catalogue(args));
+    }
+    let session = host::look(&args.from, args.target.as_deref(), RuleSet::default())?;
+    let (facts, _) = session.judged();
+    match args.format {
+        Shape::Text => print(&text(&facts, &args.keys)),
+        Shape::Json => print(&json::pretty(&rows(&facts, &args.keys))),
+    }
+}
+
+fn wanted(name: &str, keys: &[String]) -> bool {
+    keys.is_empty() || keys.iter().any(|key| name == key || name.starts_with(key.as_str()))
+}
+
+fn rows(facts: &FactSet, keys: &[String]) -> Vec<FactRow> {
+    let rows = facts.rows().filter(|(_, name, _)| wanted(name, keys));
+    rows.map(|(subject, name, reading)| FactRow {
+        subject: subject.clone(),
+        fact: name.to_owned(),
+        reading: reading.clone(),
+    })
+    .collect()
+}
+
+fn text(facts: &FactSet, keys: &[String]) -> String {
+    let mut out = String::new();
+    let mut last = None;
+    for FactRow { subject, fact, reading } in rows(facts, keys) {
+        if last.as_ref() != Some(&subject) {
+            let gap = if out.is_empty() { "" } else { "\n" };
+            let _ = writeln!(out, "{gap}{subject}");
+            last = Some(subject);
+        }
+        let _ = writeln!(out, "  {fact:<28} {}", reading_text(&fact, &reading));
+    }
+    if keys.is_empty() && !facts.warnings().is_empty() {
+        let _ = writeln!(out, "\nwarnings");
+        for warning in facts.warnings() {
+            let _ = writeln!(out, "  {warning}");
+        }
+    }
+    out
+}
+
+fn reading_text(fact: &str, reading: &Reading<Value>) -> String {
+    match reading {
+        Reading::Known { value, source } => {
+            let shown = catalog::find(fact).map_or_else(|| value.to_string(), |info| info.show(value));
+            format!("{shown:<32} {source}")
+        }
+        Reading::Unknown { why, detail, remedy } => {
+            let help = remedy.as_ref().map(|r| format!(" → {r}")).unwrap_or_default();
+            format!("unknown, {why}: {detail}{help}")
+        }
+    }
+}
+
+fn catalogue(args: &Facts) -> String {
+    let infos = catalog::all().filter(|info| wanted(info.name, &args.keys));
+    if args.format == Shape::Json {
+        let list: Vec<_> = infos
+            .map(|i| json!({"fact": i.name, "scope": i.scope.word(), "kind": i.kind.words(), "doc": i.doc.trim()}))
+            .collect();
+        return json::pretty(&list);
+    }
+    let mut out = String::new();
+    for info in infos {
+        let _ =
+            writeln!(out, "{} ({}; {})\n    {}", info.name, info.scope, info.kind.words(), info.doc.trim());
+    }
+    out
+}

@@ -1,0 +1,94 @@
+//! Which host and which rules a command works with.
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use super::CliError;
+use super::args::From;
+use super::out;
+use crate::collect::Request;
+use crate::facts::FactSet;
+use crate::host::{Host, LiveHost, RecordedHost};
+use crate::pipeline::Session;
+use crate::rules::{RuleFile, RuleSet};
+
+/// The largest capture that is read.
+const LARGEST_CAPTURE: u64 = 64 << 20;
+
+/// The host to look at: this machine, or a capture.
+pub(super) fn open(file: Option<&Path>) -> Result<Box<dyn Host>, CliError> {
+    let Some(path) = file else { return Ok(Box::new(LiveHost::new())) };
+    let usage = |e: &dyn std::fmt::Display| CliError::Usage(format!("cannot use {}: {e}", path.display()));
+    let file = fs::File::open(path).map_err(|e| usage(&e))?;
+    let mut bytes = Vec::new();
+    file.take(LARGEST_CAPTURE + 1).read_to_end(&mut bytes).map_err(|e| usage(&e))?;
+    let host = RecordedHost::parse(&bytes).map_err(|e| usage(&e))?;
+    Ok(Box::new(host))
+}
+
+/// The target as collectors want it: absolute, and not resolved, for a link may lead onto something that hangs.
+pub(super) fn absolute(target: Option<&Path>) -> Result<Option<PathBuf>, CliError> {
+    let Some(target) = target else { return Ok(None) };
+    let path = std::path::absolute(target)
+        .map_err(|e| CliError::Usage(format!("cannot use {} as a target: {e}", target.display())))?;
+    Ok(Some(path))
+}
+
+/// The rules: built in, and those of `--rules`. Files with mistakes are refused with all of them.
+pub(super) fn rules(dir: Option<&Path>) -> Result<RuleSet, CliError> {
+    let Some(dir) = dir else { return Ok(RuleSet::builtin()) };
+    let (rules, mistakes) = RuleSet::with_user_files(&rule_files_in(dir)?);
+    if mistakes.is_empty() {
+        return Ok(rules);
+    }
+    let text: String = mistakes.iter().map(|file| file.render(false)).collect();
+    Err(CliError::Usage(format!("the rules in {} cannot be used:\n{text}", dir.display())))
+}
+
+/// Every `*.toml` of a directory, in order of name.
+fn rule_files_in(dir: &Path) -> Result<Vec<RuleFile>, CliError> {
+    let entries = fs::read_dir(dir)
+        .map_err(|e| CliError::Usage(format!("cannot read the rules in {}: {e}", dir.display())))?;
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|e| e == "toml"));
+    paths.sort();
+    rule_files(&paths)
+}
+
+/// Rule files by name.
+pub(super) fn rule_files(paths: &[PathBuf]) -> Result<Vec<RuleFile>, CliError> {
+    let read = |path: &PathBuf| {
+        let text = fs::read_to_string(path)
+            .map_err(|e| CliError::Usage(format!("cannot read {}: {e}", path.display())))?;
+        Ok(RuleFile { name: path.display().to_string(), text })
+    };
+    paths.iter().map(read).collect()
+}
+
+/// Reads the host as the options say. On a terminal it says what it is reading.
+pub(super) fn look(from: &From, target: Option<&Path>, rules: RuleSet) -> Result<Session, CliError> {
+    let host = open(from.host.as_deref())?;
+    look_at(host.as_ref(), from, target, rules)
+}
+
+/// Reads this host as the options say.
+pub(super) fn look_at(
+    host: &dyn Host,
+    from: &From,
+    target: Option<&Path>,
+    rules: RuleSet,
+) -> Result<Session, CliError> {
+    let request = Request { target: absolute(target)?, without_programs: from.no_programs };
+    let show = out::stderr_is_terminal();
+    let mut progress = |what: &'static str, _: &FactSet| {
+        if show {
+            out::progress(&format!("reading {what} …"));
+        }
+    };
+    let session = Session::look(host, &request, rules, &mut progress);
+    if show {
+        out::progress("");
+    }
+    Ok(session)
+}

@@ -1,0 +1,51 @@
+//! The one place that prints: standard output, standard error, and files that are written completely or not at all.
+
+use std::io::{self, ErrorKind, Write};
+use std::path::Path;
+
+use anyhow::Context;
+
+use super::CliError;
+use crate::report::output;
+
+/// How a command went: its exit code, or why it ended early.
+pub(super) type Done = Result<u8, CliError>;
+
+/// Prints to standard output; a reader that has gone away is success.
+pub(super) fn print(text: &str) -> Done {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Ok(()) => Ok(0),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(0),
+        Err(error) => Err(anyhow::Error::new(error).context("cannot write to standard output").into()),
+    }
+}
+
+/// Prints, or writes to the file that was asked for.
+pub(super) fn deliver(text: &str, file: Option<&Path>) -> Done {
+    match file {
+        None => print(text),
+        Some(path) if path == Path::new("-") => print(text),
+        Some(path) => {
+            output::write_atomically(path, text.as_bytes()).context("the report was made and not saved")?;
+            Ok(0)
+        }
+    }
+}
+
+/// One sentence to standard error.
+pub(super) fn complain(sentence: &str) {
+    let _ = writeln!(io::stderr().lock(), "walwise: {sentence}");
+}
+
+/// A line of progress to standard error, replaced by the next; an empty one clears it. Only for a terminal.
+pub(super) fn progress(line: &str) {
+    let mut stderr = io::stderr().lock();
+    let _ = write!(stderr, "\r\x1b[K{line}");
+    let _ = stderr.flush();
+}
+
+/// Whether progress would be seen.
+pub(super) fn stderr_is_terminal() -> bool {
+    io::IsTerminal::is_terminal(&io::stderr())
+}

@@ -1,0 +1,55 @@
+//! Signals while something is being written: they end the probe, whose scratch file is removed, and then the program.
+//!
+//! Outside of that time they do what they always do. The surprise: the handlers stay for the life of the process, since
+//! they cannot be taken back; a switch returns the usual behaviour instead.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use anyhow::Context;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
+
+use super::CliError;
+use crate::probes::Control;
+
+const ENDING: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
+
+/// Listens for signals until it is dropped.
+pub(super) struct Listener {
+    cancel: Arc<AtomicBool>,
+    caught: Arc<AtomicUsize>,
+    usual: Arc<AtomicBool>,
+}
+
+impl Listener {
+    /// From now on signals raise the cancel flag instead of ending the program.
+    pub(super) fn start() -> Result<Self, CliError> {
+        let listener = Self { cancel: Arc::default(), caught: Arc::default(), usual: Arc::default() };
+        for signal in ENDING {
+            let number = usize::try_from(signal).unwrap_or_default();
+            flag::register_conditional_default(signal, Arc::clone(&listener.usual))
+                .and_then(|_| flag::register_usize(signal, Arc::clone(&listener.caught), number))
+                .and_then(|_| flag::register(signal, Arc::clone(&listener.cancel)))
+                .context("cannot listen for signals, so nothing is written")?;
+        }
+        Ok(listener)
+    }
+
+    /// The control that signals cancel.
+    pub(super) fn control(&self) -> Control {
+        Control::from(Arc::clone(&self.cancel))
+    }
+
+    /// The signal that came, if one did, as the way the program ends.
+    pub(super) fn ended(&self) -> Option<CliError> {
+        let number = i32::try_from(self.caught.load(Ordering::Relaxed)).unwrap_or_default();
+        (number != 0).then_some(CliError::Signal(number))
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        self.usual.store(true, Ordering::Relaxed);
+    }
+}

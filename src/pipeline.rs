@@ -1,0 +1,84 @@
+//! Joins the stages in order: look, measure, judge. The command line and the screens run the very same ones.
+//!
+//! It has no opinion of its own. The surprise: judging starts from what was read, never from what an earlier judgement
+//! concluded, so that a report after a measurement owes nothing to the one before it.
+
+use std::collections::BTreeMap;
+
+use crate::collect::{self, Request};
+use crate::durability;
+use crate::facts::{FactSet, Subject};
+use crate::host::Host;
+use crate::measure::Measurement;
+use crate::report::{self, Report};
+use crate::rules::{self, RuleSet};
+
+mod measuring;
+
+pub use measuring::{Options, Rows, measurable, method_in_force, prepare};
+
+/// What was read of a host, and everything needed to judge it.
+pub struct Session {
+    /// The rules.
+    pub rules: RuleSet,
+    /// Whether the host is this machine.
+    pub live: bool,
+    /// What was read, without anything concluded.
+    pub read: FactSet,
+    /// What was measured, by target.
+    pub measured: BTreeMap<Subject, Measurement>,
+}
+
+impl Session {
+    /// Reads the host. `progress` hears what is being read.
+    pub fn look(
+        host: &dyn Host,
+        request: &Request,
+        rules: RuleSet,
+        progress: &mut dyn FnMut(&'static str, &FactSet),
+    ) -> Self {
+        let read = collect::run_all(host, request, progress);
+        Self { rules, live: host.is_live(), read, measured: BTreeMap::new() }
+    }
+
+    /// Everything known: what was read, what was measured, and what follows from both.
+    pub fn judged(&self) -> (FactSet, Vec<durability::Verdict>) {
+        let mut facts = self.read.clone();
+        for (target, measurement) in &self.measured {
+            measuring::to_facts(measurement, target, &mut facts);
+        }
+        let verdicts = durability::judge(&mut facts, self.live);
+        (facts, verdicts)
+    }
+
+    /// The report of now.
+    pub fn report(&self) -> Report {
+        let (facts, verdicts) = self.judged();
+        let findings = rules::evaluate(&self.rules, &facts, self.circumstances());
+        let guard = |_: &Subject, _: &rules::Advice| Ok(());
+        report::build(report::Input {
+            facts: &facts,
+            verdicts,
+            findings,
+            measurements: self.measured.clone(),
+            overrides: report::Overrides::new(),
+            circumstances: report::Circumstances {
+                when: now(),
+                live: self.live,
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                rules: self.rules.rules().len(),
+            },
+            guard: &guard,
+        })
+    }
+
+    /// What the rules are told of the run.
+    pub fn circumstances(&self) -> rules::Circumstances {
+        rules::Circumstances { live: self.live }
+    }
+}
+
+/// The time, RFC 3339 in UTC, to the second.
+pub fn now() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}

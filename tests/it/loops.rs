@@ -1,0 +1,223 @@
+//! The whole program on real file systems: facts against what the system's own tools say, verdicts, exit codes, advice
+//! that mounts, and a blank disk from plan to mount.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::support::loops::{self, Loop, Mounted};
+use crate::support::{check_json, fact, outcome, run, scratch_free, stdout, verdict, walwise};
+
+/// The loop disks of these tests stand on this machine's own disk: what is beneath decides parts of the verdict.
+fn without_probe(point: &Path) -> (i32, Value) {
+    check_json(&[point.to_str().unwrap(), "--no-probe"])
+}
+
+fn words(text: &str) -> BTreeSet<String> {
+    text.trim().split(',').map(str::to_owned).filter(|w| !w.is_empty()).collect()
+}
+
+fn list(value: Option<&Value>) -> BTreeSet<String> {
+    let list = value.and_then(Value::as_array).expect("a known list");
+    list.iter().map(|v| v.as_str().unwrap().to_owned()).collect()
+}
+
+/// Facts of a mount equal what findmnt says.
+fn agrees_with_findmnt(report: &Value, mounted: &Mounted) {
+    let subject = format!("mount {}", mounted.path());
+    for (column, name) in [("FSTYPE", "mount.fstype"), ("SOURCE", "mount.source"), ("TARGET", "mount.point")] {
+        let theirs = run("findmnt", &["-no", column, mounted.path()]);
+        assert_eq!(fact(report, &subject, name).unwrap(), theirs.trim(), "{name}");
+    }
+    for (column, name) in [("VFS-OPTIONS", "mount.options"), ("FS-OPTIONS", "mount.super_options")] {
+        let theirs = words(&run("findmnt", &["-no", column, mounted.path()]));
+        assert_eq!(list(fact(report, &subject, name)), theirs, "{name}");
+    }
+    let size: u64 = run("findmnt", &["-bno", "SIZE", mounted.path()]).trim().parse().unwrap();
+    assert_eq!(fact(report, &subject, "mount.size").unwrap().as_u64(), Some(size));
+}
+
+/// Facts of an ext4 mount equal what tune2fs and /proc/fs/ext4 say.
+fn agrees_with_ext4_tools(report: &Value, mounted: &Mounted) {
+    let subject = format!("mount {}", mounted.path());
+    let tune2fs = run("tune2fs", &["-l", &mounted.disk.device]);
+    let features = tune2fs.lines().find_map(|l| l.strip_prefix("Filesystem features:")).unwrap();
+    let features: BTreeSet<String> = features.split_whitespace().map(str::to_owned).collect();
+    assert_eq!(list(fact(report, &subject, "ext4.features")), features);
+    assert_eq!(
+        fact(report, &subject, "ext4.fast_commit").unwrap().as_bool(),
+        Some(features.contains("fast_commit"))
+    );
+    let proc = fs::read_to_string(format!("/proc/fs/ext4/{}/options", mounted.disk.name())).unwrap();
+    let options: BTreeSet<String> = proc.lines().map(str::to_owned).collect();
+    assert_eq!(list(fact(report, &subject, "ext4.options")), options);
+    let data = options.iter().find_map(|o| o.strip_prefix("data="));
+    assert_eq!(fact(report, &subject, "ext4.data").and_then(Value::as_str), data);
+}
+
+#[test]
+#[ignore = "needs root: loop devices"]
+fn ext4_facts_are_what_its_tools_say() {
+    for (mkfs, options) in [
+        (&[][..], ""),
+        (&["-O", "fast_commit"][..], ""),
+        (&[][..], "nobarrier"),
+        (&[][..], "data=journal,noatime"),
+    ] {
+        let mounted = loops::ext4(mkfs, options);
+        let (_, report) = without_probe(&mounted.point);
+        agrees_with_findmnt(&report, &mounted);
+        agrees_with_ext4_tools(&report, &mounted);
+    }
+}
+
+#[test]
+#[ignore = "needs root: loop devices"]
+fn xfs_and_btrfs_facts_are_what_findmnt_says() {
+    for mounted in [loops::xfs(""), loops::btrfs(""), loops::btrfs("nodatacow")] {
+        let (_, report) = without_probe(&mounted.point);
+        agrees_with_findmnt(&report, &mounted);
+    }
+}
+
+#[test]
+#[ignore = "needs root: loop devices"]
+fn nobarrier_is_at_risk_critical_and_exit_3() {
+    for mounted in [loops::ext4(&[], "nobarrier"), loops::btrfs("nobarrier")] {
+        let (code, report) = without_probe(&mounted.point);
+        assert_eq!(verdict(&report, &mounted.point), Some("at-risk"));
+        let target = format!("target {}", mounted.path());
+        assert_eq!(outcome(&report, "verdict.at-risk", &target), Some("applies"));
+        assert_eq!(code, 3);
+        let mount = format!("mount {}", mounted.path());
+        let barrier = ["barrier.ext4-off", "barrier.btrfs-off"];
+        assert!(barrier.iter().any(|rule| outcome(&report, rule, &mount) == Some("applies")));
+    }
+}
+
+#[test]
+#[ignore = "needs root: loop devices"]
+fn an_override_above_a_caching_disk_is_contradictory() {
+    let mounted = loops::ext4(&[], "");
+    let queue = format!("/sys/block/{}/queue/write_cache", mounted.disk.name());
+    assert_eq!(fs::read_to_string(&queue).unwrap().trim(), "write back", "what a loop device says by itself");
+    let (_, before) = without_probe(&mounted.point);
+    assert_ne!(verdict(&before, &mounted.point), Some("contradictory"));
+    fs::write(&queue, "write through").unwrap();
+    let (code, report) = without_probe(&mounted.point);
+    assert_eq!(verdict(&report, &mounted.point), Some("contradictory"));
+    assert_eq!(code, 3);
+    let device = format!("device {}", mounted.disk.name());
+    assert_eq!(outcome(&report, "cache.override-above-disk", &device), Some("applies"));
+}
+
+#[test]
+#[ignore = "needs root: loop devices"]
+fn the_stack_reaches_the_disk_beneath_the_loop_file() {
+    let mounted = loops::ext4(&[], "");
+    let (_, report) = without_probe(&mounted.point);
+    let layers = report["stacks"][0]["layers"].as_array().unwrap();
+    let subjects: Vec<&str> = layers.iter().map(|l| l["subject"].as_str().unwrap()).collect();
+    let beneath = run("findmnt", &["-no", "TARGET", "-T", "/tmp"]);
+    assert!(subjects.contains(&format!("device {}", mounted.disk.name()).as_str()), "{subjects:?}");
+    assert!(subjects.contains(&format!("mount {}", beneath.trim()).as_str()), "{subjects:?}");
+}
+
+#[test]
+#[ignore = "needs root: loop devices"]
+fn every_advised_option_string_mounts() {
+    let cases = [
+        loops::ext4(&[], ""),
+        loops::ext4(&[], "nobarrier,discard,nodiratime"),
+        loops::ext4(&[], "data=journal"),
+        loops::ext4(&[], "data=writeback,sync"),
+        loops::xfs("discard"),
+        loops::btrfs(""),
+        loops::btrfs("nodatacow"),
+        loops::btrfs("nobarrier,compress=zstd"),
+    ];
+    let mut advised = 0;
+    for mounted in cases {
+        let (_, report) = without_probe(&mounted.point);
+        let steps = report["plans"].as_array().unwrap().iter().flat_map(|p| p["steps"].as_array().unwrap());
+        let strings: Vec<String> = steps
+            .filter(|s| s["advice"]["setting"] == "mount.options" && s["advice"]["change"] != "keep")
+            .filter_map(|s| s["result"].as_str().map(str::to_owned))
+            .collect();
+        let Mounted { .. } = &mounted;
+        run("umount", &[mounted.path()]);
+        for options in strings {
+            advised += 1;
+            mounted.disk.try_mount(&options).unwrap_or_else(|e| panic!("{options}: {e}"));
+        }
+    }
+    assert!(advised >= 8, "only {advised} option strings were advised");
+}
+
+#[test]
+#[ignore = "needs root: loop devices"]
+fn a_blank_disk_goes_from_plan_to_mount() {
+    let disk = Loop::new(512);
+    let (code, report) = check_json(&[&disk.device, "--no-probe"]);
+    assert_eq!(code, 0, "a blank disk is no danger");
+    let plan = &report["plans"][0];
+    let text = plan.to_string();
+    for file_system in ["ext4", "xfs", "btrfs"] {
+        assert!(text.contains(file_system), "{file_system} is ranked: {text}");
+    }
+    let script = walwise().args(["check", &disk.device, "--format", "script"]).output().unwrap();
+    let script = stdout(&script);
+    let dir = tempfile::tempdir().unwrap();
+    let (file, point) = (dir.path().join("setup.sh"), dir.path().join("data"));
+
+    fs::write(&file, &script).unwrap();
+    let inert = Command::new("sh").arg(&file).output().unwrap();
+    assert!(!inert.status.success(), "unedited it must do nothing");
+    let edited = script
+        .replace("I_HAVE_READ_THIS=no", "I_HAVE_READ_THIS=yes")
+        .replace("MOUNTPOINT=\n", &format!("MOUNTPOINT={}\n", point.display()));
+    assert_ne!(edited, script);
+    fs::write(&file, &edited).unwrap();
+    let done = Command::new("sh").arg(&file).output().unwrap();
+    assert!(done.status.success(), "{}{}\n{edited}", stdout(&done), crate::support::stderr(&done));
+    let mounted = run("findmnt", &["-no", "FSTYPE,OPTIONS", point.to_str().unwrap()]);
+    let again = Command::new("sh").arg(&file).output().unwrap();
+    run("umount", &[point.to_str().unwrap()]);
+    assert!(mounted.starts_with("ext4") && mounted.contains("noatime"), "{mounted}");
+    assert!(!again.status.success(), "a disk that is no longer blank is refused");
+}
+
+#[test]
+#[ignore = "needs root: loop devices"]
+fn a_disk_with_anything_on_it_is_not_blank() {
+    let disk = Loop::new(64);
+    let blank = |disk: &Loop| {
+        let (_, report) = check_json(&[&disk.device, "--no-probe"]);
+        fact(&report, &format!("device {}", disk.name()), "device.blank").and_then(Value::as_bool)
+    };
+    assert_eq!(blank(&disk), Some(true));
+    run("mkswap", &[&disk.device]);
+    assert_eq!(blank(&disk), Some(false), "swap");
+    run("wipefs", &["-aq", &disk.device]);
+    assert_eq!(blank(&disk), Some(false), "bytes that nothing explains");
+}
+
+#[test]
+#[ignore = "needs root: loop devices"]
+fn a_bare_check_writes_nothing() {
+    let mounted = loops::ext4(&[], "");
+    let writes = || {
+        let stat = fs::read_to_string(format!("/sys/block/{}/stat", mounted.disk.name())).unwrap();
+        stat.split_whitespace().nth(4).unwrap().parse::<u64>().unwrap()
+    };
+    run("sync", &["-f", mounted.path()]);
+    let before = writes();
+    let output = walwise().arg("check").output().unwrap();
+    run("sync", &["-f", mounted.path()]);
+    assert!(stdout(&output).contains(mounted.path()), "the mount is among what was found");
+    assert_eq!(writes(), before);
+    assert!(scratch_free(&mounted.point));
+}
