@@ -57,6 +57,8 @@ pub enum Question {
     /// Allow-listed environment variables of a process, `NAME=value` a line, values like above: `PGDATA`, and `LD_PRELOAD`
     /// reduced to the base names of its libraries, separated by colons.
     Environment(u32),
+    /// The name of the user with this id, from /etc/passwd (passwd(5)); absent where it is not listed there.
+    UserName(u32),
     /// Allow-listed keys of a configuration file: see [`Setting`].
     Config(PathBuf, Dialect),
     /// What reading a block device found: see [`Signatures`].

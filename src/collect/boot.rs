@@ -265,7 +265,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::collect::testing::Fake;
+    use crate::collect::testing::{Fake, shown};
     use crate::host::Question;
 
     fn setting(line: u32, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> Vec<u8> {
@@ -348,10 +348,8 @@ mod tests {
             let answer = setting(1, &key, &value);
             let host = config(Fake::default(), FSTAB, Dialect::Fstab, std::slice::from_ref(&answer));
             let facts = collect(&config(host, COMMAND_LINE, Dialect::KernelCommandLine, &[answer]), FactSet::default());
-            for (subject, _, reading) in facts.rows() {
-                let shown = format!("{subject} {reading:?}");
-                prop_assert!(!shown.chars().any(crate::text::is_treacherous), "{}", shown);
-            }
+            let shown = shown(&facts);
+            prop_assert!(!shown.chars().any(crate::text::is_treacherous), "{}", shown);
         }
     }
 }

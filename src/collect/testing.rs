@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Mutex;
 
+use crate::facts::{FactSet, Reading};
 use crate::host::{Host, Miss, MissKind, Question, path_bytes};
 
 /// Answers by question, and which questions were asked.
@@ -77,4 +78,17 @@ impl Host for Fake {
             (None, _) => Err(Miss::new(MissKind::Absent, "no such file")),
         }
     }
+}
+
+/// Everything that a set would show to somebody: names, values, sources, reasons and warnings.
+pub(crate) fn shown(facts: &FactSet) -> String {
+    let mut out = facts.warnings().to_vec();
+    for (subject, _, reading) in facts.rows() {
+        out.push(subject.to_string());
+        match reading {
+            Reading::Known { value, source } => out.push(format!("{value} {source}")),
+            Reading::Unknown { detail, .. } => out.push(detail.clone()),
+        }
+    }
+    out.concat()
 }

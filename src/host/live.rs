@@ -74,6 +74,7 @@ impl LiveHost {
             | Question::Identity
             | Question::Summary
             | Question::Servers
+            | Question::UserName(_)
             | Question::Run(..) => None,
         }
     }
@@ -123,6 +124,7 @@ pub(super) fn answer(question: &Question) -> Result<Vec<u8>, Miss> {
         Question::Servers => processes::servers(),
         Question::CommandLine(pid) => processes::command_line(*pid),
         Question::Environment(pid) => processes::environment(*pid),
+        Question::UserName(uid) => machine::user_name(*uid),
         Question::Run(tool, arguments) => programs::run(*tool, arguments),
         _ => Err(Miss::new(MissKind::Failed, "not built yet")),
     }

@@ -41,6 +41,7 @@ pub fn encode(question: &Question) -> String {
         Question::Servers => "servers".to_owned(),
         Question::CommandLine(pid) => format!("command-line {pid}"),
         Question::Environment(pid) => format!("environment {pid}"),
+        Question::UserName(uid) => format!("user-name {uid}"),
         Question::Config(path, dialect) => {
             let name = DIALECTS.iter().find(|(d, _)| d == dialect).map_or("", |(_, name)| name);
             with_path(&format!("config {name}"), path)
@@ -78,6 +79,7 @@ pub fn decode(words: &str) -> Option<Question> {
         "servers" => bare(Question::Servers),
         "command-line" => rest.parse().ok().map(Question::CommandLine),
         "environment" => rest.parse().ok().map(Question::Environment),
+        "user-name" => rest.parse().ok().map(Question::UserName),
         "config" => {
             let (name, path) = rest.split_once(' ')?;
             let (dialect, _) = DIALECTS.iter().find(|(_, n)| *n == name)?;
@@ -134,6 +136,7 @@ pub mod tests {
             Just(Question::Servers),
             any::<u32>().prop_map(Question::CommandLine),
             any::<u32>().prop_map(Question::Environment),
+            any::<u32>().prop_map(Question::UserName),
             (path(), dialect).prop_map(|(p, d)| Question::Config(p, d)),
             path().prop_map(Question::Signatures),
             path().prop_map(Question::PgSettings),

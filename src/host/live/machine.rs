@@ -3,9 +3,11 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
 
+use super::files;
 use crate::host::{Miss, MissKind};
 
 /// Inode numbers that the first name spaces always have (`PROC_PID_INIT_INO` and `PROC_USER_INIT_INO` in the kernel's
@@ -49,6 +51,21 @@ pub fn summary() -> Result<Vec<u8>, Miss> {
     Ok(format!("memory_bytes={memory}\ncpus={cpus}\n").into_bytes())
 }
 
+/// The name of a user. Only the file is asked: a directory service would be network.
+pub fn user_name(uid: u32) -> Result<Vec<u8>, Miss> {
+    let list = files::read(Path::new("/etc/passwd"))?;
+    name_in(&list, uid).ok_or_else(|| Miss::new(MissKind::Absent, "no such user in /etc/passwd"))
+}
+
+/// Name, password, id and more, between colons.
+fn name_in(list: &[u8], uid: u32) -> Option<Vec<u8>> {
+    list.split(|b| *b == b'\n').find_map(|line| {
+        let mut fields = line.split(|b| *b == b':');
+        let name = fields.next()?;
+        (fields.nth(1)? == uid.to_string().as_bytes()).then(|| name.to_vec())
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -61,5 +78,12 @@ mod tests {
         let values: Vec<_> = text.lines().filter_map(|line| line.split_once('=')).collect();
         assert_eq!(values.iter().map(|v| v.0).collect::<Vec<_>>(), ["memory_bytes", "cpus"]);
         assert!(values.iter().all(|v| v.1.parse::<u64>().unwrap() > 0), "{text}");
+    }
+
+    #[test]
+    fn users_are_found_by_their_id() {
+        let list = b"root:x:0:0:root:/root:/bin/sh\nbroken\npostgres:x:26:26::/:\n";
+        assert_eq!(name_in(list, 26).as_deref(), Some(b"postgres".as_slice()));
+        assert_eq!(name_in(list, 6), None);
     }
 }

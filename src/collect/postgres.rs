@@ -1,0 +1,100 @@
+//! PostgreSQL clusters, running and installed: where data and WAL lie, and the settings that storage decides, each with
+//! where it is set.
+//!
+//! Leads come from processes, from where distributions keep clusters, and from the directory that was asked for; each is
+//! followed to a data directory, and each directory is recorded once. Only allow-listed keys of a configuration ever
+//! arrive here. The surprise: without root most leads end in *denied*, and that is recorded too.
+
+mod cluster;
+mod conf;
+mod installed;
+mod process;
+mod server;
+mod settings;
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use super::{Collector, Request};
+use crate::facts::FactSet;
+use crate::host::Host;
+use cluster::Lead;
+
+/// Reads the clusters.
+pub const COLLECTOR: Collector = Collector { id: "PostgreSQL", run };
+
+fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
+    let mut seen = Seen::default();
+    for lead in running(host, facts) {
+        seen.put(lead, host, request, facts);
+    }
+    for directory in installed::debian(host, facts) {
+        let config_file = directory.join("postgresql.conf");
+        seen.put(Lead { config_file, home: None, server: None }, host, request, facts);
+    }
+    let directories = installed::data_directories(host, facts);
+    for home in directories.into_iter().chain(installed::asked_for(host, request)) {
+        let config_file = home.join("postgresql.conf");
+        seen.put(Lead { config_file, home: Some(home), server: None }, host, request, facts);
+    }
+}
+
+/// What has been recorded, so that nothing is recorded twice.
+#[derive(Default)]
+struct Seen {
+    config_files: BTreeSet<PathBuf>,
+    directories: BTreeSet<PathBuf>,
+}
+
+impl Seen {
+    fn put(&mut self, lead: Lead, host: &dyn Host, request: &Request, facts: &mut FactSet) {
+        let real = |path: &PathBuf| host.real_path(path).unwrap_or_else(|_| path.clone());
+        let config_file = real(&lead.config_file);
+        let known_home = lead.home.as_ref().is_some_and(|home| self.directories.contains(&real(home)));
+        if known_home || self.config_files.contains(&config_file) {
+            return;
+        }
+        let mut own = FactSet::default();
+        let found = lead.follow(host, &mut own);
+        let directory = found.as_ref().map(|found| found.data.clone()).unwrap_or_default();
+        if self.directories.contains(&directory) {
+            return;
+        }
+        match found.and_then(|found| found.put(host, request, &mut own)) {
+            Ok(()) => {
+                facts.merge(own);
+                self.directories.insert(directory);
+                self.config_files.insert(config_file);
+            }
+            Err(reason) => facts.warn(reason),
+        }
+    }
+}
+
+fn running(host: &dyn Host, facts: &mut FactSet) -> Vec<Lead> {
+    let servers = match process::servers(host, facts) {
+        Ok(servers) => servers,
+        Err(miss) => {
+            facts.warn(format!("running servers cannot be listed: {miss}"));
+            return Vec::new();
+        }
+    };
+    let mut leads = Vec::new();
+    for server in servers {
+        let home = server.home.clone().filter(|home| home.is_absolute());
+        let named = server.setting("config_file").map(|path| super::path_of(path.to_vec()));
+        let config_file = named.filter(|path| path.is_absolute());
+        match config_file.or_else(|| Some(home.as_ref()?.join("postgresql.conf"))) {
+            Some(config_file) => leads.push(Lead { config_file, home, server: Some(server) }),
+            None => facts.warn(format!(
+                "PostgreSQL process {} does not say where its data directory is: name the directory, or run walwise as \
+                 root",
+                server.pid
+            )),
+        }
+    }
+    leads
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,338 @@
+//! The facts of one cluster, joined from its directory, its configuration, its process and its own answer.
+//!
+//! A running server's answer wins over the files, and a difference between the two is said: a reload is pending. The
+//! surprise: a process may live in another mount name space, where its data directory is another one than the path names
+//! here; only a `postmaster.pid` with its process id proves the directory.
+
+use std::path::{Path, PathBuf};
+
+use super::conf::Conf;
+use super::process::{self, Server};
+use super::server::{self, Answer};
+use super::{installed, settings};
+use crate::collect::{Request, path_of, refused};
+use crate::facts::catalog::postgres;
+use crate::facts::{FactSet, Reading, Remedy, Source, Subject, Why};
+use crate::host::{Host, Miss, MissKind, Question, Tool, path_bytes};
+use crate::text::safe;
+use crate::version::Version;
+
+/// What leads to a cluster.
+#[derive(Debug)]
+pub struct Lead {
+    /// The main configuration file.
+    pub config_file: PathBuf,
+    /// The data directory, unless the configuration names another.
+    pub home: Option<PathBuf>,
+    /// Its process, when it runs.
+    pub server: Option<Server>,
+}
+
+/// Where a cluster is, and what is configured so far.
+pub struct Found {
+    lead: Lead,
+    /// The real path of the data directory.
+    pub data: PathBuf,
+    data_source: Source,
+    conf: Conf,
+}
+
+impl Lead {
+    /// Reads the configuration and finds the data directory; the error says why there is none.
+    pub fn follow(self, host: &dyn Host, facts: &mut FactSet) -> Result<Found, String> {
+        let mut conf = Conf::default();
+        conf.file(host, &self.config_file, facts);
+        let absolute = |value: &[u8]| Some(path_of(value.to_vec())).filter(|path| path.is_absolute());
+        let option = self.server.as_ref().and_then(|server| server.setting("data_directory"));
+        let (data, data_source) = if let Some(path) = option.and_then(absolute) {
+            (path, self.origin())
+        } else if let Some(path) = conf.hint("data_directory").and_then(absolute) {
+            let reading = conf.get("data_directory");
+            (
+                path,
+                reading
+                    .and_then(|r| r.source().cloned())
+                    .unwrap_or_else(|| Source::file(shown(&self.config_file))),
+            )
+        } else if let Some(home) = &self.home {
+            (home.clone(), self.origin())
+        } else {
+            return Err(format!(
+                "{}: where the cluster keeps its data cannot be read; run walwise as root",
+                shown(&self.config_file)
+            ));
+        };
+        let data = host.real_path(&data).unwrap_or(data);
+        Ok(Found { lead: self, data, data_source, conf })
+    }
+
+    fn origin(&self) -> Source {
+        match (&self.server, &self.home) {
+            (Some(server), _) => server.command_line(),
+            (None, Some(home)) => Source::file(shown(home)),
+            (None, None) => Source::file(shown(&self.config_file)),
+        }
+    }
+}
+
+impl Found {
+    /// Records everything about the cluster; the error says why the directory is none.
+    pub fn put(mut self, host: &dyn Host, request: &Request, facts: &mut FactSet) -> Result<(), String> {
+        let shown_data = shown(&self.data);
+        let owner = self.owner(host)?;
+        let pid_file = PidFile::read(host, &self.data);
+        if let Some(server) = &self.lead.server {
+            let elsewhere = match &pid_file {
+                Ok(file) => file.pid != Some(server.pid),
+                Err(miss) => miss.kind == MissKind::Absent,
+            };
+            if elsewhere {
+                return Err(format!(
+                    "PostgreSQL process {} uses {shown_data}, but what is seen there is not its cluster (another name \
+                     space, such as a container's): run walwise where the server runs",
+                    server.pid
+                ));
+            }
+        }
+        let subject = Subject::cluster(&*shown_data);
+        let running = self.running(&pid_file);
+        let major = self.major(host);
+        self.configure(host, major.value(), facts);
+        let answer = self.ask(host, pid_file.as_ref().ok(), major.value());
+        let version = Self::version(host, request, answer.as_ref(), major);
+
+        facts.know(&subject, &postgres::DATA, shown_data.clone(), self.data_source.clone());
+        facts.put(&subject, &postgres::RUNNING, running);
+        facts.know(&subject, &postgres::NAME, self.name(version.value()), self.lead.origin());
+        facts.know(&subject, &postgres::CONFIG_FILE, shown(&self.lead.config_file), self.lead.origin());
+        facts.put(&subject, &postgres::WAL, self.wal(host, version.value()));
+        self.put_settings(&subject, answer.as_ref(), version.value(), facts);
+        facts.put(&subject, &postgres::VERSION, version);
+        let preloaded = self.lead.server.map_or_else(process::not_running, |server| server.preloaded);
+        facts.put(&subject, &postgres::FSYNC_DISABLED_BY, preloaded);
+        if let Some(user) = owner.value().filter(|user| *user != "root") {
+            offer_owner(facts, &subject, user);
+        }
+        facts.put(&subject, &postgres::USER, owner);
+        Ok(())
+    }
+
+    /// Who owns the data directory; an error when there is no such directory, or when asking more would only take long.
+    fn owner(&self, host: &dyn Host) -> Result<Reading<String>, String> {
+        let data = shown(&self.data);
+        let config = shown(&self.lead.config_file);
+        let uid = match host.stat(&self.data) {
+            Ok(stat) => u32::try_from(stat.uid).ok(),
+            Err(miss) => match (miss.kind, &self.lead.server) {
+                (MissKind::Absent, None) => {
+                    return Err(format!("{config}: its data directory {data} does not exist"));
+                }
+                (MissKind::TimedOut, _) => {
+                    return Err(format!(
+                        "{data} did not answer in time: nothing is known of the cluster in it"
+                    ));
+                }
+                (_, Some(server)) => Some(server.uid),
+                (_, None) => return Ok(refused(&miss, &data)),
+            },
+        };
+        let Some(uid) = uid else {
+            return Ok(Reading::unknown(Why::Malformed, format!("the owner of {data}")));
+        };
+        Ok(match host.ask(&Question::UserName(uid)) {
+            Ok(name) => Reading::known(safe(&name), Source::call(format!("stat {data}"))),
+            Err(miss) => refused(&miss, &format!("the name of user {uid}")),
+        })
+    }
+
+    fn running(&self, pid_file: &Result<PidFile, Miss>) -> Reading<bool> {
+        let path = format!("{}/postmaster.pid", shown(&self.data));
+        match (&self.lead.server, pid_file) {
+            (Some(server), _) => Reading::known(true, Source::file(format!("/proc/{}", server.pid))),
+            (None, Err(miss)) if miss.kind == MissKind::Absent => Reading::known(false, Source::file(path)),
+            (None, Err(miss)) => refused(miss, &path),
+            (None, Ok(file)) => {
+                let pid = file.pid.map_or_else(|| "a process".to_owned(), |pid| format!("process {pid}"));
+                Reading::unknown(
+                    Why::Ambiguous,
+                    format!(
+                        "{path} names {pid}, which is not among the servers seen: it crashed, or runs out of sight"
+                    ),
+                )
+            }
+        }
+    }
+
+    fn major(&self, host: &dyn Host) -> Reading<Version> {
+        let path = self.data.join("PG_VERSION");
+        let parse = |text: String| Version::parse(&text).ok_or_else(|| format!("`{text}` is no version"));
+        let read = match host.attribute(&path) {
+            Ok(text) => Reading::known(text, Source::file(shown(&path))).and_then(parse),
+            Err(miss) => refused(&miss, &shown(&path)),
+        };
+        // Debian's directory is named after the major version that it belongs to.
+        match installed::debian_name(&self.lead.config_file) {
+            Some((version, _)) if !read.is_known() => {
+                Reading::known(version, Source::file(shown(&self.lead.config_file))).and_then(parse)
+            }
+            _ => read,
+        }
+    }
+
+    /// Adds what is read after the main file: settings made with ALTER SYSTEM (9.4 and later), then the command line.
+    fn configure(&mut self, host: &dyn Host, major: Option<&Version>, facts: &mut FactSet) {
+        if major.is_none_or(|major| (major.number(0), major.number(1)) >= (9, 4)) {
+            self.conf.optional_file(host, &self.data.join("postgresql.auto.conf"), facts);
+        }
+        if let Some(server) = &self.lead.server {
+            for (name, value) in &server.settings {
+                self.conf.set(name.clone(), value.clone(), server.command_line());
+            }
+        }
+    }
+
+    /// The running server's own answer, when it proves to be that of this cluster.
+    fn ask(&self, host: &dyn Host, pid_file: Option<&PidFile>, major: Option<&Version>) -> Option<Answer> {
+        self.lead.server.as_ref()?;
+        let socket = pid_file.and_then(|file| file.socket.clone()).or_else(|| self.configured_socket())?;
+        let answer = server::ask(host, &socket)?;
+        let same_directory =
+            answer.data_directory().is_none_or(|path| host.real_path(&path).unwrap_or(path) == self.data);
+        let version = answer.version();
+        let same_version = match (major, version.as_ref().and_then(Reading::value)) {
+            (Some(major), Some(version)) => settings::major(major) == settings::major(version),
+            _ => true,
+        };
+        (same_directory && same_version).then_some(answer)
+    }
+
+    /// The first socket that the configuration names; there is no telling where a server puts it by default.
+    fn configured_socket(&self) -> Option<PathBuf> {
+        let known = |name| self.conf.get(name).map(|reading| reading.value().cloned());
+        let port = match known("port") {
+            Some(port) => String::from_utf8(port?).ok()?.trim().parse::<u16>().ok()?,
+            None => 5432,
+        };
+        let directories = known("unix_socket_directories")??;
+        let first = directories.split(|b| *b == b',').next()?.trim_ascii();
+        let directory = Some(path_of(first.to_vec())).filter(|path| path.is_absolute())?;
+        Some(directory.join(format!(".s.PGSQL.{port}")))
+    }
+
+    fn version(
+        host: &dyn Host,
+        request: &Request,
+        answer: Option<&Answer>,
+        major: Reading<Version>,
+    ) -> Reading<Version> {
+        if let Some(version) = answer.and_then(Answer::version) {
+            return version;
+        }
+        let number = major.value().and_then(|major| u32::try_from(major.number(0)).ok());
+        let Some(number) = number.filter(|number| *number >= 10 && !request.without_programs) else {
+            return major;
+        };
+        let tool = Tool::Postgres(number);
+        let printed = host.run(tool, &["--version"]);
+        let printed = printed.as_deref().map(safe).unwrap_or_default();
+        let version = printed
+            .split_once("(PostgreSQL) ")
+            .and_then(|(_, version)| Version::parse(version.split("\\x0a").next().unwrap_or_default()));
+        match version {
+            Some(version) if version.number(0) == u64::from(number) => {
+                Reading::known(version, Source::Command { argv: format!("{} --version", tool.name()) })
+            }
+            _ => major,
+        }
+    }
+
+    fn name(&self, version: Option<&Version>) -> String {
+        match (installed::debian_name(&self.lead.config_file), version) {
+            (Some((version, name)), _) => format!("postgresql {version}/{name}"),
+            (None, Some(version)) => {
+                format!("postgresql {} in {}", settings::major(version), shown(&self.data))
+            }
+            (None, None) => format!("postgresql in {}", shown(&self.data)),
+        }
+    }
+
+    /// The directory of the WAL, which is often a symbolic link (`pg_xlog` before 10).
+    fn wal(&self, host: &dyn Host, version: Option<&Version>) -> Reading<String> {
+        let old = version.is_some_and(|version| version.number(0) < 10);
+        let path = self.data.join(if old { "pg_xlog" } else { "pg_wal" });
+        let call = format!("realpath {}", shown(&path));
+        match host.real_path(&path) {
+            Ok(real) => Reading::known(shown(&real), Source::call(call)),
+            Err(miss) => refused(&miss, &call),
+        }
+    }
+
+    fn put_settings(
+        &self,
+        subject: &Subject,
+        answer: Option<&Answer>,
+        version: Option<&Version>,
+        facts: &mut FactSet,
+    ) {
+        for setting in &settings::ALL {
+            let written = self.conf.get(setting.name);
+            let told = answer.and_then(|answer| answer.get(setting.name));
+            let words = |reading: Option<&Reading<Vec<u8>>>| Some(setting.spelled(reading?.value()?));
+            let chosen = match (words(told.as_ref()), words(written.as_ref())) {
+                (Some(told_word), Some(written_word)) if told_word != written_word => {
+                    let place = written.as_ref().and_then(Reading::source).map(ToString::to_string);
+                    facts.warn(format!(
+                        "{}: {} is {written_word} in {} and {told_word} in the running server: a reload or restart is \
+                         pending, or the server could not read it",
+                        self.name(version),
+                        setting.name,
+                        place.unwrap_or_default(),
+                    ));
+                    told
+                }
+                // Both agree: the line that says so is worth more than the server's word.
+                (Some(_), Some(_))
+                    if told
+                        .as_ref()
+                        .is_some_and(|told| matches!(told.source(), Some(Source::Server { .. }))) =>
+                {
+                    written
+                }
+                (Some(_), _) => told,
+                (None, _) => written,
+            };
+            setting.put(facts, subject, chosen, version);
+        }
+    }
+}
+
+/// What was denied to us is not denied to the owner of the data directory.
+fn offer_owner(facts: &mut FactSet, cluster: &Subject, user: &str) {
+    for info in postgres::ALL {
+        let reading = facts.reading(cluster, info.name).clone();
+        if matches!(reading, Reading::Unknown { why: Why::Denied, .. }) {
+            facts.put_value(cluster, info, reading.or_try(Remedy::RunAs(user.to_owned())));
+        }
+    }
+}
+
+/// postmaster.pid, which the server writes at its start: process id, data directory, start time, port, socket directory.
+struct PidFile {
+    pid: Option<u32>,
+    socket: Option<PathBuf>,
+}
+
+impl PidFile {
+    fn read(host: &dyn Host, data: &Path) -> Result<Self, Miss> {
+        let text = host.read(&data.join("postmaster.pid"))?;
+        let lines: Vec<&[u8]> = text.split(|b| *b == b'\n').map(<[u8]>::trim_ascii).collect();
+        let number = |line: usize| std::str::from_utf8(lines.get(line)?).ok()?.parse::<u32>().ok();
+        let directory = lines.get(4).map(|line| path_of(line.to_vec())).filter(|path| path.is_absolute());
+        let socket = directory.zip(number(3)).map(|(path, port)| path.join(format!(".s.PGSQL.{port}")));
+        Ok(Self { pid: number(0), socket })
+    }
+}
+
+fn shown(path: &Path) -> String {
+    safe(path_bytes(path))
+}

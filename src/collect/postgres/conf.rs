@@ -1,0 +1,280 @@
+//! A server's configuration in the order in which the server reads it: files with their includes, then the command line.
+//!
+//! The last setting of a name wins, so a file that could not be read makes everything before it uncertain: it is kept as
+//! a hole in the sequence, and a name is known only when it is set after the last hole. Which keys may leave a file is
+//! the host's business. (PostgreSQL manual, *Setting Parameters*; depth limit and order from guc-file.l.)
+
+use std::path::{Path, PathBuf};
+
+use crate::collect::{path_of, refused};
+use crate::facts::{FactSet, Reading, Remedy, Source, Why};
+use crate::host::{Dialect, Host, Miss, MissKind, path_bytes};
+use crate::text::safe;
+
+/// How deep includes may nest; the server refuses more.
+const DEPTH: usize = 10;
+/// How many files are read at most, whatever they include.
+const FILES: usize = 256;
+
+/// Everything that was read, first to last.
+#[derive(Debug, Default)]
+pub struct Conf {
+    steps: Vec<Step>,
+    files: usize,
+}
+
+#[derive(Debug)]
+enum Step {
+    Set { name: String, value: Vec<u8>, source: Source },
+    Hole { why: Why, detail: String, remedy: Option<Remedy> },
+}
+
+impl Conf {
+    /// Adds a file with what it includes. That a file is absent is for the caller to have ruled out, or a hole.
+    pub fn file(&mut self, host: &dyn Host, path: &Path, facts: &mut FactSet) {
+        Reader { host, facts, conf: self, chain: Vec::new() }.file(path);
+    }
+
+    /// Adds a file that need not be there.
+    pub fn optional_file(&mut self, host: &dyn Host, path: &Path, facts: &mut FactSet) {
+        Reader { host, facts, conf: self, chain: Vec::new() }.optional_file(path);
+    }
+
+    /// Adds one setting.
+    pub fn set(&mut self, name: impl Into<String>, value: impl Into<Vec<u8>>, source: Source) {
+        self.steps.push(Step::Set { name: name.into(), value: value.into(), source });
+    }
+
+    /// What a name is set to; `None` when everything was read and nothing sets it.
+    pub fn get(&self, name: &str) -> Option<Reading<Vec<u8>>> {
+        self.steps.iter().rev().find_map(|step| match step {
+            Step::Set { name: found, value, source } => {
+                (found == name).then(|| Reading::known(value.clone(), source.clone()))
+            }
+            Step::Hole { why, detail, remedy } => {
+                Some(Reading::Unknown { why: *why, detail: detail.clone(), remedy: remedy.clone() })
+            }
+        })
+    }
+
+    /// The last value of a name, holes notwithstanding: for finding things, never for facts about them.
+    pub fn hint(&self, name: &str) -> Option<&[u8]> {
+        self.steps.iter().rev().find_map(|step| match step {
+            Step::Set { name: found, value, .. } if found == name => Some(value.as_slice()),
+            _ => None,
+        })
+    }
+}
+
+/// Reads files into a configuration.
+struct Reader<'a> {
+    host: &'a dyn Host,
+    facts: &'a mut FactSet,
+    conf: &'a mut Conf,
+    /// The files that include the one being read, outermost first.
+    chain: Vec<PathBuf>,
+}
+
+impl Reader<'_> {
+    fn file(&mut self, path: &Path) {
+        let shown = safe(path_bytes(path));
+        if let Err(complaint) = self.enter(path) {
+            return self.broken(format!("{shown}: {complaint}"));
+        }
+        match self.host.config(path, Dialect::Postgres) {
+            Ok(settings) => {
+                self.chain.push(path.to_owned());
+                for setting in settings {
+                    let name = String::from_utf8_lossy(&setting.key).to_ascii_lowercase();
+                    let there = || path_of(setting.value.clone());
+                    let base = path.parent().unwrap_or(Path::new("/"));
+                    match name.as_str() {
+                        "include" => self.file(&base.join(there())),
+                        "include_if_exists" => self.optional_file(&base.join(there())),
+                        "include_dir" => self.directory(&base.join(there())),
+                        _ => self.conf.set(name, setting.value, Source::line(&*shown, setting.line)),
+                    }
+                }
+                self.chain.pop();
+            }
+            Err(miss) => self.hole(&miss, &shown),
+        }
+    }
+
+    fn optional_file(&mut self, path: &Path) {
+        let absent = |miss: Miss| miss.kind == MissKind::Absent;
+        if !self.host.config(path, Dialect::Postgres).is_err_and(absent) {
+            self.file(path);
+        }
+    }
+
+    /// Files whose names end in `.conf` and do not begin with a dot, in the order of their bytes.
+    fn directory(&mut self, path: &Path) {
+        let names = match self.host.list(path) {
+            Ok(names) => names,
+            Err(miss) => return self.hole(&miss, &safe(path_bytes(path))),
+        };
+        let mut names: Vec<_> = names
+            .into_iter()
+            .filter(|name| {
+                let name = path_bytes(Path::new(name));
+                name.ends_with(b".conf") && !name.starts_with(b".")
+            })
+            .collect();
+        names.sort();
+        for name in names {
+            let file = path.join(name);
+            if !self.host.stat(&file).is_ok_and(|stat| stat.is_dir()) {
+                self.file(&file);
+            }
+        }
+    }
+
+    /// Whether one more file may be read.
+    fn enter(&mut self, path: &Path) -> Result<(), &'static str> {
+        self.conf.files += 1;
+        if self.chain.iter().any(|above| above == path) {
+            return Err("the file includes itself, which the server refuses");
+        }
+        if self.chain.len() > DEPTH {
+            return Err("includes nest deeper than the server allows");
+        }
+        if self.conf.files > FILES {
+            return Err("more files are included than walwise reads");
+        }
+        Ok(())
+    }
+
+    fn hole(&mut self, miss: &Miss, what: &str) {
+        if miss.kind == MissKind::Absent {
+            return self.broken(format!("{what} does not exist, and the server will not start without it"));
+        }
+        if let Reading::Unknown { why, detail, remedy } = refused::<()>(miss, what) {
+            self.conf.steps.push(Step::Hole { why, detail, remedy });
+        }
+    }
+
+    /// A configuration that the server would refuse, so that what it runs with is not what is written.
+    fn broken(&mut self, detail: String) {
+        self.facts.warn(detail.clone());
+        self.conf.steps.push(Step::Hole { why: Why::Malformed, detail, remedy: None });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::collect::testing::Fake;
+    use crate::host::{Question, Setting};
+
+    fn question(path: &str) -> Question {
+        Question::Config(path.into(), Dialect::Postgres)
+    }
+
+    fn with(fake: Fake, path: &str, settings: &[(&str, &str)]) -> Fake {
+        let encode = |(n, (key, value)): (usize, &(&str, &str))| {
+            let line = u32::try_from(n).unwrap() + 1;
+            Setting { line, key: key.as_bytes().to_vec(), value: value.as_bytes().to_vec() }.encode()
+        };
+        let answer: Vec<Vec<u8>> = settings.iter().enumerate().map(encode).collect();
+        fake.answer(question(path), answer.concat())
+    }
+
+    fn read(fake: &Fake) -> (Conf, FactSet) {
+        let (mut conf, mut facts) = (Conf::default(), FactSet::default());
+        conf.file(fake, Path::new("/pg/postgresql.conf"), &mut facts);
+        (conf, facts)
+    }
+
+    fn known(conf: &Conf, name: &str) -> Option<(String, String)> {
+        match conf.get(name)? {
+            Reading::Known { value, source } => Some((String::from_utf8(value).unwrap(), source.to_string())),
+            Reading::Unknown { .. } => None,
+        }
+    }
+
+    #[test]
+    fn includes_are_read_where_they_stand_and_the_last_setting_wins() {
+        let fake = with(
+            Fake::default(),
+            "/pg/postgresql.conf",
+            &[
+                ("fsync", "on"),
+                ("include", "more/a.conf"),
+                ("include_dir", "conf.d"),
+                ("include_if_exists", "no.conf"),
+            ],
+        );
+        let fake = with(
+            fake,
+            "/pg/more/a.conf",
+            &[("fsync", "off"), ("wal_level", "minimal"), ("include", "b.conf")],
+        );
+        let fake = with(fake, "/pg/more/b.conf", &[("commit_delay", "5")]);
+        let fake = with(fake, "/pg/conf.d/10.conf", &[("wal_level", "logical")]);
+        let fake = with(fake, "/pg/conf.d/9.conf", &[("wal_level", "replica")])
+            .answer(Question::List("/pg/conf.d".into()), b"10.conf\09.conf\0.hidden.conf\0x.conf.bak");
+        let (conf, facts) = read(&fake);
+        let pair = |a: &str, b: &str| Some((a.to_owned(), b.to_owned()));
+        assert_eq!(known(&conf, "fsync"), pair("off", "/pg/more/a.conf:1"));
+        assert_eq!(known(&conf, "wal_level"), pair("replica", "/pg/conf.d/9.conf:1"));
+        assert_eq!(known(&conf, "commit_delay"), pair("5", "/pg/more/b.conf:1"));
+        assert!(conf.get("wal_recycle").is_none(), "nothing sets it and all was read");
+        assert_eq!(facts.warnings(), &[] as &[String]);
+    }
+
+    #[test]
+    fn a_denied_include_hides_what_comes_before_it_and_nothing_after() {
+        let fake = with(
+            Fake::default(),
+            "/pg/postgresql.conf",
+            &[("fsync", "on"), ("include", "secret.conf"), ("wal_level", "minimal")],
+        )
+        .refuse(question("/pg/secret.conf"), MissKind::Denied);
+        let (conf, _) = read(&fake);
+        assert_eq!(known(&conf, "wal_level").map(|(value, _)| value).as_deref(), Some("minimal"));
+        for name in ["fsync", "full_page_writes"] {
+            assert!(matches!(conf.get(name), Some(Reading::Unknown { why: Why::Denied, .. })), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_the_server_would_refuse_is_said_and_leaves_the_rest_unknown() {
+        for (include, settings) in
+            [("gone.conf", None), ("postgresql.conf", None), ("deep.conf", Some("deep2.conf"))]
+        {
+            let fake = with(Fake::default(), "/pg/postgresql.conf", &[("include", include)]);
+            let fake = match settings {
+                Some(next) => with(
+                    with(fake, "/pg/deep.conf", &[("include", next)]),
+                    "/pg/deep2.conf",
+                    &[("include", "deep.conf")],
+                ),
+                None => fake,
+            };
+            let (conf, facts) = read(&fake);
+            assert!(matches!(conf.get("fsync"), Some(Reading::Unknown { .. })), "{include}");
+            assert_eq!(facts.warnings().len(), 1, "{include}: {:?}", facts.warnings());
+        }
+    }
+
+    proptest! {
+        /// Files that include each other in any way end, and read no more than a bounded number of files.
+        #[test]
+        fn any_web_of_includes_ends(web in prop::collection::vec((0usize..6, 0usize..6, 0usize..3), 0..60)) {
+            let mut fake = Fake::default();
+            for from in 0..6 {
+                let includes: Vec<(&str, String)> = web.iter().filter(|(a, ..)| *a == from)
+                    .map(|(_, to, kind)| (["include", "include_if_exists", "fsync"][*kind], format!("{to}.conf")))
+                    .collect();
+                let includes: Vec<(&str, &str)> = includes.iter().map(|(key, value)| (*key, value.as_str())).collect();
+                fake = with(fake, &format!("/pg/{from}.conf"), &includes);
+            }
+            let (mut conf, mut facts) = (Conf::default(), FactSet::default());
+            conf.file(&fake, Path::new("/pg/0.conf"), &mut facts);
+            prop_assert!(fake.asked().len() <= 3 * FILES + 120);
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! Running servers: the postmasters among the processes, their options and what was preloaded into them.
+//!
+//! Only allow-listed options and variables ever arrive here, in one form. A backend is a child of its postmaster and has
+//! the same name, so the parent decides. The surprise: what is preloaded everywhere stands in a file, not in the
+//! environment.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use crate::collect::{path_of, refused};
+use crate::facts::{FactSet, Reading, Source, Why};
+use crate::host::{Host, Miss, MissKind, Question};
+use crate::text::{raw, safe};
+
+/// One postmaster.
+#[derive(Debug)]
+pub struct Server {
+    /// Its process id.
+    pub pid: u32,
+    /// Who runs it.
+    pub uid: u32,
+    /// `-D`, or `PGDATA`.
+    pub home: Option<PathBuf>,
+    /// Settings given as options, in their order.
+    pub settings: Vec<(String, Vec<u8>)>,
+    /// A preloaded library that turns fsync into nothing, or `none`.
+    pub preloaded: Reading<String>,
+}
+
+impl Server {
+    /// The last value of a setting among the options.
+    pub fn setting(&self, name: &str) -> Option<&[u8]> {
+        self.settings.iter().rev().find(|(found, _)| found == name).map(|(_, value)| value.as_slice())
+    }
+
+    /// Where the options were read.
+    pub fn command_line(&self) -> Source {
+        Source::file(format!("/proc/{}/cmdline", self.pid))
+    }
+}
+
+/// The postmasters; an error when processes cannot be listed.
+pub fn servers(host: &dyn Host, facts: &mut FactSet) -> Result<Vec<Server>, Miss> {
+    let answer = host.ask(&Question::Servers)?;
+    let rows: Vec<Row> = String::from_utf8_lossy(&answer).lines().filter_map(row).collect();
+    let pids: BTreeSet<u32> = rows.iter().map(|row| row.pid).collect();
+    let postmasters = rows.iter().filter(|row| !pids.contains(&row.parent));
+    Ok(postmasters.filter_map(|row| server(host, row, facts)).collect())
+}
+
+struct Row {
+    pid: u32,
+    parent: u32,
+    uid: u32,
+}
+
+/// `pid ppid uid comm`; `None` for other servers.
+fn row(line: &str) -> Option<Row> {
+    let mut words = line.splitn(4, ' ');
+    let row = Row {
+        pid: words.next()?.parse().ok()?,
+        parent: words.next()?.parse().ok()?,
+        uid: words.next()?.parse().ok()?,
+    };
+    words.next().filter(|name| !matches!(*name, "mysqld" | "mariadbd"))?;
+    Some(row)
+}
+
+fn server(host: &dyn Host, row: &Row, facts: &mut FactSet) -> Option<Server> {
+    let options = match host.ask(&Question::CommandLine(row.pid)) {
+        Ok(answer) => options(&answer),
+        // The process has ended since.
+        Err(miss) if miss.kind == MissKind::Absent => return None,
+        Err(miss) => {
+            facts.warn(format!("the arguments of PostgreSQL process {} cannot be read: {miss}", row.pid));
+            Vec::new()
+        }
+    };
+    let environment = host.ask(&Question::Environment(row.pid));
+    let given = options.iter().rev().find(|(name, _)| name == HOME).map(|(_, value)| value.clone());
+    let home = given.or_else(|| variable(environment.as_deref().ok()?, "PGDATA"));
+    Some(Server {
+        pid: row.pid,
+        uid: row.uid,
+        home: home.map(path_of),
+        preloaded: preloaded(host, row.pid, &environment),
+        settings: options.into_iter().filter(|(name, _)| name != HOME).collect(),
+    })
+}
+
+/// The name under which `-D` stands among the options; no setting has a dash.
+const HOME: &str = "-D";
+
+/// Options in the one form of [`Question::CommandLine`], as settings.
+fn options(answer: &[u8]) -> Vec<(String, Vec<u8>)> {
+    let answer = String::from_utf8_lossy(answer);
+    let option = |line: &str| {
+        let (option, value) = line.split_once(' ')?;
+        let (name, value) = match option {
+            "-D" => (HOME, value),
+            "-p" => ("port", value),
+            "-k" => ("unix_socket_directories", value),
+            "-c" => value.split_once('=')?,
+            _ => return None,
+        };
+        Some((name.to_owned(), raw(value)))
+    };
+    answer.lines().filter_map(option).collect()
+}
+
+/// The value of an environment variable; an empty one counts as unset.
+fn variable(environment: &[u8], name: &str) -> Option<Vec<u8>> {
+    let text = String::from_utf8_lossy(environment);
+    let value = text.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix('=')).next_back()?;
+    (!value.is_empty()).then(|| raw(value))
+}
+
+/// libeatmydata in LD_PRELOAD or in ld.so.preload (ld.so(8)), which the dynamic linker loads into every program.
+fn preloaded(host: &dyn Host, pid: u32, environment: &Result<Vec<u8>, Miss>) -> Reading<String> {
+    const EVERYWHERE: &str = "/etc/ld.so.preload";
+    let own = format!("/proc/{pid}/environ");
+    let everywhere = host.read(Path::new(EVERYWHERE));
+    if let Some(library) = everywhere.as_deref().ok().and_then(eats_data) {
+        return Reading::known(library, Source::file(EVERYWHERE));
+    }
+    let environment = match environment {
+        Ok(environment) => environment,
+        Err(miss) => return refused(miss, &own),
+    };
+    let library = variable(environment, "LD_PRELOAD").as_deref().and_then(eats_data);
+    match (library, everywhere) {
+        (Some(library), _) => Reading::known(library, Source::file(own)),
+        (None, Err(miss)) if miss.kind != MissKind::Absent => refused(&miss, EVERYWHERE),
+        (None, _) => Reading::known("none".to_owned(), Source::file(own)),
+    }
+}
+
+/// The library in a list of libraries that turns fsync into nothing.
+fn eats_data(libraries: &[u8]) -> Option<String> {
+    let mut libraries = libraries.split(|b| *b == b':' || b.is_ascii_whitespace());
+    libraries.find(|library| library.windows(9).any(|part| part == b"eatmydata")).map(safe)
+}
+
+/// What is known of a preload when no server runs.
+pub fn not_running() -> Reading<String> {
+    Reading::unknown(Why::Absent, "no server runs on it, and what will be preloaded into one is not known")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::collect::testing::Fake;
+
+    fn read(fake: &Fake) -> Vec<Server> {
+        servers(fake, &mut FactSet::default()).unwrap()
+    }
+
+    fn host(arguments: &str) -> Fake {
+        Fake::default()
+            .answer(
+                Question::Servers,
+                "10 1 26 postgres\n11 10 26 postgres\n12 1 27 mysqld\n13 1 0 postgres\n",
+            )
+            .answer(Question::CommandLine(10), arguments)
+    }
+
+    #[test]
+    fn postmasters_are_told_from_their_children_and_from_other_servers() {
+        let servers = read(&host("-D /pg"));
+        assert_eq!(servers.iter().map(|server| server.pid).collect::<Vec<_>>(), [10], "13 has ended");
+        assert_eq!(servers[0].home.as_deref(), Some(Path::new("/pg")));
+    }
+
+    #[test]
+    fn options_become_settings() {
+        let servers = read(&host(
+            "-D /a\\x20b\n-c wal_level=minimal\n-p 5433\n-k /run/x\n-c config_file=/e=x\n-D /p\\x0ag",
+        ));
+        let setting = |name| servers[0].setting(name).map(|value| String::from_utf8(value.to_vec()).unwrap());
+        for (name, value) in [
+            ("wal_level", "minimal"),
+            ("port", "5433"),
+            ("unix_socket_directories", "/run/x"),
+            ("config_file", "/e=x"),
+        ] {
+            assert_eq!(setting(name).as_deref(), Some(value), "{name}");
+        }
+        assert_eq!(servers[0].home.as_deref(), Some(Path::new("/p\ng")), "the last -D wins");
+        assert_eq!(setting(HOME), None);
+    }
+
+    #[test]
+    fn a_preloaded_library_is_named_and_what_cannot_be_read_is_unknown() {
+        let of = |fake: Fake| read(&fake).remove(0).preloaded;
+        let environment = |text: &str| host("-D /pg").answer(Question::Environment(10), text);
+        let eater = "libeatmydata.so";
+        assert_eq!(of(environment(&format!("LD_PRELOAD=x.so:{eater}\n"))).value().unwrap(), eater);
+        assert_eq!(of(environment("PGDATA=/pg\n")).value().unwrap(), "none");
+        assert_eq!(
+            of(environment("").file("/etc/ld.so.preload", format!("{eater}\n"))).value().unwrap(),
+            eater
+        );
+        let denied = |fake: Fake| matches!(of(fake), Reading::Unknown { why: Why::Denied, .. });
+        assert!(denied(host("").refuse(Question::Environment(10), MissKind::Denied)));
+        assert!(denied(
+            environment("").refuse(Question::Read("/etc/ld.so.preload".into()), MissKind::Denied)
+        ));
+    }
+
+    #[test]
+    fn the_environment_names_the_directory_where_no_argument_does() {
+        let servers =
+            read(&host("-c fsync=on").answer(Question::Environment(10), "PGDATA=/srv/pg\nPGDATAX=/y\n"));
+        assert_eq!(servers[0].home.as_deref(), Some(Path::new("/srv/pg")));
+    }
+
+    proptest! {
+        #[test]
+        fn hostile_processes_never_fail(list: Vec<u8>, arguments: Vec<u8>, environment: Vec<u8>) {
+            let list = [list.as_slice(), b"\n10 1 26 postgres\n"].concat();
+            let fake = Fake::default().answer(Question::Servers, list)
+                .answer(Question::CommandLine(10), arguments)
+                .answer(Question::Environment(10), environment);
+            read(&fake);
+        }
+    }
+}

@@ -1,0 +1,332 @@
+//! The settings that storage decides, with how their values are written and what the server takes when nothing sets
+//! them: the PostgreSQL manual, *Server Configuration*, and guc_tables.c. Values are kept in the server's own spelling.
+
+use crate::facts::catalog::postgres;
+use crate::facts::{FactSet, Key, Reading, Source, Subject, Why};
+use crate::text::safe;
+use crate::truth::Truth;
+use crate::version::Version;
+
+/// A setting and the fact that holds it.
+pub struct Setting {
+    /// Its name in the server.
+    pub name: &'static str,
+    slot: Slot,
+    /// Whether this version has it.
+    exists: fn(&Version) -> Truth,
+    /// What it is when nothing sets it.
+    default: fn(&Version) -> &'static str,
+}
+
+enum Slot {
+    Flag(&'static Key<bool>),
+    Word(&'static Key<String>),
+    Count(&'static Key<u64>),
+}
+
+/// All of them.
+pub const ALL: [Setting; 11] = [
+    Setting { name: "fsync", slot: Slot::Flag(&postgres::FSYNC), exists: always, default: |_| "on" },
+    Setting {
+        name: "synchronous_commit",
+        slot: Slot::Word(&postgres::SYNCHRONOUS_COMMIT),
+        exists: always,
+        default: |_| "on",
+    },
+    Setting {
+        name: "wal_sync_method",
+        slot: Slot::Word(&postgres::WAL_SYNC_METHOD),
+        exists: always,
+        // PLATFORM_DEFAULT_WAL_SYNC_METHOD of port/linux.h.
+        default: |_| "fdatasync",
+    },
+    Setting {
+        name: "full_page_writes",
+        slot: Slot::Flag(&postgres::FULL_PAGE_WRITES),
+        exists: always,
+        default: |_| "on",
+    },
+    Setting {
+        name: "wal_init_zero",
+        slot: Slot::Flag(&postgres::WAL_INIT_ZERO),
+        exists: |version| from_major(version, 12),
+        default: |_| "on",
+    },
+    Setting {
+        name: "wal_recycle",
+        slot: Slot::Flag(&postgres::WAL_RECYCLE),
+        exists: |version| from_major(version, 12),
+        default: |_| "on",
+    },
+    Setting {
+        name: "wal_level",
+        slot: Slot::Word(&postgres::WAL_LEVEL),
+        exists: always,
+        default: |version| if version.number(0) >= 10 { "replica" } else { "minimal" },
+    },
+    Setting {
+        name: "max_wal_senders",
+        slot: Slot::Count(&postgres::MAX_WAL_SENDERS),
+        exists: always,
+        default: |version| if version.number(0) >= 10 { "10" } else { "0" },
+    },
+    Setting {
+        name: "data_sync_retry",
+        slot: Slot::Flag(&postgres::DATA_SYNC_RETRY),
+        exists: data_sync_retry,
+        default: |_| "off",
+    },
+    Setting {
+        name: "commit_delay",
+        slot: Slot::Count(&postgres::COMMIT_DELAY),
+        exists: always,
+        default: |_| "0",
+    },
+    Setting {
+        name: "debug_io_direct",
+        slot: Slot::Word(&postgres::DEBUG_IO_DIRECT),
+        exists: |version| from_major(version, 16),
+        default: |_| "",
+    },
+];
+
+fn always(_: &Version) -> Truth {
+    Truth::True
+}
+
+fn from_major(version: &Version, major: u64) -> Truth {
+    if version.number(0) >= major { Truth::True } else { Truth::False }
+}
+
+/// It came with 12 and, on 2019-02-14, with the minor releases 11.2, 10.7, 9.6.12, 9.5.16 and 9.4.21.
+fn data_sync_retry(version: &Version) -> Truth {
+    let minor = match (version.number(0), version.number(1)) {
+        (12.., _) => return Truth::True,
+        (11, _) => (1, 2),
+        (10, _) => (1, 7),
+        (9, 6) => (2, 12),
+        (9, 5) => (2, 16),
+        (9, 4) => (2, 21),
+        _ => return Truth::False,
+    };
+    match minor {
+        (at, _) if version.depth() <= at => Truth::Unknown,
+        (at, from) if version.number(at) >= from => Truth::True,
+        _ => Truth::False,
+    }
+}
+
+impl Setting {
+    /// Records the setting from what is configured: `None` when all was read and nothing sets it.
+    pub fn put(
+        &self,
+        facts: &mut FactSet,
+        cluster: &Subject,
+        configured: Option<Reading<Vec<u8>>>,
+        version: Option<&Version>,
+    ) {
+        let reading = self.in_force(configured, version);
+        match self.slot {
+            Slot::Flag(key) => facts.put(cluster, key, reading.and_then(|text| flag(&text))),
+            Slot::Word(key) => facts.put(cluster, key, reading),
+            Slot::Count(key) => facts.put(cluster, key, reading.and_then(|text| count(&text))),
+        }
+    }
+
+    fn in_force(&self, configured: Option<Reading<Vec<u8>>>, version: Option<&Version>) -> Reading<String> {
+        let name = self.name;
+        if let Some(version) = version
+            && (self.exists)(version) == Truth::False
+        {
+            return Reading::unknown(Why::Absent, format!("PostgreSQL {} has no {name}", version.base()));
+        }
+        match (configured, version) {
+            (Some(reading), _) => reading.map(|value| self.spelled(&value)),
+            (None, None) => Reading::unknown(
+                Why::NotCollected,
+                format!("nothing sets {name}, and which version's default holds is not known"),
+            ),
+            (None, Some(version)) if (self.exists)(version) == Truth::Unknown => Reading::unknown(
+                Why::Ambiguous,
+                format!("whether this minor release of PostgreSQL {} has {name}", version.base()),
+            ),
+            (None, Some(version)) => {
+                let of = format!("PostgreSQL {}", major(version));
+                Reading::known((self.default)(version).to_owned(), Source::Default { of })
+            }
+        }
+    }
+
+    /// A value as the server itself would show it.
+    pub fn spelled(&self, value: &[u8]) -> String {
+        let text = safe(value.trim_ascii()).to_ascii_lowercase();
+        match (self.name, text.as_str(), &self.slot) {
+            ("synchronous_commit", "true" | "yes" | "1", _) => "on".to_owned(),
+            ("synchronous_commit", "false" | "no" | "0", _) => "off".to_owned(),
+            ("wal_level", "archive" | "hot_standby", _) => "replica".to_owned(),
+            ("debug_io_direct", list, _) => {
+                list.split(',').map(str::trim).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(",")
+            }
+            (_, _, Slot::Flag(_)) => match flag(&text) {
+                Ok(on) => if on { "on" } else { "off" }.to_owned(),
+                Err(_) => text,
+            },
+            (_, _, Slot::Count(_)) => count(&text).map_or(text, |number| number.to_string()),
+            _ => text,
+        }
+    }
+}
+
+/// The part of a version that decides about settings: `15`, `9.6`.
+pub fn major(version: &Version) -> String {
+    match version.number(0) {
+        major @ 10.. => major.to_string(),
+        major => format!("{major}.{}", version.number(1)),
+    }
+}
+
+/// A boolean as the server reads it: unique prefixes of true, false, yes, no, on, off, and 1 and 0 (bool.c).
+fn flag(text: &str) -> Result<bool, String> {
+    let word = text.trim().to_ascii_lowercase();
+    let begins = |whole: &str, least: usize| word.len() >= least && whole.starts_with(&word);
+    if word == "1" || begins("true", 1) || begins("yes", 1) || begins("on", 2) {
+        Ok(true)
+    } else if word == "0" || begins("false", 1) || begins("no", 1) || begins("off", 2) {
+        Ok(false)
+    } else {
+        Err(format!("`{text}` is no boolean"))
+    }
+}
+
+/// A number without a unit as the server reads it: decimal, hexadecimal, octal, or a fraction that is rounded. None of
+/// the settings here takes a unit; the server refuses `commit_delay = 1ms`.
+fn count(text: &str) -> Result<u64, String> {
+    let word = text.trim();
+    let radix = |digits: &str, radix| u64::from_str_radix(digits, radix).ok();
+    let whole = match word.strip_prefix("0x").or_else(|| word.strip_prefix("0X")) {
+        Some(hex) => radix(hex, 16),
+        None if word.len() > 1 && word.starts_with('0') && word.bytes().all(|b| b.is_ascii_digit()) => {
+            radix(word, 8)
+        }
+        None => radix(word, 10),
+    };
+    let fraction = || {
+        let numeric = word.bytes().all(|b| b.is_ascii_digit() || b".eE+-".contains(&b));
+        let number = word.parse::<f64>().ok().filter(|number| numeric && (0.0..=1e15).contains(number))?;
+        format!("{:.0}", number.round_ties_even()).parse().ok()
+    };
+    whole.or_else(fraction).ok_or_else(|| format!("`{text}` is no number of this setting"))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::collect::testing::shown;
+
+    fn setting(name: &str) -> &'static Setting {
+        static SETTINGS: [Setting; 11] = ALL;
+        SETTINGS.iter().find(|setting| setting.name == name).unwrap()
+    }
+
+    fn version(text: &str) -> Version {
+        Version::parse(text).unwrap()
+    }
+
+    fn default(name: &str, of: &str) -> Reading<String> {
+        setting(name).in_force(None, Some(&version(of)))
+    }
+
+    #[test]
+    fn booleans_are_read_as_the_server_reads_them() {
+        for (text, expected) in [
+            ("on", Some(true)),
+            ("ON", Some(true)),
+            ("t", Some(true)),
+            ("tru", Some(true)),
+            ("y", Some(true)),
+            ("1", Some(true)),
+            ("off", Some(false)),
+            ("of", Some(false)),
+            ("f", Some(false)),
+            ("n", Some(false)),
+            ("0", Some(false)),
+            ("o", None),
+            ("", None),
+            ("truer", None),
+            ("2", None),
+            ("onn", None),
+        ] {
+            assert_eq!(flag(text).ok(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_read_as_the_server_reads_them() {
+        for (text, expected) in [
+            ("10", Some(10)),
+            (" 7 ", Some(7)),
+            ("0x10", Some(16)),
+            ("010", Some(8)),
+            ("5.6", Some(6)),
+            ("0", Some(0)),
+            ("1e3", Some(1000)),
+            ("1ms", None),
+            ("-1", None),
+            ("", None),
+            ("inf", None),
+            ("nan", None),
+        ] {
+            assert_eq!(count(text).ok(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn defaults_are_those_of_the_version() {
+        let value = |name, of| default(name, of).value().cloned();
+        assert_eq!(value("wal_level", "9.6.3").as_deref(), Some("minimal"));
+        assert_eq!(value("wal_level", "15.20").as_deref(), Some("replica"));
+        assert_eq!(value("max_wal_senders", "15").as_deref(), Some("10"));
+        assert_eq!(value("wal_sync_method", "15").as_deref(), Some("fdatasync"));
+        assert_eq!(
+            default("fsync", "15.20").source(),
+            Some(&Source::Default { of: "PostgreSQL 15".to_owned() })
+        );
+        for (name, of) in [("wal_init_zero", "11.9"), ("debug_io_direct", "15"), ("data_sync_retry", "9.3.2")]
+        {
+            assert!(matches!(default(name, of), Reading::Unknown { why: Why::Absent, .. }), "{name} {of}");
+        }
+        assert!(matches!(default("data_sync_retry", "11"), Reading::Unknown { why: Why::Ambiguous, .. }));
+        assert_eq!(value("data_sync_retry", "11.2").as_deref(), Some("off"));
+        assert_eq!(value("data_sync_retry", "9.6.11"), None);
+        assert!(!setting("fsync").in_force(None, None).is_known());
+    }
+
+    #[test]
+    fn synonyms_become_the_word_the_server_shows() {
+        for (name, value, expected) in [
+            ("synchronous_commit", "TRUE", "on"),
+            ("synchronous_commit", "remote_apply", "remote_apply"),
+            ("wal_level", "hot_standby", "replica"),
+            ("full_page_writes", "no", "off"),
+            ("debug_io_direct", " wal , data", "wal,data"),
+            ("commit_delay", "0x0A", "10"),
+        ] {
+            assert_eq!(setting(name).spelled(value.as_bytes()), expected, "{name} {value}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn hostile_values_never_fail(value: Vec<u8>) {
+            for setting in &ALL {
+                let (mut facts, cluster) = (FactSet::default(), Subject::cluster("/pg"));
+                let reading = Reading::known(value.clone(), Source::line("/pg/postgresql.conf", 1));
+                setting.put(&mut facts, &cluster, Some(reading), Some(&version("16")));
+                let shown = shown(&facts);
+                prop_assert!(!shown.chars().any(crate::text::is_treacherous), "{}", shown);
+            }
+        }
+    }
+}
