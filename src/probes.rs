@@ -11,6 +11,7 @@ mod method;
 mod pace;
 mod place;
 mod plan;
+mod request;
 mod run;
 mod schedule;
 mod scratch;
@@ -18,7 +19,8 @@ pub mod watcher;
 
 pub use error::{ErrorKind, ProbeError, Refusal};
 pub use method::{Server, server_methods};
-pub use plan::{Plan, Request, plan};
+pub use plan::{Plan, Row, plan};
+pub use request::Request;
 pub use run::{Control, run};
 
 pub use crate::measure::{Phase, Progress, SpeedLimit, to_facts};

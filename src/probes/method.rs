@@ -40,10 +40,13 @@ pub fn server_methods(server: &Server) -> Vec<Method> {
     }
 }
 
+/// O_DSYNC itself: rustix calls O_SYNC by this name too (1.1.6, src/backend/linux_raw/fs/types.rs).
+const DATA_SYNC: OFlags = OFlags::from_bits_retain(nix::libc::O_DSYNC.cast_unsigned());
+
 /// How the file is opened for it.
 pub(super) fn open_flags(method: Method) -> OFlags {
     let sync = match method {
-        Method::OpenDatasync | Method::OpenDatasyncDirect => OFlags::DSYNC,
+        Method::OpenDatasync | Method::OpenDatasyncDirect => DATA_SYNC,
         Method::OpenSync | Method::OpenSyncDirect => OFlags::SYNC,
         _ => OFlags::empty(),
     };
@@ -99,6 +102,26 @@ mod tests {
         assert_eq!(direct(&server(16, "minimal", 0, "")), 0);
         assert_eq!(direct(&server(16, "replica", 10, "data, wal")), 3);
         assert_eq!(direct(&server(16, "replica", 10, "wal_init")), 0);
+    }
+
+    #[test]
+    fn the_two_open_methods_are_not_the_same() {
+        let directory = tempfile::tempdir().unwrap();
+        let flags_in_force = |method| {
+            let (path, create) = (directory.path().join("file"), OFlags::CREATE | OFlags::RDWR);
+            let file = rustix::fs::open(
+                path,
+                create | open_flags(method),
+                rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+            )
+            .unwrap();
+            rustix::fs::fcntl_getfl(&file).unwrap().bits() & OFlags::SYNC.bits()
+        };
+        // linux/fcntl.h: O_SYNC is O_DSYNC and a bit more.
+        let [plain, data, all] =
+            [Method::Fdatasync, Method::OpenDatasync, Method::OpenSync].map(flags_in_force);
+        assert_eq!(plain, 0);
+        assert!(data != 0 && data != all && data & all == data, "{data:o} {all:o}");
     }
 
     #[test]

@@ -3,66 +3,11 @@
 use std::path::PathBuf;
 
 use super::error::{Refusal, shown};
-use super::method::{Server, server_methods};
+use super::method::server_methods;
 use super::place::{self, Place};
+use super::request::Request;
 use crate::measure::{Method, SpeedLimit};
 use crate::text;
-
-/// Size of the scratch file: a WAL segment, in bytes.
-const SEGMENT: u64 = 16 << 20;
-
-/// What is to be measured.
-#[derive(Clone, Debug)]
-pub struct Request {
-    /// The directory the advice is for.
-    pub target: PathBuf,
-    /// The directory for the scratch file, when the user named one.
-    pub scratch: Option<PathBuf>,
-    /// `mount.class` of the target, when known: a network or FUSE file system is then refused without being touched.
-    pub mount_class: Option<String>,
-    /// How long it may take in all.
-    pub seconds: f64,
-    /// Size of the scratch file in bytes.
-    pub file_bytes: u64,
-    /// The server whose methods are measured.
-    pub server: Server,
-    /// Further methods, with one page per commit. [`Request::new`] puts the unflushed floor here.
-    pub extra: Vec<Method>,
-    /// Kernel names of the disks at the bottom of the target's stack.
-    pub leaves: Vec<String>,
-    /// Whether all of them count flushes (`device.counts_flushes`).
-    pub leaves_count_flushes: bool,
-    /// How fast commits can honestly be there; `None` for memory, ZFS and everything remote.
-    pub speed_limit: Option<SpeedLimit>,
-    /// This program, which is started again as the watcher that removes the scratch file if we are killed.
-    pub program: PathBuf,
-    /// Seed of the random order.
-    pub seed: u64,
-}
-
-impl Request {
-    /// The default probe of a directory: PostgreSQL's methods and the floor, in ten seconds.
-    pub fn new(target: impl Into<PathBuf>) -> Self {
-        Self {
-            target: target.into(),
-            scratch: None,
-            mount_class: None,
-            seconds: 10.0,
-            file_bytes: SEGMENT,
-            server: Server::default(),
-            extra: vec![Method::Floor],
-            leaves: Vec::new(),
-            leaves_count_flushes: false,
-            speed_limit: None,
-            program: PathBuf::from("/proc/self/exe"),
-            seed: 1,
-        }
-    }
-
-    /// What [`crate::facts::catalog::probe::FLUSH_COST`] needs besides: the same overwrite with and without a flush, both
-    /// O_DIRECT.
-    pub const FLUSH_COST: [Method; 2] = [Method::FdatasyncDirect, Method::FloorDirect];
-}
 
 /// One row of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

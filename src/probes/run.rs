@@ -95,6 +95,8 @@ struct Run<'a> {
     tell: &'a mut dyn FnMut(&Progress),
     begun: Instant,
     told: Instant,
+    /// What the last telling with figures took: it may use a twentieth of the time.
+    telling: Duration,
     samples: Samples,
     seen: Circumstances,
     disks: Disks,
@@ -128,6 +130,7 @@ impl<'a> Run<'a> {
             tell,
             begun: now,
             told: now,
+            telling: Duration::ZERO,
             samples: Samples { cells },
             seen: Circumstances {
                 directory: shown(&plan.directory),
@@ -159,9 +162,13 @@ impl<'a> Run<'a> {
         self.writers.clear();
         self.say(Phase::CleaningUp);
         let removed = scratch.remove();
-        match outcome {
-            Err(Stop::Failed(error)) => Err(Stop::Failed(error)),
-            outcome => removed.map_err(Stop::Failed).and(outcome),
+        match (outcome, removed) {
+            (Err(Stop::Failed(mut first)), Err(left)) => {
+                first.message = format!("{}; {}", first.message, left.message);
+                Err(Stop::Failed(first))
+            }
+            (_, Err(left)) => Err(Stop::Failed(left)),
+            (outcome, Ok(())) => outcome,
         }
     }
 
@@ -424,12 +431,16 @@ impl<'a> Run<'a> {
     /// Tells how it goes; with figures at most ten times a second.
     fn say(&mut self, phase: Phase) {
         let rounds = self.samples.rounds();
-        let due = rounds > 0 && (self.told.elapsed() > Duration::from_millis(100) || rounds == 1);
+        let pause = (20 * self.telling).max(Duration::from_millis(100));
+        let due = rounds > 0 && (self.told.elapsed() > pause || rounds == 1);
         let (so_far, histogram) = if due {
-            self.told = Instant::now();
+            let begun = Instant::now();
             let default = self.samples.cell(self.samples.default_method(), 1);
             let histogram = default.map(|cell| histogram(&cell.rounds.concat())).unwrap_or_default();
-            (Some(self.summary()), histogram)
+            let so_far = self.summary();
+            self.told = Instant::now();
+            self.telling = begun.elapsed();
+            (Some(so_far), histogram)
         } else {
             (None, Vec::new())
         };

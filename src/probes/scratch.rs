@@ -110,7 +110,7 @@ impl Scratch {
         removed.map_err(|errno| {
             let mut error = ProbeError::of(errno, "removing the scratch file", &self.path);
             let left = shown(&self.path.join(&self.name));
-            error.message = format!("{}. The file is still there: {left}", error.message);
+            error.message = format!("{}; the file is still there: {left}", error.message);
             error
         })
     }

@@ -1,8 +1,11 @@
 //! Probes on real directories: structure, limits, and above all that nothing stays behind. No figure is asserted except
 //! counts that do not depend on time.
 
+mod loops;
+
 use std::fs;
 use std::path::Path;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use walwise::measure::{Measurement, Method, Phase};
@@ -166,15 +169,21 @@ fn the_watcher_removes_the_file_of_a_killed_probe() {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
-    let mut child = std::process::Command::new(std::env::current_exe().unwrap())
+    kill_a_probe_of(directory.path());
+}
+
+/// Starts a probe of an empty directory in a process of its own, kills it when its file is there, and waits until that
+/// is gone.
+fn kill_a_probe_of(directory: &Path) {
+    let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "probes::the_watcher_removes_the_file_of_a_killed_probe"])
-        .env(VICTIM, directory.path())
-        .stdout(std::process::Stdio::null())
+        .env(VICTIM, directory)
+        .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    wait_for("the child makes its file", || !names(directory.path()).is_empty());
+    wait_for("the child makes its file", || !names(directory).is_empty());
     // SIGKILL.
     child.kill().unwrap();
     child.wait().unwrap();
-    wait_for("the watcher removes the file", || names(directory.path()).is_empty());
+    wait_for("the watcher removes the file", || names(directory).is_empty());
 }

@@ -1,0 +1,148 @@
+//! What a probe is asked to measure: a directory, for how long, for which server, above which disks.
+//!
+//! The surprise: what is not known of the disks (whether they count flushes, how fast they can be) is not assumed; the
+//! figures that need it are then unknown.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
+
+use super::method::Server;
+use crate::facts::catalog::{device, mount, postgres, target as target_facts};
+use crate::facts::{FactSet, Reading, Scope, Subject, Value};
+use crate::measure::{Method, SpeedLimit};
+use crate::text;
+
+/// Size of the scratch file: a WAL segment, in bytes.
+const SEGMENT: u64 = 16 << 20;
+
+/// What is to be measured.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The directory the advice is for.
+    pub target: PathBuf,
+    /// The directory for the scratch file, when the user named one.
+    pub scratch: Option<PathBuf>,
+    /// `mount.class` of the target, when known: a network or FUSE file system is then refused without being touched.
+    pub mount_class: Option<String>,
+    /// How long it may take in all.
+    pub seconds: f64,
+    /// Size of the scratch file in bytes.
+    pub file_bytes: u64,
+    /// The server whose methods are measured.
+    pub server: Server,
+    /// Further methods, with one page per commit. [`Request::new`] puts the unflushed floor here.
+    pub extra: Vec<Method>,
+    /// Kernel names of the disks at the bottom of the target's stack.
+    pub leaves: Vec<String>,
+    /// Whether all of them count flushes (`device.counts_flushes`).
+    pub leaves_count_flushes: bool,
+    /// How fast commits can honestly be there; `None` for memory, ZFS and everything remote.
+    pub speed_limit: Option<SpeedLimit>,
+    /// This program, which is started again as the watcher that removes the scratch file if we are killed.
+    pub program: PathBuf,
+    /// Seed of the random order.
+    pub seed: u64,
+}
+
+impl Request {
+    /// The default probe of a directory: PostgreSQL's methods and the floor, in ten seconds.
+    pub fn new(target: impl Into<PathBuf>) -> Self {
+        Self {
+            target: target.into(),
+            scratch: None,
+            mount_class: None,
+            seconds: 10.0,
+            file_bytes: SEGMENT,
+            server: Server::default(),
+            extra: vec![Method::Floor],
+            leaves: Vec::new(),
+            leaves_count_flushes: false,
+            speed_limit: None,
+            program: PathBuf::from("/proc/self/exe"),
+            seed: 1,
+        }
+    }
+
+    /// What [`crate::facts::catalog::probe::FLUSH_COST`] needs besides: the same overwrite with and without a flush, both
+    /// O_DIRECT.
+    pub const FLUSH_COST: [Method; 2] = [Method::FdatasyncDirect, Method::FloorDirect];
+
+    /// The probe of a target as the facts describe it: its file system, disks and server.
+    pub fn of_target(target: &Subject, facts: &FactSet) -> Self {
+        let leaves = facts.leaves(target);
+        let all_leaves = |holds: &dyn Fn(&Subject) -> bool| !leaves.is_empty() && leaves.iter().all(holds);
+        let path = facts.value(target, &target_facts::PATH).unwrap_or_else(|| target.name().to_owned());
+        let mount_class = text_of(facts.lookup(target, &mount::CLASS.info));
+        let is_disk = |leaf: &Subject| {
+            let kind = facts.value(leaf, &device::KIND);
+            kind.is_some_and(|kind| kind == "disk") && !leaf.name().starts_with("pmem")
+        };
+        let on_disks = mount_class.as_deref() == Some("block") && all_leaves(&is_disk);
+        Self {
+            leaves_count_flushes: all_leaves(&|leaf| {
+                facts.value(leaf, &device::COUNTS_FLUSHES) == Some(true)
+            }),
+            leaves: leaves.iter().map(|leaf| leaf.name().to_owned()).collect(),
+            speed_limit: on_disks.then(SpeedLimit::block_device),
+            mount_class,
+            server: server(target, facts),
+            ..Self::new(PathBuf::from(OsString::from_vec(text::raw(&path))))
+        }
+    }
+}
+
+/// What is known of the server that uses a target.
+fn server(target: &Subject, facts: &FactSet) -> Server {
+    let Some(cluster) = facts.resolve(target, Scope::Cluster) else { return Server::default() };
+    Server {
+        major: facts.value(&cluster, &postgres::VERSION).map(|version| version.number(0)),
+        wal_level: facts.value(&cluster, &postgres::WAL_LEVEL),
+        max_wal_senders: facts.value(&cluster, &postgres::MAX_WAL_SENDERS),
+        debug_io_direct: facts.value(&cluster, &postgres::DEBUG_IO_DIRECT),
+    }
+}
+
+fn text_of(reading: Reading<Value>) -> Option<String> {
+    match reading {
+        Reading::Known { value: Value::Text(text), .. } => Some(text),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::Source;
+    use crate::version::Version;
+
+    #[test]
+    fn facts_decide_what_is_asked_for() {
+        let (target, fs, disk) = (Subject::target("/t\\x0a"), Subject::mount("/t"), Subject::device("sda"));
+        let cluster = Subject::cluster("/t");
+        let mut facts = FactSet::default();
+        facts.stand(&target, &fs);
+        facts.stand(&fs, &disk);
+        facts.link(&target, &fs);
+        facts.link(&target, &cluster);
+        let bare = Request::of_target(&target, &facts);
+        assert_eq!((bare.target.to_str(), bare.leaves.len()), (Some("/t\n"), 1));
+        assert!(
+            !bare.leaves_count_flushes && bare.speed_limit.is_none(),
+            "unknown counts nothing and limits nothing"
+        );
+
+        let source = || Source::call("test");
+        facts.know(&fs, &mount::CLASS, "block".to_owned(), source());
+        facts.know(&disk, &device::KIND, "disk".to_owned(), source());
+        facts.know(&disk, &device::COUNTS_FLUSHES, true, source());
+        facts.know(&cluster, &postgres::VERSION, Version::parse("15.4").unwrap(), source());
+        facts.know(&cluster, &postgres::WAL_LEVEL, "minimal".to_owned(), source());
+        facts.know(&cluster, &postgres::MAX_WAL_SENDERS, 0, source());
+        let full = Request::of_target(&target, &facts);
+        assert!(full.leaves_count_flushes && full.speed_limit.is_some());
+        assert_eq!(full.mount_class.as_deref(), Some("block"));
+        assert_eq!(full.server.major, Some(15));
+        assert!(super::super::server_methods(&full.server).contains(&Method::OpenDatasyncDirect));
+    }
+}

@@ -1,0 +1,206 @@
+//! Probes on file systems of their own: what cannot be had in a temporary directory.
+
+use std::fs;
+use std::path::Path;
+
+use walwise::measure::{Measurement, Method, MethodResult, Phase};
+use walwise::probes::{Control, ErrorKind, Refusal, Request, plan, run};
+
+use super::{kill_a_probe_of, names, quiet, request, wait_for};
+use crate::support::loops::{Loop, Mounted, btrfs, ext4, file_system, xfs};
+
+/// A probe of the root of a mounted loop device, which counts its flushes.
+fn on(mounted: &Mounted) -> Request {
+    let mut request = request(&mounted.point);
+    request.leaves = vec![mounted.disk.name().to_owned()];
+    request.leaves_count_flushes = true;
+    request.seconds = 1.0;
+    request
+}
+
+fn row(found: &Measurement, method: Method) -> &MethodResult {
+    found.methods.iter().find(|r| r.method == method && r.pages == 1).unwrap()
+}
+
+fn refusal(target: &Path) -> Refusal {
+    plan(&request(target)).unwrap_err()
+}
+
+#[test]
+#[ignore = "needs root: a loop device"]
+fn flushes_are_counted_where_they_arrive() {
+    let mounted = ext4(&[], "");
+    let found = twenty_rounds(on(&mounted));
+    for method in [Method::Fdatasync, Method::OpenDatasync] {
+        // A little above one when the journal commits by itself meanwhile; two for what also writes the time stamp.
+        let flushes = row(&found, method).flushes_per_commit.unwrap();
+        assert!((0.99..1.5).contains(&flushes), "{} {flushes}", method.name());
+    }
+    assert_eq!(row(&found, Method::Floor).flushes_per_commit, None);
+
+    mounted.remount("nobarrier");
+    let found = twenty_rounds(on(&mounted));
+    let flushes = row(&found, Method::Fdatasync).flushes_per_commit.unwrap();
+    assert!(flushes < 0.05, "{flushes}");
+}
+
+/// A probe that ends after twenty rounds, however slow the disk.
+fn twenty_rounds(mut request: Request) -> Measurement {
+    request.seconds = 3_000.0;
+    let control = Control::default();
+    let found = run(&plan(&request).unwrap(), &control, &mut |progress| {
+        if progress.round == 20 {
+            control.cancel();
+        }
+    });
+    found.unwrap()
+}
+
+#[test]
+#[ignore = "needs root: a loop device"]
+fn the_cost_of_a_flush_needs_real_direct_io() {
+    let mounted = xfs("");
+    let mut request = on(&mounted);
+    request.extra.extend(Request::FLUSH_COST);
+    request.extra.push(Method::OpenDatasyncDirect);
+    let found = quiet(&plan(&request).unwrap()).unwrap();
+    for method in [Method::FdatasyncDirect, Method::FloorDirect, Method::OpenDatasyncDirect] {
+        assert!(row(&found, method).samples > 0, "{:?}", row(&found, method));
+    }
+    assert!(row(&found, Method::FdatasyncDirect).flushes_per_commit.is_some());
+    assert_eq!(
+        row(&found, Method::OpenDatasyncDirect).flushes_per_commit,
+        None,
+        "it may use forced unit access"
+    );
+}
+
+#[test]
+#[ignore = "needs root: a loop device"]
+fn buffered_direct_io_is_told_from_direct_io() {
+    for mounted in [btrfs(""), ext4(&[], "data=journal")] {
+        let mut request = on(&mounted);
+        request.extra.extend(Request::FLUSH_COST);
+        let found = quiet(&plan(&request).unwrap()).unwrap();
+        let row = row(&found, Method::FdatasyncDirect);
+        assert!(row.samples == 0 && row.error.is_some(), "{row:?}");
+        assert!(found.caveats.iter().any(|c| c.id == "o-direct" && !c.refuses_advice));
+        assert!(found.rounds > 0);
+    }
+}
+
+#[test]
+#[ignore = "needs root: a loop device"]
+fn a_read_only_file_system_is_refused() {
+    let mounted = ext4(&[], "ro");
+    assert_eq!(refusal(&mounted.point), Refusal::ReadOnly(mounted.path().to_owned()));
+}
+
+#[test]
+#[ignore = "needs root: a loop device"]
+fn a_file_system_that_fills_up_is_an_error_and_keeps_nothing() {
+    let mounted = file_system(32, &["mkfs.ext4", "-q", "-m", "0"], "");
+    let plan = plan(&on(&mounted)).unwrap();
+    let filler = mounted.point.join("filler");
+    let error = run(&plan, &Control::default(), &mut |progress| {
+        if progress.phase == Phase::Preparing {
+            let mut file = fs::File::create(&filler).unwrap();
+            let _ = std::io::copy(&mut std::io::repeat(1), &mut file);
+        }
+    })
+    .unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Full, "{error}");
+    assert_eq!(names(&mounted.point), ["filler"]);
+}
+
+#[test]
+#[ignore = "needs root: a loop device"]
+fn a_failing_disk_is_an_error_that_keeps_the_rounds_before() {
+    let mounted = xfs("");
+    let mut request = on(&mounted);
+    request.seconds = 3_000.0;
+    let error = run(&plan(&request).unwrap(), &Control::default(), &mut |progress| {
+        if progress.phase == Phase::Rounds && progress.round == 2 {
+            crate::support::run("xfs_io", &["-x", "-c", "shutdown", mounted.path()]);
+        }
+    })
+    .unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Disk, "{error}");
+    assert!(error.to_string().contains("still there"), "what cannot be removed is named: {error}");
+    assert_eq!(error.partial.unwrap().rounds, 2);
+}
+
+#[test]
+#[ignore = "needs root: a loop device"]
+fn an_unmounted_directory_keeps_nothing() {
+    let mounted = ext4(&[], "");
+    let plan = plan(&on(&mounted)).unwrap();
+    let found = run(&plan, &Control::default(), &mut |progress| {
+        if progress.phase == Phase::WarmUp {
+            crate::support::run("umount", &["-l", mounted.path()]);
+        }
+    })
+    .unwrap();
+    assert!(found.rounds > 0);
+    crate::support::run("mount", &[mounted.disk.device.as_str(), mounted.path()]);
+    assert_eq!(names(&mounted.point), [""; 0]);
+}
+
+#[test]
+#[ignore = "needs root: a loop device"]
+fn a_killed_probe_keeps_nothing_and_lets_go_of_the_file_system() {
+    let mounted = ext4(&[], "");
+    kill_a_probe_of(&mounted.point);
+    let umount = || std::process::Command::new("umount").arg(&mounted.point).output().unwrap();
+    wait_for("the watcher lets go", || umount().status.success());
+    crate::support::run("mount", &[mounted.disk.device.as_str(), mounted.path()]);
+}
+
+#[test]
+#[ignore = "needs root: a loop device"]
+fn a_place_beside_a_database_must_be_like_it() {
+    let mounted = btrfs("");
+    let cluster = mounted.dir("cluster");
+    let data = mounted.dir("cluster/main");
+    crate::support::run("chattr", &["+C", data.to_str().unwrap()]);
+    fs::write(data.join("PG_VERSION"), "15\n").unwrap();
+    let refused = refusal(&data);
+    assert!(refused.to_string().contains("inode flags differ"), "{refused}");
+
+    let mut elsewhere = request(&data);
+    elsewhere.scratch = Some(mounted.dir("elsewhere"));
+    assert!(matches!(plan(&elsewhere), Err(Refusal::ElsewhereScratch { .. })));
+
+    crate::support::run("chattr", &["+C", cluster.to_str().unwrap()]);
+    assert_eq!(plan(&request(&data)).unwrap().directory, cluster);
+
+    let volume = cluster.join("volume");
+    crate::support::run("btrfs", &["-q", "subvolume", "create", volume.to_str().unwrap()]);
+    fs::write(volume.join("PG_VERSION"), "15\n").unwrap();
+    let refused = refusal(&volume);
+    assert!(refused.to_string().contains("another file system or subvolume"), "{refused}");
+}
+
+#[test]
+#[ignore = "needs root: a loop device"]
+fn a_database_that_fills_its_mount_needs_a_directory_named() {
+    let mounted = ext4(&[], "");
+    fs::write(mounted.point.join("PG_VERSION"), "15\n").unwrap();
+    let refused = refusal(&mounted.point);
+    assert!(refused.to_string().contains("--scratch DIR"), "{refused}");
+    let mut request = request(&mounted.point);
+    request.scratch = Some(mounted.dir("inside"));
+    assert!(plan(&request).is_err(), "not even when named: it is inside the database");
+}
+
+#[test]
+#[ignore = "needs root: a loop device"]
+fn a_database_at_the_top_of_a_loop_is_left_alone() {
+    let disk = Loop::new(64);
+    disk.mkfs(&["mkfs.ext4", "-q"]);
+    let mounted = disk.mount("");
+    let before = names(&mounted.point);
+    fs::write(mounted.point.join("ibdata1"), "").unwrap();
+    assert!(matches!(refusal(&mounted.point), Refusal::NoPlaceBeside { .. }));
+    assert_eq!(names(&mounted.point).len(), before.len() + 1);
+}
