@@ -10,5 +10,6 @@
 )]
 
 mod architecture;
+mod postgres;
 mod probes;
 mod support;
