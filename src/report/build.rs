@@ -158,7 +158,7 @@ fn summary(facts: &FactSet, subject: &Subject) -> TargetSummary {
         target: subject.clone(),
         title: name.map_or_else(|| path.clone(), |name| format!("{name}, {path}")),
         kind: word(&target::KIND, "directory"),
-        role: word(&target::ROLE, "unused"),
+        role: word(&target::ROLE, "unknown"),
         subjects: subjects(facts, subject, cluster.as_ref()),
         cluster,
     }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::found::path;
 use super::{Place, file_system, mount_over};
 use crate::facts::catalog::{postgres, target};
-use crate::facts::{FactSet, Scope, Source, Subject};
+use crate::facts::{FactSet, Reading, Scope, Source, Subject};
 
 /// Where a cluster keeps its things, as far as known.
 pub struct Home {
@@ -35,6 +35,14 @@ impl Spot {
     /// Whether one of the two directories is the other or lies in it.
     fn meets(&self, place: &Place) -> bool {
         self.path.starts_with(&place.path) || place.path.starts_with(&self.path)
+    }
+}
+
+impl Home {
+    /// Why it is not known where the cluster keeps everything, when it is not: then no directory is known to be unused.
+    fn hidden(&self, facts: &FactSet) -> Option<Reading<String>> {
+        let keys = [&postgres::DATA, &postgres::WAL];
+        keys.into_iter().map(|key| facts.get(&self.cluster, key)).find(|reading| !reading.is_known())
     }
 }
 
@@ -81,14 +89,19 @@ pub fn put(place: &Place, homes: &[Home], facts: &mut FactSet) {
             facts.link(&home.cluster, &subject);
         }
     }
-    let role = match (any_data, any_wal) {
-        (true, true) => "data and wal",
-        (true, false) => "data",
-        (false, true) => "wal",
-        (false, false) => "unused",
+    let known = |role: &str| {
+        Reading::known(role.to_owned(), Source::derived(["pg.data_directory", "pg.wal_directory"]))
     };
-    let source = Source::derived(["pg.data_directory", "pg.wal_directory"]);
-    facts.know(&subject, &target::ROLE, role.to_owned(), source);
+    let role = match (any_data, any_wal) {
+        (true, true) => known("data and wal"),
+        (true, false) => known("data"),
+        (false, true) => known("wal"),
+        (false, false) => match homes.iter().find_map(|home| home.hidden(facts)) {
+            Some(hidden) if place.kind.value().is_none_or(|kind| kind != "device") => hidden,
+            _ => known("unused"),
+        },
+    };
+    facts.put(&subject, &target::ROLE, role);
     if let [cluster] = users.as_slice() {
         facts.link(&subject, cluster);
     }

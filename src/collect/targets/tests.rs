@@ -185,6 +185,18 @@ fn data_and_wal_on_one_file_system_are_one_target() {
 }
 
 #[test]
+fn no_directory_is_known_to_be_unused_while_a_wal_is_not_found() {
+    let mut storage = storage();
+    let cluster = cluster(&mut storage, "/data/pg", "/wal/pg");
+    storage.put(&cluster, &postgres::WAL, Reading::unknown(Why::Denied, "realpath /data/pg/pg_wal"));
+    let facts = collect(&host().directory("/data/pg"), None, storage);
+    assert_eq!(facts.value(&Subject::target("/data/pg"), &target::ROLE).as_deref(), Some("data"));
+    let role = facts.get(&Subject::target("/wal"), &target::ROLE);
+    assert!(matches!(role, Reading::Unknown { why: Why::Denied, .. }), "{role:?}");
+    assert_eq!(facts.resolve(&cluster, Scope::Target), None);
+}
+
+#[test]
 fn a_directory_in_or_around_a_cluster_belongs_to_it() {
     for (asked, role) in
         [("/data/pg/base", "data"), ("/data", "data"), ("/wal/pg", "wal"), ("/data/other", "unused")]
