@@ -9,7 +9,9 @@
 pub mod archive;
 pub mod child;
 mod live;
+mod mask;
 mod recorded;
+mod recording;
 mod redact;
 mod words;
 
@@ -20,6 +22,7 @@ use std::path::{Path, PathBuf};
 
 pub use live::LiveHost;
 pub use recorded::RecordedHost;
+pub use recording::RecordingHost;
 
 use crate::text;
 

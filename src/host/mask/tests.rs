@@ -1,0 +1,168 @@
+//! Masking keeps joins and shapes, and touches nothing else.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::host::archive::{parse, write};
+
+fn masked(archive: &str) -> String {
+    let (answers, problems) = parse(format!("walwise host 1\n{archive}").as_bytes()).unwrap();
+    assert_eq!(problems, Vec::<String>::new());
+    let text = write(&mask(&answers), "");
+    text.strip_prefix("walwise host 1\n").unwrap().to_owned()
+}
+
+/// Text in which nothing identifies anything.
+#[test]
+fn what_is_no_identity_stays() {
+    let archive = "read /proc/version\n|Linux version 6.1.0.28 (gcc 12.2.0) #1 SMP 6.1.119-1 build 10.0.0.1-2\n\
+        read /proc/diskstats\n|   8       0 sda 12345678 0 3000592982416 1 2 3\n\
+        read /sys/block/sda/dev\n|8:0\n\
+        read /sys/block/sda/serial\n|12345678\n\
+        read /sys/class/block/nvme0n1/device/address\n|0000:01:00.0\n\
+        read /sys/module/megaraid_sas/version\n|07.719.03.00-rc1\n\
+        link /sys/block/sda\n:../devices/pci0000:00/0000:00:1f.2/ata1/host0/target0:0:0/0:0:0:0/block/sda\n\
+        read /run/udev/data/b8:1\n|E:ID_PART_ENTRY_TYPE=0fc63daf-8483-4772-8e79-3d69d8477de4\n\
+        read /proc/net/x\n|127.0.0.1:5432 ::1 0.0.0.0:0\n";
+    let expected = archive.replace("serial\n|12345678", "serial\n|00000001");
+    let sorted = |text: &str| {
+        let (answers, _) = parse(format!("walwise host 1\n{text}").as_bytes()).unwrap();
+        answers
+    };
+    assert_eq!(sorted(&masked(archive)), sorted(&expected));
+}
+
+/// The same thing has the same mask however it is written.
+#[test]
+fn joins_survive() {
+    let uuid = "1b4e28ba-2fa1-11d2-883f-0016d3cca427";
+    let plain = uuid.replace('-', "");
+    let colons = "1b4e28ba:2fa111d2:883f0016:d3cca427";
+    let escaped = uuid.replace('-', "\\\\x2d");
+    let archive = format!(
+        "read /sys/block/dm-0/dm/uuid\n|CRYPT-LUKS2-{plain}-home\n\
+         link /dev/disk/by-uuid/{uuid}\n:../../sda1\n\
+         read /sys/block/md0/md/uuid\n|{colons}\n\
+         read /sys/fs/btrfs/{uuid}/label\n|data\n\
+         config fstab /etc/fstab\n|1\t/\tUUID={uuid}\n\
+         list /etc/systemd/system\n|dev-disk-by\\\\x2duuid-{escaped}.mount\n\
+         read /x\n|{}\n",
+        uuid.to_uppercase()
+    );
+    let text = masked(&archive);
+    let mask = "10000000-0000-4000-8000-000000000001";
+    assert!(!text.to_lowercase().contains("0016d3cca427"), "{text}");
+    assert_eq!(text.matches(mask).count(), 4, "{text}");
+    assert!(text.contains(&format!("CRYPT-LUKS2-{}-home", mask.replace('-', ""))), "{text}");
+    assert!(text.contains("10000000:00004000:80000000:00000001"), "{text}");
+    assert!(text.contains(&mask.replace('-', "\\\\x2d")), "{text}");
+}
+
+#[test]
+fn devices_keep_their_links() {
+    let archive = "list /dev/disk/by-id\n|ata-Samsung_SSD_860_S4EWNX0N123456-part1\n|nvme-Amazon_Elastic_Block_Store_vol0a1b2c3d4e5f6789a_1\n\
+        |wwn-0x5002538e40a1b2c3\n|scsi-35002538e40a1b2c3\n|virtio-123456\n|md-name-db7:0\n\
+        link /dev/disk/by-id/ata-Samsung_SSD_860_S4EWNX0N123456\n:../../sda\n\
+        read /sys/block/nvme0n1/device/serial\n|vol0a1b2c3d4e5f6789a \n\
+        read /sys/block/sda/device/wwid\n|naa.5002538e40a1b2c3\n\
+        read /sys/block/sdb/device/wwid\n|t10.ATA     Samsung SSD 860                         S4EWNX0N123456     \n\
+        read /sys/block/vda/serial\n:123456\n\
+        read /run/udev/data/b8:0\n|E:ID_SERIAL=Samsung_SSD_860_S4EWNX0N123456\n|E:ID_SERIAL_SHORT=S4EWNX0N123456\n|E:ID_WWN=0x5002538e40a1b2c3\n|I:123456\n\
+        uname\n|Linux\n|db7.corp.internal\n|6.1.0-28-amd64\n|#1 SMP\n|x86_64\n\
+        read /sys/block/dm-1/dm/name\n|db7--vg-root\n";
+    let text = masked(archive);
+    for secret in ["S4EWNX0N123456", "5002538e40a1b2c3", "0a1b2c3d4e5f6789a", "db7", "corp", "virtio-123456"]
+    {
+        assert!(!text.contains(secret), "{secret} in {text}");
+    }
+    // The serials in sorted order: the virtual disk's, Samsung's, Amazon's.
+    for (mask, times) in
+        [("S0000000000002", 5), ("vol000000000000000003", 0), ("5000000000000001", 4), ("host1", 3)]
+    {
+        if times > 0 {
+            assert_eq!(text.matches(mask).count(), times, "{mask} in {text}");
+        }
+    }
+    assert!(text.contains("Elastic_Block_Store_vol0") && text.contains("|vol0"), "{text}");
+    assert!(text.contains("virtio-000001") && text.contains("\n:000001\n"), "{text}");
+    assert!(text.contains("|I:123456"), "a number elsewhere is no serial: {text}");
+    assert!(
+        text.contains("host1--vg-root")
+            && text.contains("|host1.example\n")
+            && text.contains("md-name-host1:0"),
+        "{text}"
+    );
+}
+
+#[test]
+fn lvm_keeps_groups_and_prefixes() {
+    let group = "abcdefghijklmnopqrstuvwxyzABCDEF";
+    let volumes = ["0123456789abcdefghijklmnopqrstuv", "zzzz456789abcdefghijklmnopqrstuv"];
+    let archive = format!(
+        "read /sys/block/dm-0/dm/uuid\n|LVM-{group}{}\nread /sys/block/dm-1/dm/uuid\n|LVM-{group}{}-tdata\n\
+         list /dev/disk/by-id\n|lvm-pv-uuid-vLTSwx-e07g-CEOF-tYaM-2M4S-GtAk-CoQzsq\n",
+        volumes[0], volumes[1]
+    );
+    let text = masked(&archive);
+    let uuids: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("|LVM-")).collect();
+    let [first, second] = uuids[..] else { panic!("{text}") };
+    assert_eq!(first[..32], second[..32]);
+    assert_ne!(first[..32], *group);
+    assert_ne!(first[32..], second[32..64]);
+    assert!(second.ends_with("-tdata"));
+    assert!(text.contains("lvm-pv-uuid-v00000-0000-0000-0000-0000-0000-00000"), "{text}");
+}
+
+#[test]
+fn addresses_are_masked_where_they_are_addresses() {
+    let archive = "read /proc/self/mountinfo\n\
+        |40 26 0:50 / /m rw shared:1 - nfs4 10.1.2.3:/x rw,vers=4.2,addr=10.1.2.3,clientaddr=10.1.2.4\n\
+        |41 26 0:51 / /n rw - nfs4 nas01.corp:/x rw,addr=fe80::1:2\n\
+        read /sys/class/net/eth0/address\n|52:54:00:12:34:56\n\
+        list /dev/disk/by-path\n|ip-10.1.2.3:3260-iscsi-iqn.2001-04.com.corp:storage-lun-1\n\
+        read /sys/class/nvme/nvme0/subsysnqn\n|nqn.2019-08.com.maker:S123\n";
+    let text = masked(archive);
+    for secret in ["10.1.2.", "nas01", "corp", "fe80", "52:54", "S123"] {
+        assert!(!text.contains(secret), "{secret} in {text}");
+    }
+    assert_eq!(text.matches("198.18.0.1").count(), 3, "{text}");
+    for kept in [
+        "198.18.0.2",
+        "2001:db8::0:1",
+        "02:00:00:00:00:01",
+        "-lun-1",
+        "host1.example:/x",
+        "nqn.2019-08.com.maker:",
+    ] {
+        assert!(text.contains(kept), "{kept} in {text}");
+    }
+}
+
+#[test]
+fn a_host_named_like_everything_else_changes_nothing_else() {
+    let archive = "uname\n|Linux\n|queue\n|6.1.0\n|#1\n|x86_64\nread /sys/block/sda/queue/rotational\n|0\n";
+    let text = masked(archive);
+    assert!(text.contains("/sys/block/sda/queue/rotational\n|0\n") && text.contains("|host1\n"), "{text}");
+}
+
+proptest! {
+    #[test]
+    fn masks_are_one_to_one_and_nobodys(ids in prop::collection::btree_set("[0-2]{8}-[0-1]{4}-4[0-1]{3}-8000-0000000000[0-9]{2}", 1..40)) {
+        let archive: String = ids.iter().flat_map(|id| ["read /sys/fs/btrfs/", id, "/label\n|", id, "\n"]).collect();
+        let text = masked(&archive);
+        let paths: Vec<&str> = text.lines().filter_map(|l| l.strip_prefix("read /sys/fs/btrfs/")?.strip_suffix("/label")).collect();
+        let labels: Vec<&str> = text.lines().filter_map(|l| l.strip_prefix('|')).collect();
+        let zero = |id: &str| id.bytes().all(|b| matches!(b, b'0' | b'-'));
+        prop_assert_eq!(&paths, &labels);
+        prop_assert_eq!(paths.iter().collect::<BTreeSet<_>>().len(), ids.len());
+        prop_assert!(paths.iter().all(|mask| zero(mask) || !ids.contains(*mask)));
+    }
+
+    #[test]
+    fn any_capture_can_be_masked(answers in prop::collection::btree_map(
+        crate::host::words::tests::any_question(),
+        prop_oneof![any::<Vec<u8>>(), "[0-9a-f:.-]{0,40}".prop_map(String::into_bytes)].prop_map(Ok), 0..8)
+    ) {
+        prop_assert_eq!(mask(&answers), mask(&answers));
+    }
+}
