@@ -338,6 +338,7 @@ fn path_of(question: &Question) -> Option<&PathBuf> {
         | Question::Servers
         | Question::CommandLine(_)
         | Question::Environment(_)
+        | Question::UserName(_)
         | Question::Run(..) => None,
     }
 }
