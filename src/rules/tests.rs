@@ -1,5 +1,8 @@
 //! The format as a whole: good files do what they say, bad files say what is wrong with them.
 
+mod arbitrary;
+mod properties;
+
 use super::{RuleFile, RuleSet, examples};
 
 /// The rules of a file of the test directory.

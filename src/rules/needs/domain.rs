@@ -1,0 +1,125 @@
+//! The values of a fact that its tests tell apart: enough of them that any other value answers like one of these.
+
+use std::collections::BTreeSet;
+
+use crate::facts::{Kind, Source, Value};
+use crate::rules::model::{Op, Test};
+use crate::truth::Truth;
+use crate::version::Version;
+
+/// One bit of a word is taken by "not known".
+const MOST_OPTIONS: usize = 63;
+/// Up to how many words of a list every combination is tried.
+const MOST_WORDS: usize = 8;
+
+/// Where a value that might be learnt would come from.
+pub(super) fn learnt() -> Source {
+    Source::file("what is still to be read")
+}
+
+/// Values that the tests (all of one fact) tell apart, each once.
+pub(in crate::rules) fn values(tests: &[&Test]) -> Vec<Value> {
+    let Some(first) = tests.first() else { return Vec::new() };
+    let mut answers: Vec<Vec<Truth>> = Vec::new();
+    let mut values = Vec::new();
+    for value in candidates(first.fact.kind, tests) {
+        let answer: Vec<Truth> = tests.iter().map(|test| test.op.holds(&value)).collect();
+        if !answers.contains(&answer) && values.len() < MOST_OPTIONS {
+            answers.push(answer);
+            values.push(value);
+        }
+    }
+    values
+}
+
+fn candidates(kind: Kind, tests: &[&Test]) -> Vec<Value> {
+    let mentioned = || tests.iter().flat_map(|test| mentioned(&test.op));
+    match kind {
+        Kind::Bool => vec![Value::Bool(true), Value::Bool(false)],
+        Kind::Choice(words) => words.iter().map(|word| Value::Text((*word).to_owned())).collect(),
+        Kind::Text => {
+            let words: BTreeSet<String> = mentioned().map(|value| value.to_string()).collect();
+            let other = words.iter().cloned().collect::<String>() + "?";
+            words.into_iter().chain([other]).map(Value::Text).collect()
+        }
+        Kind::Count | Kind::Bytes => {
+            let near = mentioned().filter_map(|value| match value {
+                Value::Whole(number) => Some([number.saturating_sub(1), number, number.saturating_add(1)]),
+                _ => None,
+            });
+            [0].into_iter().chain(near.flatten()).map(Value::Whole).collect()
+        }
+        Kind::Micros | Kind::Number => {
+            let numbers = mentioned().filter_map(|value| match value {
+                Value::Number(number) => Some(number),
+                _ => None,
+            });
+            around(numbers.collect()).into_iter().map(Value::Number).collect()
+        }
+        Kind::Version => versions(tests).into_iter().map(Value::Version).collect(),
+        Kind::List => lists(tests).into_iter().map(Value::List).collect(),
+    }
+}
+
+/// The values that a test names.
+fn mentioned(op: &Op) -> Vec<Value> {
+    match op {
+        Op::Is(value) | Op::IsNot(value) | Op::AtLeast(value) | Op::Below(value) => vec![value.clone()],
+        Op::In(values) | Op::NotIn(values) => values.clone(),
+        Op::FixedIn(versions) => versions.iter().cloned().map(Value::Version).collect(),
+        Op::Has(_) | Op::Lacks(_) | Op::HasAny(_) | Op::HasOption(_) | Op::Known(_) => Vec::new(),
+    }
+}
+
+/// The numbers, one between each two of them, and one on either side.
+fn around(mut numbers: Vec<f64>) -> Vec<f64> {
+    numbers.sort_by(f64::total_cmp);
+    let between = numbers.windows(2).filter_map(|pair| match pair {
+        [a, b] => Some(f64::midpoint(*a, *b)),
+        _ => None,
+    });
+    let below = numbers.first().map_or(0.0, |number| number - 1.0);
+    let above = numbers.last().map_or(0.0, |number| number + 1.0);
+    [below, above].into_iter().chain(between).chain(numbers.iter().copied()).collect()
+}
+
+/// The versions, one just above each, the one just before a fix in its line, and one below all.
+fn versions(tests: &[&Test]) -> Vec<Version> {
+    let mut versions: Vec<Version> = Version::parse("0").into_iter().collect();
+    for value in tests.iter().flat_map(|test| mentioned(&test.op)) {
+        let Value::Version(version) = value else { continue };
+        versions.extend(Version::parse(&format!("{}.0.0.0.1", version.base())));
+        if let Some(level) = version.number(2).checked_sub(1) {
+            versions.extend(Version::parse(&format!("{}.{}.{level}", version.number(0), version.number(1))));
+        }
+        versions.push(version);
+    }
+    versions
+}
+
+/// Every combination of the words that tests name, with and without one that none names.
+fn lists(tests: &[&Test]) -> Vec<Vec<String>> {
+    let mut words: BTreeSet<String> = BTreeSet::new();
+    let mut lists = vec![Vec::new()];
+    for test in tests {
+        match &test.op {
+            Op::Has(word) | Op::Lacks(word) | Op::HasOption(word) => words.extend([word.clone()]),
+            Op::HasAny(more) => words.extend(more.iter().cloned()),
+            Op::Is(Value::List(list)) | Op::IsNot(Value::List(list)) => {
+                words.extend(list.iter().cloned());
+                lists.push(list.clone());
+            }
+            _ => {}
+        }
+    }
+    let other = words.iter().cloned().collect::<String>() + "?";
+    lists.extend(words.iter().map(|word| vec![word.clone()]));
+    lists.push(words.iter().cloned().collect());
+    for word in words.iter().take(MOST_WORDS) {
+        let with = |list: &Vec<String>| [list.as_slice(), std::slice::from_ref(word)].concat();
+        let more: Vec<Vec<String>> = lists.iter().filter(|list| !list.contains(word)).map(with).collect();
+        lists.extend(more.into_iter().take(1 << MOST_WORDS));
+    }
+    lists.push(vec![other]);
+    lists
+}

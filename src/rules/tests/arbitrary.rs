@@ -1,0 +1,175 @@
+//! Random conditions over a few facts of every kind, and random machines to evaluate them on.
+
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use crate::facts::catalog::{device, kernel, mount, probe, target};
+use crate::facts::{FactSet, KeyInfo, Kind, Reading, Remedy, Source, Subject, Value, Why};
+use crate::rules::model::{Cond, Op, Relation, Test};
+use crate::version::Version;
+
+/// A target on a mount on some disks, each fact known or not.
+#[derive(Clone, Debug)]
+pub struct World {
+    pub facts: Vec<(Subject, &'static KeyInfo, Reading<Value>)>,
+    leaves: usize,
+    open_end: bool,
+}
+
+impl World {
+    /// As a set of facts.
+    pub fn set(&self) -> FactSet {
+        let mut set = FactSet::default();
+        set.mention(&subject());
+        set.link(&subject(), &Subject::mount("/t"));
+        set.stand(&subject(), &Subject::mount("/t"));
+        for leaf in 0..self.leaves {
+            set.stand(&Subject::mount("/t"), &disk(leaf));
+        }
+        if self.open_end {
+            set.stand(&Subject::mount("/t"), &Subject::mount("/beneath"));
+        }
+        for (subject, fact, reading) in &self.facts {
+            set.put_value(subject, fact, reading.clone());
+        }
+        set
+    }
+
+    /// The same where one fact reads otherwise.
+    pub fn with(&self, index: usize, reading: Reading<Value>) -> Self {
+        let mut other = self.clone();
+        other.facts[index].2 = reading;
+        other
+    }
+}
+
+/// The target that conditions are about.
+pub fn subject() -> Subject {
+    Subject::target("/t")
+}
+
+fn disk(index: usize) -> Subject {
+    Subject::device(format!("sd{index}"))
+}
+
+/// Facts of few values, which can be enumerated.
+pub fn few() -> Vec<&'static KeyInfo> {
+    vec![&mount::BARRIER.info, &mount::READ_ONLY.info, &target::EMPTY.info, &target::INTERLOCK.info]
+}
+
+/// Facts of every kind.
+pub fn every() -> Vec<&'static KeyInfo> {
+    let more = [
+        &mount::SIZE.info,
+        &mount::SUPER_OPTIONS.info,
+        &kernel::VERSION.info,
+        &probe::FLUSH_COST.info,
+        &target::PATH.info,
+    ];
+    few().into_iter().chain(more).collect()
+}
+
+/// A world with these facts.
+pub fn world(of: Vec<&'static KeyInfo>) -> impl Strategy<Value = World> {
+    (0..3usize, proptest::bool::weighted(0.2)).prop_flat_map(move |(leaves, open_end)| {
+        let place = |info: &'static KeyInfo| match info.scope {
+            crate::facts::Scope::Host => (Subject::host(), info),
+            crate::facts::Scope::Mount => (Subject::mount("/t"), info),
+            _ => (subject(), info),
+        };
+        let mut places: Vec<(Subject, &'static KeyInfo)> = of.iter().map(|info| place(info)).collect();
+        places.extend((0..leaves).map(|leaf| (disk(leaf), &device::CACHE.info)));
+        let readings: Vec<_> = places
+            .into_iter()
+            .map(|(subject, info)| reading(info).prop_map(move |reading| (subject.clone(), info, reading)))
+            .collect();
+        readings.prop_map(move |facts| World { facts, leaves, open_end })
+    })
+}
+
+/// Any reading of a fact.
+pub fn reading(info: &'static KeyInfo) -> BoxedStrategy<Reading<Value>> {
+    let source = prop_oneof![
+        3 => Just(Source::file("/proc/x")),
+        1 => Just(Source::Stated),
+        1 => Just(Source::Probe { id: "fsync".to_owned() }),
+        1 => Just(Source::derived(["probe.flush_cost"])),
+        1 => Just(Source::Derived { of: vec!["device.cache".to_owned()], stated: true }),
+    ];
+    let unknown = select(vec![Why::Denied, Why::NotCollected])
+        .prop_map(|why| Reading::unknown(why, "x").or_try(Remedy::RunAsRoot));
+    prop_oneof![(value(info), source).prop_map(|(value, source)| Reading::known(value, source)), unknown]
+        .boxed()
+}
+
+/// Any value of a fact.
+pub fn value(info: &'static KeyInfo) -> BoxedStrategy<Value> {
+    match info.kind {
+        Kind::Bool => any::<bool>().prop_map(Value::Bool).boxed(),
+        Kind::Count | Kind::Bytes => (0..6u64).prop_map(Value::Whole).boxed(),
+        Kind::Micros | Kind::Number => (0..12u32).prop_map(|n| Value::Number(f64::from(n) / 2.0)).boxed(),
+        Kind::Text => "[ab]{1,2}".prop_map(Value::Text).boxed(),
+        Kind::Choice(words) => select(words).prop_map(|word| Value::Text(word.to_owned())).boxed(),
+        Kind::Version => version().prop_map(Value::Version).boxed(),
+        Kind::List => words().prop_map(Value::List).boxed(),
+    }
+}
+
+fn words() -> impl Strategy<Value = Vec<String>> {
+    proptest::collection::vec(select(vec!["a", "b", "b=1", "c"]).prop_map(str::to_owned), 0..4)
+}
+
+fn version() -> impl Strategy<Value = Version> {
+    select(vec!["5.4", "5.10.3", "6.1", "6.1.112", "6.1.111", "6.6.54", "6.12"])
+        .prop_map(|text| Version::parse(text).unwrap())
+}
+
+/// Any test of a fact; of whether it is known only where asked for.
+pub fn test(info: &'static KeyInfo, known: bool) -> BoxedStrategy<Test> {
+    let one = || value(info);
+    let some = || proptest::collection::vec(value(info), 1..3);
+    let mut ops = vec![one().prop_map(Op::Is).boxed(), one().prop_map(Op::IsNot).boxed()];
+    match info.kind {
+        Kind::Bool => {}
+        Kind::List => {
+            let word = || select(vec!["a", "b", "c"]).prop_map(str::to_owned);
+            ops.push(word().prop_map(Op::Has).boxed());
+            ops.push(word().prop_map(Op::Lacks).boxed());
+            ops.push(word().prop_map(Op::HasOption).boxed());
+            ops.push(words().prop_map(Op::HasAny).boxed());
+        }
+        _ => {
+            ops.push(some().prop_map(Op::In).boxed());
+            ops.push(some().prop_map(Op::NotIn).boxed());
+        }
+    }
+    if !matches!(info.kind, Kind::Bool | Kind::List | Kind::Text | Kind::Choice(_)) {
+        ops.push(one().prop_map(Op::AtLeast).boxed());
+        ops.push(one().prop_map(Op::Below).boxed());
+    }
+    if info.kind == Kind::Version {
+        ops.push(proptest::collection::vec(version(), 1..3).prop_map(Op::FixedIn).boxed());
+    }
+    if known {
+        ops.push(any::<bool>().prop_map(Op::Known).boxed());
+    }
+    proptest::strategy::Union::new(ops).prop_map(move |op| Test { fact: info, op }).boxed()
+}
+
+/// Any condition over these facts and the disks' caches.
+pub fn cond(of: Vec<&'static KeyInfo>, known: bool) -> impl Strategy<Value = Cond> {
+    let fact = select(of).prop_flat_map(move |info| test(info, known)).prop_map(Cond::Fact);
+    let cache = test(&device::CACHE.info, known).prop_map(Cond::Fact).boxed();
+    let quantified = (any::<bool>(), select(Relation::ALL[..2].to_vec()), cache);
+    let quantified = quantified.prop_map(|(every, relation, cond)| {
+        if every { Cond::Every(relation, Box::new(cond)) } else { Cond::Some(relation, Box::new(cond)) }
+    });
+    prop_oneof![5 => fact, 1 => quantified].prop_recursive(3, 10, 3, |inner| {
+        let list = proptest::collection::vec(inner.clone(), 1..4);
+        prop_oneof![
+            list.clone().prop_map(Cond::All),
+            list.prop_map(Cond::Any),
+            inner.prop_map(|cond| Cond::Not(Box::new(cond))),
+        ]
+    })
+}

@@ -1,0 +1,166 @@
+//! What must hold for every condition on every machine.
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+
+use super::arbitrary::{self, World, every, few, subject, world};
+use crate::facts::{Kind, Reading, Source, Value, Why};
+use crate::rules::ground::Ground;
+use crate::rules::model::{AdviceSpec, ChangeSpec, Cond, Rule};
+use crate::rules::{Change, Circumstances, Finding, Level, Outcome, Reach, Risk, evaluate_one, settings};
+use crate::truth::Truth;
+
+fn truth(cond: &Cond, world: &World) -> Truth {
+    Ground::of(cond, &world.set(), &subject()).truth()
+}
+
+fn unknown() -> Reading<Value> {
+    Reading::unknown(Why::Denied, "x")
+}
+
+/// A rule with advice that can lose data.
+fn risky(when: Cond) -> Rule {
+    let mut rule = super::good().find("mount.barrier-option").unwrap().clone();
+    rule.when = when;
+    rule.level = Level::Option;
+    rule.advise = vec![AdviceSpec {
+        setting: settings::find("mount.options").unwrap(),
+        change: ChangeSpec::Fixed(Change::Add(vec!["nobarrier".to_owned()])),
+        when: None,
+        reach: Reach::WholeFilesystem,
+        risk: Risk::DataLossIfWrong,
+        rank: None,
+        price: None,
+        apply: Vec::new(),
+        verify: Vec::new(),
+        undo: Vec::new(),
+    }];
+    rule
+}
+
+fn find(rule: &Rule, world: &World, live: bool) -> Finding {
+    evaluate_one(rule, &world.set(), &subject(), Circumstances { live })
+}
+
+/// Every value a fact of few values can have.
+fn values(kind: Kind) -> Vec<Value> {
+    match kind {
+        Kind::Bool => vec![Value::Bool(true), Value::Bool(false)],
+        Kind::Choice(words) => words.iter().map(|word| Value::Text((*word).to_owned())).collect(),
+        _ => panic!("too many values"),
+    }
+}
+
+/// Whether some values of these facts decide the condition.
+fn decides(cond: &Cond, world: &World, learn: &[usize]) -> bool {
+    let Some((first, rest)) = learn.split_first() else { return truth(cond, world) != Truth::Unknown };
+    let kind = world.facts[*first].1.kind;
+    values(kind)
+        .into_iter()
+        .any(|value| decides(cond, &world.with(*first, Reading::known(value, Source::Stated)), rest))
+}
+
+/// The smallest deciding sets, by trying all of them.
+fn by_brute_force(cond: &Cond, world: &World) -> BTreeSet<BTreeSet<(String, String)>> {
+    let unknown: Vec<usize> =
+        (0..world.facts.len()).filter(|index| !world.facts[*index].2.is_known()).collect();
+    let mut sets: Vec<Vec<usize>> = (0u32..1 << unknown.len())
+        .map(|bits| (0..unknown.len()).filter(|i| bits >> i & 1 == 1).map(|i| unknown[i]).collect())
+        .collect();
+    sets.sort_by_key(Vec::len);
+    let mut smallest: Vec<Vec<usize>> = Vec::new();
+    for set in sets {
+        let larger = smallest.iter().any(|small| small.iter().all(|index| set.contains(index)));
+        if !larger && decides(cond, world, &set) {
+            smallest.push(set);
+        }
+    }
+    let named = |set: &Vec<usize>| {
+        let name = |index: &usize| (world.facts[*index].0.to_string(), world.facts[*index].1.name.to_owned());
+        set.iter().map(name).collect()
+    };
+    smallest.iter().map(named).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn learning_a_fact_never_turns_an_answer(cond in arbitrary::cond(every(), false), world in world(every())) {
+        let known = truth(&cond, &world);
+        for index in 0..world.facts.len() {
+            let less = truth(&cond, &world.with(index, unknown()));
+            prop_assert!(less == Truth::Unknown || less == known, "without {}", world.facts[index].1.name);
+        }
+    }
+
+    #[test]
+    fn a_trace_says_what_the_condition_comes_to(cond in arbitrary::cond(every(), true), world in world(every())) {
+        let set = world.set();
+        let ground = Ground::of(&cond, &set, &subject());
+        prop_assert_eq!(ground.trace().truth, ground.truth());
+    }
+
+    #[test]
+    fn needs_are_the_smallest_sets_that_can_decide(cond in arbitrary::cond(few(), true), world in world(few())) {
+        if let Outcome::Undecided { needs } = find(&risky(cond.clone()), &world, true).outcome {
+            let name = |need: &crate::facts::Need| (need.subject.to_string(), need.fact.clone());
+            let found: BTreeSet<BTreeSet<_>> = needs.iter().map(|set| set.iter().map(name).collect()).collect();
+            prop_assert_eq!(found.len(), needs.len(), "a set twice");
+            prop_assert!(needs.is_sorted_by_key(Vec::len));
+            prop_assert_eq!(found, by_brute_force(&cond, &world));
+        }
+    }
+
+    #[test]
+    fn the_values_that_tests_tell_apart_are_all_there(
+        (tests, value) in proptest::sample::select(every()).prop_flat_map(|info| {
+            (proptest::collection::vec(arbitrary::test(info, false), 1..4), arbitrary::value(info))
+        })
+    ) {
+        let reading = Reading::known(value, Source::Stated);
+        let answer: Vec<Truth> = tests.iter().map(|test| test.holds(&reading)).collect();
+        let refs: Vec<_> = tests.iter().collect();
+        let decided_alike = |other: &Value| {
+            let other = Reading::known(other.clone(), Source::Stated);
+            tests.iter().zip(&answer).all(|(test, truth)| *truth == Truth::Unknown || test.holds(&other) == *truth)
+        };
+        prop_assert!(crate::rules::needs::domain::values(&refs).iter().any(decided_alike));
+    }
+
+    #[test]
+    fn what_can_lose_data_rests_on_what_was_seen_here(
+        cond in arbitrary::cond(every(), true), world in world(every()), live: bool
+    ) {
+        let rule = risky(cond);
+        let finding = find(&rule, &world, live);
+        prop_assert!(finding.advice.is_empty() || finding.outcome == Outcome::Applies);
+        // Taking any fact away, or stating it, never makes the advice appear.
+        for index in 0..world.facts.len() {
+            let stated = world.facts[index].2.clone().map(|value| value);
+            let stated = match stated {
+                Reading::Known { value, .. } => Reading::known(value, Source::Stated),
+                unknown @ Reading::Unknown { .. } => unknown,
+            };
+            for reading in [unknown(), stated] {
+                let other = find(&rule, &world.with(index, reading), live);
+                prop_assert!(other.advice.is_empty() || !finding.advice.is_empty(), "{:?}", other.trace);
+            }
+        }
+        // And what was not seen here counts as nothing: without it the advice is the same.
+        let mut seen_only = world.clone();
+        for (_, _, reading) in &mut seen_only.facts {
+            let here = match reading.source() {
+                Some(Source::Probe { .. }) => live,
+                Some(Source::Derived { of, stated }) => !stated && (live || of[0] != "probe.flush_cost"),
+                Some(source) => source.is_evidence(),
+                None => false,
+            };
+            if !here {
+                *reading = unknown();
+            }
+        }
+        prop_assert_eq!(find(&rule, &seen_only, live).advice.len(), finding.advice.len());
+    }
+}
