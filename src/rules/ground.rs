@@ -188,3 +188,54 @@ pub(super) fn proven(ground: &Ground<'_>, seen_here: &dyn Fn(&Reading<Value>) ->
         (Node::Test(_, seen), _) => seen.reading.is_known() && seen_here(&seen.reading),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::Source;
+    use crate::facts::catalog::device;
+    use crate::rules::model::Op;
+
+    fn every(relation: Relation) -> Cond {
+        let op = Op::Is(Value::Text("protected".to_owned()));
+        Cond::Every(relation, Box::new(Cond::Fact(Test { fact: &device::CACHE.info, op })))
+    }
+
+    /// A target on a mount on a protected disk, and on a loop device whose file lies on another mount.
+    fn half_read() -> (FactSet, Subject, Subject) {
+        let mut set = FactSet::default();
+        let (target, top, below) = (Subject::target("/t"), Subject::mount("/t"), Subject::mount("/below"));
+        let (disk, loop0) = (Subject::device("sda"), Subject::device("loop0"));
+        for (top, base) in [(&target, &top), (&top, &disk), (&top, &loop0), (&loop0, &below)] {
+            set.stand(top, base);
+        }
+        for device in [&disk, &loop0] {
+            set.know(device, &device::CACHE, "protected".to_owned(), Source::file("x"));
+        }
+        (set, target, below)
+    }
+
+    #[test]
+    fn a_stack_that_goes_on_unseen_is_not_known_to_be_safe() {
+        let (mut set, target, below) = half_read();
+        let truth = |set: &FactSet, relation| Ground::of(&every(relation), set, &target).truth();
+        assert_eq!(truth(&set, Relation::Leaf), Truth::Unknown);
+        assert_eq!(truth(&set, Relation::Layer), Truth::Unknown);
+        // A file on a network file system ends the block devices of this machine, but has no disk here.
+        set.know(&below, &mount::CLASS, "network".to_owned(), Source::file("x"));
+        assert_eq!(truth(&set, Relation::Leaf), Truth::Unknown);
+        assert_eq!(truth(&set, Relation::Layer), Truth::True);
+        set.stand(&below, &Subject::device("sda"));
+        assert_eq!(truth(&set, Relation::Leaf), Truth::True);
+    }
+
+    #[test]
+    fn what_stands_on_nothing_itself_has_the_stack_of_what_it_is_linked_to() {
+        let (mut set, target, below) = half_read();
+        set.stand(&below, &Subject::device("sda"));
+        let cluster = Subject::cluster("/t");
+        set.link(&cluster, &target);
+        assert_eq!(Ground::of(&every(Relation::Leaf), &set, &cluster).truth(), Truth::True);
+        assert_eq!(Ground::of(&every(Relation::Leaf), &set, &Subject::cluster("/u")).truth(), Truth::Unknown);
+    }
+}

@@ -120,6 +120,8 @@ pub enum Op {
     HasAny(Vec<String>),
     /// The list has the option, alone or with a value: `compress` or `compress=zstd`.
     HasOption(String),
+    /// The list has it neither alone nor with a value.
+    LacksOption(String),
     /// At or above.
     AtLeast(Value),
     /// Below.
@@ -142,6 +144,7 @@ impl Op {
             Self::Lacks(_) => "lacks",
             Self::HasAny(_) => "has_any",
             Self::HasOption(_) => "has_option",
+            Self::LacksOption(_) => "lacks_option",
             Self::AtLeast(_) => "at_least",
             Self::Below(_) => "below",
             Self::FixedIn(_) => "fixed_in",

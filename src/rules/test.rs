@@ -26,7 +26,8 @@ impl Test {
             Op::NotIn(values) => format!("{name} is none of {}", shown(values)),
             Op::Has(word) => format!("{name} has {word}"),
             Op::Lacks(word) => format!("{name} lacks {word}"),
-            Op::HasOption(word) => format!("{name} has {word} or {word}=…"),
+            Op::HasOption(option) => format!("{name} has the option {option}"),
+            Op::LacksOption(option) => format!("{name} lacks the option {option}"),
             Op::HasAny(words) => format!("{name} has one of {}", words.join(", ")),
             Op::AtLeast(value) => format!("{name} is at least {}", show(value)),
             Op::Below(value) => format!("{name} is below {}", show(value)),
@@ -51,6 +52,10 @@ impl Op {
             Value::List(list) => words.iter().any(|word| list.contains(word)).into(),
             _ => Truth::Unknown,
         };
+        let has_option = |option: &str| match value {
+            Value::List(list) => list.iter().any(|word| word.split('=').next() == Some(option)).into(),
+            _ => Truth::Unknown,
+        };
         match self {
             Self::Is(wanted) => equal(value, wanted),
             Self::IsNot(wanted) => equal(value, wanted).not(),
@@ -59,12 +64,8 @@ impl Op {
             Self::Has(word) => has(std::slice::from_ref(word)),
             Self::Lacks(word) => has(std::slice::from_ref(word)).not(),
             Self::HasAny(words) => has(words),
-            Self::HasOption(option) => match value {
-                Value::List(list) => {
-                    list.iter().any(|word| word.split('=').next() == Some(option.as_str())).into()
-                }
-                _ => Truth::Unknown,
-            },
+            Self::HasOption(option) => has_option(option),
+            Self::LacksOption(option) => has_option(option).not(),
             Self::AtLeast(least) => at_least(value, least),
             Self::Below(least) => at_least(value, least).not(),
             Self::FixedIn(lines) => match value {

@@ -10,7 +10,7 @@ use crate::rules::suggest;
 use crate::version::Version;
 
 /// Every operator of a test.
-pub(super) const OPERATORS: [&str; 12] = [
+pub(super) const OPERATORS: [&str; 13] = [
     "is",
     "is_not",
     "in",
@@ -19,6 +19,7 @@ pub(super) const OPERATORS: [&str; 12] = [
     "lacks",
     "has_any",
     "has_option",
+    "lacks_option",
     "at_least",
     "below",
     "fixed_in",
@@ -30,7 +31,7 @@ fn fits(operator: &str, kind: Kind) -> bool {
     match operator {
         "is" | "is_not" | "known" => true,
         "in" | "not_in" => !matches!(kind, Kind::Bool | Kind::List),
-        "has" | "lacks" | "has_any" | "has_option" => kind == Kind::List,
+        "has" | "lacks" | "has_any" | "has_option" | "lacks_option" => kind == Kind::List,
         "at_least" | "below" => {
             matches!(kind, Kind::Count | Kind::Bytes | Kind::Micros | Kind::Number | Kind::Version)
         }
@@ -62,6 +63,7 @@ pub(super) fn op(fact: &KeyInfo, operator: &str, item: Item<'_>, problems: &mut 
         "has" => text(item, problems).map(|word| Op::Has(word.text)),
         "lacks" => text(item, problems).map(|word| Op::Lacks(word.text)),
         "has_option" => text(item, problems).map(|word| Op::HasOption(word.text)),
+        "lacks_option" => text(item, problems).map(|word| Op::LacksOption(word.text)),
         "has_any" => words(item, problems).map(Op::HasAny),
         "at_least" => value(fact, item, problems).map(Op::AtLeast),
         "below" => value(fact, item, problems).map(Op::Below),

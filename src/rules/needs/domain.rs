@@ -67,7 +67,9 @@ fn mentioned(op: &Op) -> Vec<Value> {
         Op::Is(value) | Op::IsNot(value) | Op::AtLeast(value) | Op::Below(value) => vec![value.clone()],
         Op::In(values) | Op::NotIn(values) => values.clone(),
         Op::FixedIn(versions) => versions.iter().cloned().map(Value::Version).collect(),
-        Op::Has(_) | Op::Lacks(_) | Op::HasAny(_) | Op::HasOption(_) | Op::Known(_) => Vec::new(),
+        Op::Has(_) | Op::Lacks(_) | Op::HasAny(_) | Op::HasOption(_) | Op::LacksOption(_) | Op::Known(_) => {
+            Vec::new()
+        }
     }
 }
 
@@ -97,13 +99,14 @@ fn versions(tests: &[&Test]) -> Vec<Version> {
     versions
 }
 
-/// Every combination of the words that tests name, with and without one that none names.
+/// Every combination of the words that tests name and of one that none names; of many words only none, each and all.
 fn lists(tests: &[&Test]) -> Vec<Vec<String>> {
     let mut words: BTreeSet<String> = BTreeSet::new();
     let mut lists = vec![Vec::new()];
     for test in tests {
         match &test.op {
-            Op::Has(word) | Op::Lacks(word) | Op::HasOption(word) => words.extend([word.clone()]),
+            Op::Has(word) | Op::Lacks(word) => words.extend([word.clone()]),
+            Op::HasOption(option) | Op::LacksOption(option) => words.extend([format!("{option}=")]),
             Op::HasAny(more) => words.extend(more.iter().cloned()),
             Op::Is(Value::List(list)) | Op::IsNot(Value::List(list)) => {
                 words.extend(list.iter().cloned());
@@ -112,14 +115,16 @@ fn lists(tests: &[&Test]) -> Vec<Vec<String>> {
             _ => {}
         }
     }
-    let other = words.iter().cloned().collect::<String>() + "?";
-    lists.extend(words.iter().map(|word| vec![word.clone()]));
-    lists.push(words.iter().cloned().collect());
-    for word in words.iter().take(MOST_WORDS) {
-        let with = |list: &Vec<String>| [list.as_slice(), std::slice::from_ref(word)].concat();
-        let more: Vec<Vec<String>> = lists.iter().filter(|list| !list.contains(word)).map(with).collect();
-        lists.extend(more.into_iter().take(1 << MOST_WORDS));
+    words.insert(format!("?{}", words.iter().cloned().collect::<String>()));
+    if words.len() > MOST_WORDS {
+        lists.extend(words.iter().map(|word| vec![word.clone()]));
+        lists.push(words.into_iter().collect());
+        return lists;
     }
-    lists.push(vec![other]);
+    for word in words {
+        let with = |list: &Vec<String>| [list.as_slice(), std::slice::from_ref(&word)].concat();
+        let more: Vec<Vec<String>> = lists.iter().map(with).collect();
+        lists.extend(more);
+    }
     lists
 }

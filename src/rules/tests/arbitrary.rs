@@ -136,6 +136,7 @@ pub fn test(info: &'static KeyInfo, known: bool) -> BoxedStrategy<Test> {
             ops.push(word().prop_map(Op::Has).boxed());
             ops.push(word().prop_map(Op::Lacks).boxed());
             ops.push(word().prop_map(Op::HasOption).boxed());
+            ops.push(word().prop_map(Op::LacksOption).boxed());
             ops.push(words().prop_map(Op::HasAny).boxed());
         }
         _ => {
