@@ -161,6 +161,10 @@ fn dumped(host: &dyn Host, node: &str) -> Reading<Vec<String>> {
         Err(miss) if miss.kind == crate::host::MissKind::Absent => {
             refused(&miss, &argv).or_try(Remedy::Install(Tool::Dumpe2fs.package().to_owned()))
         }
+        // The container or the system forbids even root to open the device: being root is no help.
+        Err(miss) if miss.detail.contains("Operation not permitted") => {
+            Reading::unknown(Why::Denied, format!("{argv}: {miss}"))
+        }
         Err(miss) => refused(&miss, &argv),
     }
 }

@@ -4,6 +4,7 @@
 //! a later one on the same point has `#2` behind it, and the last is the one in sight. The surprise: statfs(2) on a
 //! network or FUSE file system may never return, so those are asked only when the target lies on them.
 
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -29,8 +30,9 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     }
     let in_sight = sight::in_sight(&table.entries);
     let mut subjects = Vec::with_capacity(table.entries.len());
+    let mut lain = HashMap::new();
     for (entry, visible) in table.entries.iter().zip(in_sight) {
-        let subject = subject_for(&entry.point, facts);
+        let subject = subject_for(&entry.point, &mut lain, facts);
         describe(&subject, entry, visible, facts);
         subjects.push(subject);
     }
@@ -43,12 +45,18 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     }
 }
 
-/// A name for one more mount on this point.
-fn subject_for(point: &[u8], facts: &FactSet) -> Subject {
+/// A name for one more mount on this point; `lain` counts those that have one.
+fn subject_for<'a>(point: &'a [u8], lain: &mut HashMap<&'a [u8], u32>, facts: &FactSet) -> Subject {
     let name = safe(point);
-    let names = std::iter::once(name.clone()).chain((2u32..).map(|n| format!("{name}#{n}")));
-    let mut free = names.map(Subject::mount).filter(|subject| !facts.contains(subject));
-    free.next().unwrap_or_else(|| Subject::mount(name))
+    let count = lain.entry(point).or_default();
+    loop {
+        *count = count.saturating_add(1);
+        let subject = Subject::mount(if *count == 1 { name.clone() } else { format!("{name}#{count}") });
+        // A directory may itself be called `/srv#2`.
+        if !facts.contains(&subject) || *count == u32::MAX {
+            return subject;
+        }
+    }
 }
 
 fn describe(subject: &Subject, entry: &mountinfo::Entry, in_sight: bool, facts: &mut FactSet) {
@@ -117,22 +125,31 @@ fn space(host: &dyn Host, subject: &Subject, entry: &mountinfo::Entry, is_target
     facts.put(subject, &mount::FREE_PERCENT, percent);
 }
 
-/// The mount in sight that a path lies on, by the longest mount point that holds it. The path is absolute, with its
-/// links followed ([`Host::real_path`]); it need not exist.
-pub fn mount_of(facts: &FactSet, path: &[u8]) -> Option<Subject> {
-    let in_sight = |subject: &&Subject| facts.value(subject, &mount::IN_SIGHT) == Some(true);
-    let holds = |subject: &Subject| {
-        let point = raw(&facts.value(subject, &mount::POINT)?);
-        holds(&point, path).then_some((point.len(), subject.clone()))
-    };
-    let all = facts.subjects(Scope::Mount).filter(in_sight).filter_map(holds);
-    all.max_by_key(|(length, _)| *length).map(|(_, subject)| subject)
+/// The mounts in sight by mount point, for looking up many paths.
+pub struct Points(BTreeMap<Vec<u8>, Subject>);
+
+impl Points {
+    /// Those of a set.
+    pub fn of(facts: &FactSet) -> Self {
+        let in_sight = |subject: &&Subject| facts.value(subject, &mount::IN_SIGHT) == Some(true);
+        let point = |subject: &Subject| Some((raw(&facts.value(subject, &mount::POINT)?), subject.clone()));
+        Self(facts.subjects(Scope::Mount).filter(in_sight).filter_map(point).collect())
+    }
+
+    /// The mount that a path lies on, by the longest mount point that holds it. The path is absolute, with its links
+    /// followed ([`Host::real_path`]); it need not exist.
+    pub fn over(&self, path: &[u8]) -> Option<&Subject> {
+        let path = if path.len() > 1 { path.strip_suffix(b"/").unwrap_or(path) } else { path };
+        self.0.get(path).or_else(|| {
+            let above: Vec<&[u8]> = sight::ancestors(path).collect();
+            above.into_iter().rev().find_map(|directory| self.0.get(directory))
+        })
+    }
 }
 
-/// Whether a path is a directory or lies in it, component by component.
-fn holds(directory: &[u8], path: &[u8]) -> bool {
-    let directory = directory.strip_suffix(b"/").unwrap_or(directory);
-    path.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+/// The mount in sight that one path lies on: see [`Points::over`].
+pub fn mount_of(facts: &FactSet, path: &[u8]) -> Option<Subject> {
+    Points::of(facts).over(path).cloned()
 }
 
 #[cfg(test)]
@@ -167,7 +184,10 @@ mod tests {
         assert!(!facts.get(&Subject::mount("/srv"), &mount::SIZE).is_known());
         assert_eq!(facts.value(&Subject::mount("/srv#2"), &mount::FREE_PERCENT), Some(25.0));
         assert_eq!(mount_of(&facts, b"/srv/pg/data"), Some(Subject::mount("/srv#2")));
-        assert_eq!(mount_of(&facts, b"/srv2"), Some(Subject::mount("/")));
+        for path in [b"/srv2".as_slice(), b"/sr", b"/"] {
+            assert_eq!(mount_of(&facts, path), Some(Subject::mount("/")));
+        }
+        assert_eq!(mount_of(&facts, b"/srv/"), Some(Subject::mount("/srv#2")));
     }
 
     #[test]

@@ -56,7 +56,7 @@ fn is_covered(entry: &Entry, points: &HashMap<u64, BTreeSet<&[u8]>>, by_id: &Has
 }
 
 /// The directories strictly above a path, the root included unless the path is the root.
-fn ancestors(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub fn ancestors(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     let slashes = path.iter().enumerate().filter(|(_, b)| **b == b'/').map(|(at, _)| at);
     let ends = slashes.map(|at| at.max(1)).filter(|end| *end < path.len());
     ends.filter_map(|end| path.get(..end))

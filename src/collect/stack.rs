@@ -9,7 +9,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use super::mounts::mount_of;
+use super::mounts::Points;
 use super::{Collector, Request};
 use crate::facts::catalog::{device, mount};
 use crate::facts::{FactSet, Scope, Subject};
@@ -77,11 +77,12 @@ pub fn device_at(host: &dyn Host, path: &[u8], facts: &FactSet) -> Option<Subjec
 fn loops_on_mounts(facts: &mut FactSet) {
     let file = |subject: &Subject| Some((subject.clone(), facts.value(subject, &device::LOOP_FILE)?));
     let loops: Vec<(Subject, String)> = facts.subjects(Scope::Device).filter_map(file).collect();
+    let points = Points::of(facts);
     for (subject, file) in loops {
         let file = raw(file.strip_suffix(" (deleted)").unwrap_or(&file));
-        if let Some(mount) = mount_of(facts, &file) {
-            facts.stand(&subject, &mount);
-            facts.link(&subject, &mount);
+        if let Some(mount) = points.over(&file) {
+            facts.stand(&subject, mount);
+            facts.link(&subject, mount);
         }
     }
 }

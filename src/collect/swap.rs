@@ -38,7 +38,8 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
             None => lost = Some(format!("{SWAPS}: {} is on no device that was found", safe(&path))),
         }
     }
-    let devices: Vec<Subject> = facts.subjects(Scope::Device).cloned().collect();
+    let empty = |device: &&Subject| facts.value(device, &device::SIZE) == Some(0);
+    let devices: Vec<Subject> = facts.subjects(Scope::Device).filter(|d| !empty(d)).cloned().collect();
     for subject in devices {
         let reading = match (&text, &lost) {
             (Err(miss), _) => refused(miss, SWAPS),

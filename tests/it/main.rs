@@ -12,4 +12,5 @@
 mod architecture;
 mod postgres;
 mod probes;
+mod storage;
 mod support;
