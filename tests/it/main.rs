@@ -10,6 +10,7 @@
 )]
 
 mod architecture;
+mod loops;
 mod postgres;
 mod probes;
 mod storage;

@@ -16,7 +16,7 @@ const NEVER: [&str; 10] =
     ["squashfs", "iso9660", "udf", "vfat", "exfat", "msdos", "ntfs", "ntfs3", "erofs", "cramfs"];
 
 /// Mount points of the operating system and of container engines, with everything beneath them.
-const SYSTEM: [&str; 19] = [
+const SYSTEM: [&str; 17] = [
     "/boot",
     "/efi",
     "/usr",
@@ -25,18 +25,19 @@ const SYSTEM: [&str; 19] = [
     "/sys",
     "/run",
     "/etc",
-    "/tmp",
     "/snap",
     "/var/cache",
     "/var/log",
     "/var/snap",
-    "/var/tmp",
     "/var/lib/containerd",
     "/var/lib/containers",
     "/var/lib/docker",
     "/var/lib/kubelet",
     "/var/lib/snapd",
 ];
+
+/// Mount points for what need not last; a file system mounted beneath one was put there by somebody who means it.
+const PASSING: [&str; 2] = ["/tmp", "/var/tmp"];
 
 /// Everything worth advice, each once.
 pub fn places(host: &dyn Host, facts: &mut FactSet) -> Vec<Place> {
@@ -124,6 +125,7 @@ fn for_data(facts: &FactSet, subject: &Subject, point: &Path) -> bool {
         && !NEVER.contains(&fstype.as_str())
         && facts.value(subject, &mount::READ_ONLY) != Some(true)
         && !SYSTEM.iter().any(|system| point.starts_with(system))
+        && !PASSING.iter().any(|passing| point == Path::new(passing))
 }
 
 /// Devices of which it is proven that nothing is on them.
