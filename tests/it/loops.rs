@@ -107,7 +107,7 @@ fn an_override_above_a_caching_disk_is_contradictory() {
     assert_eq!(fs::read_to_string(&queue).unwrap().trim(), "write back", "what a loop device says by itself");
     let (_, before) = without_probe(&mounted.point);
     assert_ne!(verdict(&before, &mounted.point), Some("contradictory"));
-    fs::write(&queue, "write through").unwrap();
+    mounted.disk.believe("write through");
     let (code, report) = without_probe(&mounted.point);
     assert_eq!(verdict(&report, &mounted.point), Some("contradictory"));
     assert_eq!(code, 3);
@@ -210,7 +210,7 @@ fn a_disk_with_anything_on_it_is_not_blank() {
 #[ignore = "needs root: loop devices"]
 fn a_bare_check_writes_nothing() {
     // Left to itself ext4 goes on initialising its tables in the background.
-    let mounted = loops::ext4(&["-E", "lazy_itable_init=0,lazy_journal_init=0"], "");
+    let mounted = loops::ext4(&["-E", "lazy_itable_init=0,lazy_journal_init=0"], "noatime");
     let writes = || {
         let stat = fs::read_to_string(format!("/sys/block/{}/stat", mounted.disk.name())).unwrap();
         stat.split_whitespace().nth(4).unwrap().parse::<u64>().unwrap()

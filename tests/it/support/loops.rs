@@ -20,12 +20,20 @@ impl Loop {
         let image = dir.path().join("image");
         fs::File::create(&image).unwrap().set_len(mib << 20).unwrap();
         let device = run("losetup", &["-f", "--show", image.to_str().unwrap()]).trim().to_owned();
-        Self { dir, device }
+        let disk = Self { dir, device };
+        // What somebody wrote there outlives the file beneath.
+        disk.believe("write back");
+        disk
     }
 
     /// Its kernel name.
     pub fn name(&self) -> &str {
         self.device.trim_start_matches("/dev/")
+    }
+
+    /// Tells the kernel what to believe of its cache: `write back` or `write through`.
+    pub fn believe(&self, cache: &str) {
+        fs::write(format!("/sys/block/{}/queue/write_cache", self.name()), cache).unwrap();
     }
 
     /// Makes a file system on it: `["mkfs.ext4", "-q"]`.
@@ -61,6 +69,7 @@ impl Loop {
 
 impl Drop for Loop {
     fn drop(&mut self) {
+        self.believe("write back");
         let _ = Command::new("losetup").args(["-d", &self.device]).output();
     }
 }
