@@ -215,6 +215,8 @@ fn a_bare_check_writes_nothing() {
         let stat = fs::read_to_string(format!("/sys/block/{}/stat", mounted.disk.name())).unwrap();
         stat.split_whitespace().nth(4).unwrap().parse::<u64>().unwrap()
     };
+    // The first directory that is opened makes ext4 note in its superblock where it is mounted.
+    assert!(fs::read_dir(&mounted.point).unwrap().next().is_some());
     run("sync", &["-f", mounted.path()]);
     let before = writes();
     let output = walwise().arg("check").output().unwrap();
