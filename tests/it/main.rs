@@ -13,5 +13,6 @@ mod architecture;
 mod loops;
 mod postgres;
 mod probes;
+mod script;
 mod storage;
 mod support;

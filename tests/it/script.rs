@@ -1,0 +1,197 @@
+//! The script for a blank disk, run by a shell on loop devices: inert as it comes, careful when edited.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use walwise::facts::catalog::{device, target};
+use walwise::facts::{FactSet, Reading, Source, Subject};
+use walwise::report::{Circumstances, Input, build, script};
+use walwise::rules::{Advice, Change, Confidence, Finding, Level, Outcome, Reach, Risk, Trace};
+use walwise::truth::Truth;
+
+use crate::support::loops::Loop;
+use crate::support::{run, stderr};
+
+/// The script that walwise would write for this loop device.
+fn script_for(disk: &Loop, fstype: &str, mkfs: &[&str], mount: &str) -> String {
+    let (block, place) = (Subject::device(disk.name()), Subject::target(&disk.device));
+    let seen = || Source::call("test");
+    let size = run("blockdev", &["--getsize64", &disk.device]).trim().parse().unwrap();
+    let mut facts = FactSet::default();
+    facts.know(&block, &device::PATH, disk.device.clone(), seen());
+    facts.know(&block, &device::SIZE, size, seen());
+    facts.know(&block, &device::BLANK, true, seen());
+    facts.know(&place, &target::KIND, "device".to_owned(), seen());
+    facts.stand(&place, &block);
+    facts.link(&place, &block);
+    let advice = |setting: &str, change| Advice {
+        setting: setting.to_owned(),
+        change,
+        current: Reading::not_collected(),
+        reach: Reach::WholeFilesystem,
+        risk: Risk::NeedsNewFilesystem,
+        rank: None,
+        price: None,
+        apply: Vec::new(),
+        verify: Vec::new(),
+        undo: Vec::new(),
+    };
+    let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
+    let mut advised = vec![
+        advice("filesystem", Change::Set(fstype.to_owned())),
+        advice("mkfs.options", Change::Add(words(mkfs))),
+        advice("mount.options", Change::Add(words(&[mount]))),
+    ];
+    if fstype == "btrfs" {
+        advised.push(advice("directory.attributes", Change::Add(words(&["nocow"]))));
+    }
+    let finding = Finding {
+        rule: "test.blank".to_owned(),
+        subject: place,
+        outcome: Outcome::Applies,
+        level: Level::Advice,
+        confidence: Confidence::Documented,
+        title: "a file system for a blank disk".to_owned(),
+        because: String::new(),
+        refs: Vec::new(),
+        advice: advised,
+        held_back: Vec::new(),
+        trace: Trace { label: String::new(), truth: Truth::True, seen: None, kids: Vec::new() },
+    };
+    script::render(&build(Input {
+        facts: &facts,
+        verdicts: Vec::new(),
+        findings: vec![finding],
+        measurements: BTreeMap::new(),
+        overrides: BTreeMap::new(),
+        circumstances: Circumstances {
+            when: "2026-11-20T14:03:11Z".to_owned(),
+            live: true,
+            version: "0.1.0".to_owned(),
+            rules: 1,
+        },
+        guard: &|_, _| Ok(()),
+    }))
+}
+
+fn edited(script: &str, point: &Path) -> String {
+    let mount_point = format!("MOUNTPOINT={}\n#", point.display());
+    script.replace("I_HAVE_READ_THIS=no", "I_HAVE_READ_THIS=yes").replace("MOUNTPOINT=  ", &mount_point)
+}
+
+fn sh(script: &str) -> Output {
+    Command::new("/bin/sh").arg("-c").arg(script).stdin(std::process::Stdio::null()).output().unwrap()
+}
+
+/// Unmounts what a script mounted.
+struct Point(PathBuf);
+
+impl Drop for Point {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).output();
+    }
+}
+
+fn untouched(disk: &Loop) {
+    assert_eq!(run("wipefs", &["-n", &disk.device]), "", "something was written");
+}
+
+#[test]
+#[ignore = "needs root: loop devices"]
+fn it_does_nothing_before_it_is_edited() {
+    let disk = Loop::new(64);
+    let script = script_for(&disk, "ext4", &["-m 1"], "noatime");
+    let read_only = script.replace("I_HAVE_READ_THIS=no", "I_HAVE_READ_THIS=yes");
+    for (script, says) in [(&script, "I_HAVE_READ_THIS"), (&read_only, "set MOUNTPOINT")] {
+        let output = sh(script);
+        assert_eq!(output.status.code(), Some(1));
+        assert!(stderr(&output).contains(says), "{}", stderr(&output));
+        untouched(&disk);
+    }
+    for bad in ["/", "relative", "/a b", "/etc", "/dev/null", "/$(id)"] {
+        let output = sh(&read_only.replace("MOUNTPOINT=  ", &format!("MOUNTPOINT='{bad}'\n#")));
+        assert_eq!(output.status.code(), Some(1), "{bad}");
+        assert!(stderr(&output).contains("nothing was done"), "{bad}: {}", stderr(&output));
+    }
+    untouched(&disk);
+}
+
+#[test]
+#[ignore = "needs root: loop devices"]
+fn edited_it_makes_mounts_and_names_the_file_system() {
+    let cases: [(&str, &[&str], &str, u64); 3] = [
+        ("ext4", &["-m 1", "-O ^orphan_file", "-O ^metadata_csum_seed"], "noatime", 64),
+        ("xfs", &["-m reflink=0", "-m bigtime=1"], "noatime", 512),
+        ("btrfs", &[], "noatime", 256),
+    ];
+    for (fstype, mkfs, mount, size) in cases {
+        let disk = Loop::new(size);
+        let base = tempfile::tempdir().unwrap();
+        let point = Point(base.path().join("new/database"));
+        let script = edited(&script_for(&disk, fstype, mkfs, mount), &point.0);
+        let output = sh(&script);
+        assert!(output.status.success(), "{fstype}: {}", stderr(&output));
+        let shown = run("findmnt", &["-no", "FSTYPE,SOURCE,OPTIONS", point.0.to_str().unwrap()]);
+        assert!(
+            shown.starts_with(fstype) && shown.contains(&disk.device) && shown.contains(mount),
+            "{shown}"
+        );
+        assert!(String::from_utf8_lossy(&output.stdout).contains("# UUID="));
+        if fstype == "btrfs" {
+            let flags = run("lsattr", &["-d", point.0.to_str().unwrap()]);
+            assert!(flags.split_whitespace().next().is_some_and(|flags| flags.contains('C')), "{flags}");
+        }
+        if fstype == "ext4" {
+            let features = run("dumpe2fs", &["-h", &disk.device]);
+            assert!(!features.contains("orphan_file") && !features.contains("metadata_csum_seed"));
+        }
+        let again = sh(&edited(&script_for(&disk, fstype, mkfs, mount), &base.path().join("other")));
+        assert_eq!(again.status.code(), Some(1), "a mounted disk");
+    }
+}
+
+#[test]
+#[ignore = "needs root: loop devices"]
+fn a_disk_that_changed_since_the_report_is_left_alone() {
+    let base = tempfile::tempdir().unwrap();
+    let refuses = |disk: &Loop, script: &str, says: &str| {
+        let output = sh(&edited(script, &base.path().join("mnt")));
+        assert_eq!(output.status.code(), Some(1), "{says}");
+        assert!(stderr(&output).contains(says), "{says}: {}", stderr(&output));
+        assert!(!base.path().join("mnt").exists());
+        let mounts = fs::read_to_string("/proc/mounts").unwrap();
+        assert!(!mounts.lines().any(|line| line.starts_with(&format!("{} ", disk.device))));
+    };
+    let put = |disk: &Loop, offset: u64, bytes: &[u8]| {
+        let node = fs::OpenOptions::new().write(true).open(&disk.device).unwrap();
+        node.write_all_at(bytes, offset).unwrap();
+        node.sync_all().unwrap();
+    };
+    let disk = Loop::new(64);
+    let script = script_for(&disk, "ext4", &["-m 1"], "noatime");
+    refuses(&disk, &script.replace(&format!("SIZE={}", 64 << 20), "SIZE=12345"), "another size");
+    refuses(&disk, &script.replace("SERIAL=", "SERIAL=OTHER"), "another serial");
+    untouched(&disk);
+
+    let first = Loop::new(64);
+    put(&first, 700_000, b"data");
+    refuses(&first, &script_for(&first, "ext4", &[], "noatime"), "the beginning");
+
+    let last = Loop::new(64);
+    put(&last, (64 << 20) - 10, b"data");
+    refuses(&last, &script_for(&last, "ext4", &[], "noatime"), "the end");
+
+    let signed = Loop::new(64);
+    signed.mkfs(&["mkfs.ext4", "-q"]);
+    refuses(&signed, &script_for(&signed, "ext4", &[], "noatime"), "not blank any more");
+
+    let ones = Loop::new(64);
+    put(&ones, 0, &vec![0xff; 1 << 20]);
+    put(&ones, 63 << 20, &vec![0xff; 1 << 20]);
+    let output = sh(&edited(&script_for(&ones, "ext4", &[], "noatime"), &base.path().join("ones")));
+    let _point = Point(base.path().join("ones"));
+    assert!(output.status.success(), "all ones is blank too: {}", stderr(&output));
+}
