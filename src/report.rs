@@ -6,6 +6,7 @@
 mod build;
 pub mod conf;
 pub mod exit;
+mod index;
 pub mod json;
 mod model;
 mod options;

@@ -7,6 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::index::Index;
 use super::{
     HostSummary, ProbeResult, Report, SCHEMA_VERSION, TargetSummary, ToolSummary, Withheld, plan, stack,
 };
@@ -52,19 +53,22 @@ pub struct Circumstances {
 
 /// Makes the report.
 pub fn build(input: Input<'_>) -> Report {
-    let Input { facts, verdicts, mut findings, measurements, overrides, circumstances, guard } = input;
+    let Input { facts, mut verdicts, mut findings, measurements, overrides, circumstances, guard } = input;
     let withheld = withhold(&mut findings, guard);
     findings.sort_by_cached_key(place);
+    verdicts.sort_by(|a, b| a.target.cmp(&b.target));
     let targets: Vec<TargetSummary> = facts.subjects(Scope::Target).map(|t| summary(facts, t)).collect();
     let mut conflicts = Vec::new();
+    let index = Index::new(&findings);
     let plans = targets
         .iter()
-        .map(|target| plan::plan(facts, target, &findings, &overrides, &mut conflicts))
+        .map(|target| plan::plan(facts, target, &index.about(&target.subjects), &overrides, &mut conflicts))
         .collect();
-    let stacks = targets
-        .iter()
-        .map(|t| stack::stack(facts, &t.target, verdicts.iter().find(|v| v.target == t.target)))
-        .collect();
+    let verdict = |target: &Subject| {
+        let at = verdicts.binary_search_by(|verdict| verdict.target.cmp(target)).ok()?;
+        verdicts.get(at)
+    };
+    let stacks = targets.iter().map(|t| stack::stack(facts, &t.target, verdict(&t.target))).collect();
     Report {
         schema: SCHEMA_VERSION,
         tool: ToolSummary {

@@ -1,5 +1,7 @@
 //! The report as a value. Field names are the JSON's; additions only, and [`SCHEMA_VERSION`] counts changes of meaning.
 
+use std::cmp::Ordering;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -11,7 +13,7 @@ use crate::rules::{Advice, Confidence, Finding, Level};
 /// Version of the JSON's meaning.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// Everything walwise has to say.
+/// Everything walwise has to say. Targets and what belongs to them, and facts, are in the order of their subjects.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Report {
     /// [`SCHEMA_VERSION`].
@@ -47,13 +49,29 @@ pub struct Report {
 impl Report {
     /// The value of a fact by name, when known.
     pub fn value(&self, subject: &Subject, fact: &str) -> Option<&Value> {
-        self.facts.iter().find(|row| row.subject == *subject && row.fact == fact)?.reading.value()
+        let place = |row: &FactRow| (&row.subject, row.fact.as_str()).cmp(&(subject, fact));
+        found(&self.facts, place)?.reading.value()
+    }
+
+    /// The verdict of a target.
+    pub fn verdict(&self, target: &Subject) -> Option<&Verdict> {
+        found(&self.verdicts, |verdict| verdict.target.cmp(target))
+    }
+
+    /// The stack beneath a target.
+    pub fn stack(&self, target: &Subject) -> Option<&Stack> {
+        found(&self.stacks, |stack| stack.target.cmp(target))
     }
 
     /// The plan of a target.
     pub fn plan(&self, target: &Subject) -> Option<&Plan> {
-        self.plans.iter().find(|plan| plan.target == *target)
+        found(&self.plans, |plan| plan.target.cmp(target))
     }
+}
+
+/// The element at this place of an ordered list.
+fn found<T>(list: &[T], place: impl Fn(&T) -> Ordering) -> Option<&T> {
+    list.get(list.binary_search_by(place).ok()?)
 }
 
 /// What made the report.

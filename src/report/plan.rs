@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 use super::{Conflict, Plan, Step, TargetSummary};
 use crate::facts::{FactSet, Scope, Subject};
-use crate::rules::{Advice, Change, Finding, Level, Outcome};
+use crate::rules::{Advice, Change, Finding, Level, Outcome, settings};
 
 /// Rule → the rules it overrides.
 pub type Overrides = BTreeMap<String, Vec<String>>;
@@ -32,18 +32,17 @@ impl Piece<'_> {
     }
 }
 
-/// The plan of one target; conflicts that are not in `conflicts` yet are added.
+/// The plan of one target from the findings about it; conflicts that are not in `conflicts` yet are added.
 pub fn plan(
     facts: &FactSet,
     target: &TargetSummary,
-    findings: &[Finding],
+    findings: &[&Finding],
     overrides: &Overrides,
     conflicts: &mut Vec<Conflict>,
 ) -> Plan {
-    let concerns = |f: &&Finding| f.outcome == Outcome::Applies && target.subjects.contains(&f.subject);
     let all: Vec<Piece<'_>> = findings
         .iter()
-        .filter(concerns)
+        .filter(|finding| finding.outcome == Outcome::Applies)
         .flat_map(|finding| finding.advice.iter().map(move |advice| Piece { finding, advice }))
         .collect();
     let chosen = chosen_filesystem(&all);
@@ -76,12 +75,10 @@ const FILESYSTEM: &str = "filesystem";
 /// The subject that owns a setting, seen from a finding within a target. What a blank disk's mount should get belongs to
 /// the target itself, because there is no mount yet.
 fn home(facts: &FactSet, target: &Subject, subject: &Subject, setting: &str) -> Subject {
-    let owner = match setting.split('.').next().unwrap_or(setting) {
-        FILESYSTEM | "mkfs" | "mount" | "ext4" | "space" => Scope::Mount,
-        "boot" => Scope::Boot,
-        "pg" | "database" => Scope::Cluster,
-        "directory" | "swap" => Scope::Target,
-        _ => return subject.clone(),
+    let owner = match settings::find(setting).map(|setting| setting.scope) {
+        // Which of the devices beneath is meant, only the rule's own subject can say.
+        None | Some(Scope::Device | Scope::Host) => return subject.clone(),
+        Some(owner) => owner,
     };
     let of = |subject| facts.resolve(subject, owner);
     of(subject).or_else(|| of(target)).unwrap_or_else(|| match owner {

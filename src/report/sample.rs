@@ -20,7 +20,19 @@ pub fn at_risk() -> Report {
 
 /// A blank disk on a host without a database.
 pub fn blank() -> Report {
-    report(&blank_facts(), Vec::new(), blank_findings(), BTreeMap::new())
+    report(&blank_facts(), Vec::new(), blank_findings(&new_disk()), BTreeMap::new())
+}
+
+/// A host with so many blank disks, all alike.
+pub fn disks(count: usize) -> Report {
+    let mut facts = FactSet::default();
+    know_host(&mut facts);
+    let names = (0..count).map(|number| format!("sd{number:05}"));
+    let mut findings = Vec::new();
+    for name in names {
+        findings.extend(know_blank(&mut facts, &name));
+    }
+    report(&facts, Vec::new(), findings, BTreeMap::new())
 }
 
 /// All of them.
@@ -376,16 +388,23 @@ fn measurement() -> Measurement {
 fn blank_facts() -> FactSet {
     let mut facts = FactSet::default();
     know_host(&mut facts);
-    know_disk(&mut facts, "sdc", "Micron_5300_MTFDDAK960TDS", "protected");
-    let (disk, place) = (Subject::device("sdc"), new_disk());
-    let read = || Source::call("read /dev/sdc");
+    know_blank(&mut facts, "sdc");
+    facts
+}
+
+/// Puts a blank disk into the set; what rules find of it.
+fn know_blank(facts: &mut FactSet, name: &str) -> Vec<Finding> {
+    let node = format!("/dev/{name}");
+    let (disk, place) = (Subject::device(name), Subject::target(&node));
+    know_disk(facts, name, "Micron_5300_MTFDDAK960TDS", "protected");
+    let read = || Source::call(format!("read {node}"));
     facts.know(&disk, &device::BLANK, true, read());
     facts.know(&disk, &device::SIGNATURES, Vec::new(), read());
     facts.know(&place, &target::KIND, "device".to_owned(), Source::derived(["device.blank"]));
-    facts.know(&place, &target::PATH, "/dev/sdc".to_owned(), Source::derived(["device.path"]));
+    facts.know(&place, &target::PATH, node.clone(), Source::derived(["device.path"]));
     facts.stand(&place, &disk);
     facts.link(&place, &disk);
-    facts
+    blank_findings(&place)
 }
 
 /// The target of [`blank`].
@@ -393,8 +412,7 @@ pub fn new_disk() -> Subject {
     Subject::target("/dev/sdc")
 }
 
-fn blank_findings() -> Vec<Finding> {
-    let place = new_disk();
+fn blank_findings(place: &Subject) -> Vec<Finding> {
     let choice = |rule: &str, value: &str, rank| {
         let advice = Advice {
             rank: Some(rank),
@@ -402,7 +420,7 @@ fn blank_findings() -> Vec<Finding> {
             risk: Risk::NeedsNewFilesystem,
             ..advice("filesystem", Change::Set(value.to_owned()))
         };
-        Finding { confidence: Confidence::Documented, ..finding(rule, &place, Level::Advice, vec![advice]) }
+        Finding { confidence: Confidence::Documented, ..finding(rule, place, Level::Advice, vec![advice]) }
     };
     let mkfs = |value: &str, command: &str| Advice {
         reach: Reach::WholeFilesystem,
@@ -415,19 +433,19 @@ fn blank_findings() -> Vec<Finding> {
         choice("filesystem.ext4", "ext4", 2),
         finding(
             "filesystem.xfs-nrext64",
-            &place,
+            place,
             Level::Advice,
             vec![mkfs("-i nrext64=0", "mkfs.xfs -i nrext64=0 /dev/sdc")],
         ),
         finding(
             "filesystem.ext4-orphan-file",
-            &place,
+            place,
             Level::Advice,
             vec![mkfs("-O ^orphan_file", "mkfs.ext4 -O ^orphan_file /dev/sdc")],
         ),
         finding(
             "mount.noatime-new",
-            &place,
+            place,
             Level::Advice,
             vec![advice("mount.options", Change::Add(words("noatime")))],
         ),

@@ -8,6 +8,7 @@ mod findings;
 mod measured;
 mod page;
 mod target;
+mod telling;
 mod unknown;
 mod words;
 
@@ -16,16 +17,17 @@ use std::collections::BTreeSet;
 use super::Report;
 use crate::durability::Standing;
 use page::Page;
+use telling::Telling;
 
 /// The whole report.
 pub fn render(report: &Report) -> String {
     let mut page = Page::default();
     head(&mut page, report);
-    let mut told = findings::Told::default();
+    let mut telling = Telling::new(report);
     for target in &report.targets {
-        target::write(&mut page, report, target, &mut told);
+        target::write(&mut page, &mut telling, target);
     }
-    findings::elsewhere(&mut page, report, &mut told);
+    findings::elsewhere(&mut page, &mut telling);
     advice::conflicts(&mut page, report);
     advice::withheld(&mut page, report);
     unknown::write(&mut page, report);
@@ -95,6 +97,14 @@ mod tests {
     #[test]
     fn a_blank_disk() {
         insta::assert_snapshot!(render(&sample::blank()));
+    }
+
+    #[test]
+    fn thousands_of_like_disks_are_told_once() {
+        let one = sample::disks(1);
+        let many = sample::disks(2_000);
+        let (one, many) = (render(&one).lines().count(), render(&many).lines().count());
+        assert!(many < one + 2_000 * 12, "{one} lines for one disk, {many} for 2000");
     }
 
     #[test]

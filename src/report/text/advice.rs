@@ -1,64 +1,68 @@
 //! Plans, options, conflicts and what was withheld.
 
-use super::findings::Told;
 use super::page::Page;
+use super::telling::Telling;
 use super::words;
-use crate::report::{Plan, Report, Step, TargetSummary};
-use crate::rules::{Change, Level};
+use crate::report::{Report, Step, TargetSummary};
+use crate::rules::{Change, Finding, Level, Outcome};
 
 /// Writes the plan of a target: what to do in order, what is right already, what may be done at a price.
-pub fn plan(page: &mut Page, report: &Report, target: &TargetSummary, told: &mut Told) {
-    let Some(plan) = report.plan(&target.target) else { return };
+pub fn plan<'a>(page: &mut Page, telling: &mut Telling<'a>, target: &'a TargetSummary) {
+    let Some(plan) = telling.report.plan(&target.target) else { return };
     let (keep, change): (Vec<&Step>, Vec<&Step>) =
         plan.steps.iter().partition(|step| step.advice.change == Change::Keep);
     if !change.is_empty() {
         page.gap();
         page.para(2, "Plan, in order of application");
-        for (number, one) in (1..).zip(&change) {
-            step(page, report, target, &format!("{number:>2}  "), one, told);
+        for (number, one) in (1..).zip(change) {
+            step(page, telling, target, &format!("{number:>2}  "), one);
         }
     }
-    if !keep.is_empty() {
+    right(page, telling, target, &keep);
+    if !plan.options.is_empty() {
         page.gap();
-        page.para(2, "Already right");
-        for one in keep {
-            told.step(one);
-            page.hanging(4, &format!("{}: {}   ", one.advice.setting, words::change(one)), &one.title);
+        page.para(2, "Allowed, at a price; not part of the plan");
+        for one in &plan.options {
+            step(page, telling, target, "    ", one);
         }
     }
-    options(page, report, target, plan, told);
 }
 
-fn options(page: &mut Page, report: &Report, target: &TargetSummary, plan: &Plan, told: &mut Told) {
-    if plan.options.is_empty() {
+/// What is right already: settings to keep, and findings that say so without naming one.
+fn right<'a>(page: &mut Page, telling: &mut Telling<'a>, target: &TargetSummary, keep: &[&'a Step]) {
+    let says = |f: &&&Finding| f.level == Level::Keep && f.outcome == Outcome::Applies && f.advice.is_empty();
+    let about = telling.about(target);
+    let said: Vec<&&Finding> = about.iter().filter(says).filter(|f| telling.finding(f)).collect();
+    let kept: Vec<&&Step> = keep.iter().filter(|step| telling.step(step)).collect();
+    if said.is_empty() && kept.is_empty() {
         return;
     }
     page.gap();
-    page.para(2, "Allowed, at a price; not part of the plan");
-    for one in &plan.options {
-        step(page, report, target, "    ", one, told);
+    page.para(2, "Already right");
+    for one in kept {
+        page.hanging(4, &format!("{}: {}   ", one.advice.setting, words::change(one)), &one.title);
+    }
+    for finding in said {
+        page.hanging(4, &format!("{}: ", words::subject(&finding.subject)), &finding.title);
     }
 }
 
-fn step(
+fn step<'a>(
     page: &mut Page,
-    report: &Report,
+    telling: &mut Telling<'a>,
     target: &TargetSummary,
     number: &str,
-    step: &Step,
-    told: &mut Told,
+    step: &'a Step,
 ) {
     let advice = &step.advice;
     let of = format!("{} of {}: {}", advice.setting, words::subject(&step.subject), words::change(step));
     page.hanging(2, &format!("{number}{:<10}", step.level.word()), &of);
-    if !told.step(step) {
+    if !telling.step(step) {
         page.para(8, "as told above");
         return;
     }
-    let why = report
-        .findings
-        .iter()
-        .filter(|finding| step.rules.contains(&finding.rule) && target.subjects.contains(&finding.subject));
+    let about = telling.about(target);
+    let why = about.iter().filter(|finding| step.rules.contains(&finding.rule));
     page.hanging(8, "why      ", &format!("{} ({})", step.title, step.confidence.word()));
     if step.level >= Level::Warning || step.level == Level::Option {
         for because in super::distinct(why.map(|finding| finding.because.as_str())) {

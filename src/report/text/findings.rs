@@ -1,116 +1,99 @@
 //! Findings without a place in a plan: those that advise nothing, and those that cannot be decided.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::page::Page;
+use super::telling::Telling;
 use super::words;
-use crate::facts::Subject;
-use crate::report::{Report, Step, TargetSummary};
+use crate::facts::{Need, Subject};
+use crate::report::TargetSummary;
 use crate::rules::{Finding, Level, Outcome};
 
-/// What has been told, so that nothing is told twice.
-#[derive(Default)]
-pub struct Told {
-    findings: BTreeSet<(String, Subject)>,
-    steps: BTreeSet<(String, Subject)>,
-}
-
-impl Told {
-    /// Notes a step; false when it was told before.
-    pub fn step(&mut self, step: &Step) -> bool {
-        self.steps.insert((step.advice.setting.clone(), step.subject.clone()))
-    }
-
-    fn finding(&mut self, finding: &Finding) -> bool {
-        self.findings.insert((finding.rule.clone(), finding.subject.clone()))
-    }
-}
-
 /// Writes what applies without advice, and what is undecided, about one target.
-pub fn of_target(page: &mut Page, report: &Report, target: &TargetSummary, told: &mut Told) {
-    let concerns = |finding: &&Finding| target.subjects.contains(&finding.subject);
-    let findings: Vec<&Finding> = report.findings.iter().filter(concerns).collect();
-    write(page, 2, &findings, "Found", false, told);
+pub fn of_target(page: &mut Page, telling: &mut Telling<'_>, target: &TargetSummary) {
+    let findings = telling.about(target);
+    let bare = |finding: &&Finding| finding.advice.is_empty() && finding.level > Level::Keep;
+    found(page, 2, "Found", findings.iter().copied().filter(bare), telling);
+    undecided(page, 2, &findings, telling);
 }
 
-/// Writes what concerns no target: the host as a whole, and what lies beside.
-pub fn elsewhere(page: &mut Page, report: &Report, told: &mut Told) {
+/// Writes what concerns no target: the host as a whole, and what lies beside. No plan holds its advice.
+pub fn elsewhere(page: &mut Page, telling: &mut Telling<'_>) {
+    let report = telling.report;
     let known: BTreeSet<&Subject> = report.targets.iter().flat_map(|target| &target.subjects).collect();
     let beside: Vec<&Finding> = report.findings.iter().filter(|f| !known.contains(&f.subject)).collect();
-    write(page, 0, &beside, "The host as a whole", true, told);
+    let matters = |finding: &&Finding| finding.level > Level::Keep;
+    found(page, 0, "The host as a whole", beside.iter().copied().filter(matters), telling);
+    undecided(page, 0, &beside, telling);
 }
 
-/// `with_advice`: whether findings with advice are told here too, because no plan holds it.
-fn write(
+fn found<'a>(
     page: &mut Page,
     indent: usize,
-    findings: &[&Finding],
     title: &str,
-    with_advice: bool,
-    told: &mut Told,
+    findings: impl Iterator<Item = &'a Finding>,
+    telling: &mut Telling<'a>,
 ) {
-    let bare = |f: &&&Finding| {
-        f.outcome == Outcome::Applies
-            && (f.advice.is_empty() || with_advice)
-            && (f.level > Level::Keep || !with_advice)
-    };
-    let found: Vec<&&Finding> = findings.iter().filter(bare).filter(|f| told.finding(f)).collect();
-    if !found.is_empty() {
-        page.gap();
-        page.para(indent, title);
-        for finding in found {
-            let label = format!("{:<10}", finding.level.word());
-            page.hanging(
-                indent + 2,
-                &label,
-                &format!("{}: {}", words::subject(&finding.subject), finding.title),
-            );
-            page.para(indent + 12, &finding.because);
-            for advice in &finding.advice {
-                let setting = format!("{}: {}", advice.setting, advice.change.words());
-                page.para(indent + 12, &setting);
-                for command in &advice.apply {
-                    page.verbatim(indent + 12, &format!("apply    {command}"));
-                }
+    let applies = findings.filter(|finding| finding.outcome == Outcome::Applies);
+    let new: Vec<&Finding> = applies.filter(|finding| telling.finding(finding)).collect();
+    if new.is_empty() {
+        return;
+    }
+    page.gap();
+    page.para(indent, title);
+    for finding in new {
+        let label = format!("{:<10}", finding.level.word());
+        let of = words::subject(&finding.subject);
+        page.hanging(indent + 2, &label, &format!("{of}: {}", finding.title));
+        page.para(indent + 12, &finding.because);
+        for advice in &finding.advice {
+            page.para(indent + 12, &format!("{}: {}", advice.setting, advice.change.words()));
+            for command in &advice.apply {
+                page.verbatim(indent + 12, &format!("apply    {command}"));
             }
         }
     }
-    undecided(page, indent, findings, told);
 }
 
-fn undecided(page: &mut Page, indent: usize, findings: &[&Finding], told: &mut Told) {
-    let open: Vec<(&Finding, &Vec<Vec<crate::facts::Need>>)> = findings
-        .iter()
-        .filter_map(|finding| match &finding.outcome {
-            Outcome::Undecided { needs } if told.finding(finding) => Some((*finding, needs)),
-            _ => None,
-        })
-        .collect();
-    if open.is_empty() {
+/// The serious ones with what they need, each rule once; the others in a line.
+fn undecided<'a>(page: &mut Page, indent: usize, findings: &[&'a Finding], telling: &mut Telling<'a>) {
+    let mut serious: Vec<(&Finding, &[Vec<Need>], usize)> = Vec::new();
+    let mut at: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut minor: Vec<&str> = Vec::new();
+    for finding in findings {
+        let Outcome::Undecided { needs } = &finding.outcome else { continue };
+        if !telling.finding(finding) {
+            continue;
+        }
+        if finding.level < Level::Warning {
+            minor.push(&finding.rule);
+        } else if let Some((_, _, more)) = at.get(finding.rule.as_str()).and_then(|i| serious.get_mut(*i)) {
+            *more += 1;
+        } else {
+            at.insert(&finding.rule, serious.len());
+            serious.push((finding, needs, 0));
+        }
+    }
+    if serious.is_empty() && minor.is_empty() {
         return;
     }
     page.gap();
     page.para(indent, "Undecided");
-    let (serious, minor): (Vec<_>, Vec<_>) =
-        open.into_iter().partition(|(finding, _)| finding.level >= Level::Warning);
-    for (finding, needs) in &serious {
+    for (finding, needs, more) in &serious {
         let label = format!("{:<10}", finding.level.word());
-        page.hanging(indent + 2, &label, &format!("{} ({})", finding.title, finding.rule));
+        let others = if *more > 0 { format!(", and {more} more like it") } else { String::new() };
+        page.hanging(indent + 2, &label, &format!("{} ({}{others})", finding.title, finding.rule));
         // The first set is the best; the others are in the trace.
         for need in needs.iter().take(1).flatten() {
             page.hanging(indent + 12, "needs  ", &words::need(need));
         }
     }
     if !minor.is_empty() {
-        let ids = super::distinct(minor.iter().map(|(finding, _)| finding.rule.as_str()));
         let lead = if serious.is_empty() { "" } else { "and " };
         let count = minor.len();
-        page.para(
-            indent + 2,
-            &format!(
-                "{lead}{count} of less weight; `walwise explain RULE` says what each needs: {}",
-                ids.join(", ")
-            ),
-        );
+        let ids = super::distinct(minor.into_iter()).join(", ");
+        let text =
+            format!("{lead}{count} of less weight; `walwise explain RULE` says what each needs: {ids}");
+        page.para(indent + 2, &text);
     }
 }

@@ -1,28 +1,25 @@
 //! One target: the verdict with its reasons, the stack, what was measured, then the plan.
 
-use super::findings::Told;
 use super::page::Page;
+use super::telling::Telling;
 use super::{advice, findings, measured, shout, words};
 use crate::durability::{Path, Standing, Verdict};
 use crate::report::{LayerRow, Report, TargetSummary};
 
 /// The verdict of a target as a heading, or what it is when it has none.
 pub fn standing_words(report: &Report, target: &TargetSummary) -> String {
-    match verdict(report, target) {
+    match report.verdict(&target.target) {
         Some(verdict) => shout(verdict.standing),
         None if target.kind == "device" => "BLANK DISK".to_owned(),
         None => "NO VERDICT".to_owned(),
     }
 }
 
-fn verdict<'a>(report: &'a Report, target: &TargetSummary) -> Option<&'a Verdict> {
-    report.verdicts.iter().find(|verdict| verdict.target == target.target)
-}
-
 /// Writes all about one target.
-pub fn write(page: &mut Page, report: &Report, target: &TargetSummary, told: &mut Told) {
+pub fn write<'a>(page: &mut Page, telling: &mut Telling<'a>, target: &'a TargetSummary) {
+    let report = telling.report;
     page.heading(&format!("{}: {}", standing_words(report, target), target.title));
-    let verdict = verdict(report, target);
+    let verdict = report.verdict(&target.target);
     match verdict {
         Some(verdict) => {
             page.para(2, &verdict.sentence);
@@ -33,8 +30,7 @@ pub fn write(page: &mut Page, report: &Report, target: &TargetSummary, told: &mu
         }
         None => {}
     }
-    let layers = report.stacks.iter().find(|stack| stack.target == target.target);
-    if let Some(stack) = layers {
+    if let Some(stack) = report.stack(&target.target) {
         page.gap();
         page.para(2, "Stack");
         page.table(4, &stack.layers.iter().map(layer).collect::<Vec<_>>(), &[]);
@@ -45,8 +41,13 @@ pub fn write(page: &mut Page, report: &Report, target: &TargetSummary, told: &mu
     for probe in report.probes.iter().filter(|probe| probe.target == target.target) {
         measured::write(page, report, target, &probe.measurement);
     }
-    advice::plan(page, report, target, told);
-    findings::of_target(page, report, target, told);
+    if let Some(other) = telling.like(target) {
+        page.gap();
+        page.para(2, &format!("Everything else is as for {other}"));
+        return;
+    }
+    advice::plan(page, telling, target);
+    findings::of_target(page, telling, target);
 }
 
 fn layer(row: &LayerRow) -> Vec<String> {

@@ -1,0 +1,31 @@
+//! Findings by what they are about, so that a host with thousands of disks is told in linear time.
+
+use std::collections::BTreeMap;
+
+use crate::facts::Subject;
+use crate::rules::Finding;
+
+/// Findings by subject.
+pub struct Index<'a> {
+    by_subject: BTreeMap<&'a Subject, Vec<(usize, &'a Finding)>>,
+}
+
+impl<'a> Index<'a> {
+    /// Of these findings, whose order is kept.
+    pub fn new(findings: &'a [Finding]) -> Self {
+        let mut by_subject: BTreeMap<&Subject, Vec<(usize, &Finding)>> = BTreeMap::new();
+        for (place, finding) in findings.iter().enumerate() {
+            by_subject.entry(&finding.subject).or_default().push((place, finding));
+        }
+        Self { by_subject }
+    }
+
+    /// Those about any of these subjects, in the order of the whole.
+    pub fn about(&self, subjects: &[Subject]) -> Vec<&'a Finding> {
+        let mut found: Vec<&(usize, &Finding)> =
+            subjects.iter().filter_map(|subject| self.by_subject.get(subject)).flatten().collect();
+        found.sort_by_key(|(place, _)| *place);
+        found.dedup_by_key(|(place, _)| *place);
+        found.into_iter().map(|(_, finding)| *finding).collect()
+    }
+}
