@@ -21,15 +21,20 @@ use crate::text::safe;
 pub const COLLECTOR: Collector = Collector { id: "targets", run };
 
 fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
-    let places = match &request.target {
+    let places: Vec<Place> = match &request.target {
         Some(path) => asked::place(host, path, facts).into_iter().collect(),
         None => found::places(host, facts),
     };
     let swapping = describe::swapping_leaves(facts);
     let homes = role::homes(facts);
+    if request.target.is_some() {
+        for place in &places {
+            role::warn_of_wal_elsewhere(place, &homes, facts);
+        }
+    }
     for place in places {
-        describe::put(host, &place, swapping.as_ref(), facts);
-        role::put(&place, &homes, facts);
+        let wal = role::put(&place, &homes, facts);
+        describe::put(host, &place, &wal, swapping.as_ref(), facts);
     }
 }
 

@@ -1,7 +1,7 @@
 //! The facts of one target that are read from its directory or follow from its place in the stack.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::Place;
 use crate::collect::refused;
@@ -13,8 +13,14 @@ use crate::text::safe;
 /// Inode flags by their names here, from linux/fs.h.
 const FLAGS: [(u32, &str); 3] = [(0x0080_0000, "nocow"), (0x8, "sync"), (0x4000, "journal-data")];
 
-/// Records everything but what the target is for.
-pub fn put(host: &dyn Host, place: &Place, swapping: Option<&BTreeSet<Subject>>, facts: &mut FactSet) {
+/// Records everything but what the target is for. `wal` are the WAL directories on its file system.
+pub fn put(
+    host: &dyn Host,
+    place: &Place,
+    wal: &[PathBuf],
+    swapping: Option<&BTreeSet<Subject>>,
+    facts: &mut FactSet,
+) {
     let subject = place.subject();
     let resolved = Source::call(format!("realpath {}", subject.name()));
     facts.know(&subject, &target::PATH, subject.name().to_owned(), resolved);
@@ -45,7 +51,7 @@ pub fn put(host: &dyn Host, place: &Place, swapping: Option<&BTreeSet<Subject>>,
         };
         facts.put(&subject, &target::EMPTY, empty);
         let flags = flags(host, existing);
-        if let Some(nocow) = nocow(facts, place, &flags) {
+        if let Some(nocow) = nocow(host, facts, place, wal, &flags) {
             facts.put(&subject, &target::NOCOW, nocow);
         }
         facts.put(&subject, &target::FLAGS, flags);
@@ -82,8 +88,15 @@ fn flags(host: &dyn Host, directory: &Path) -> Reading<Vec<String>> {
     }
 }
 
-/// Whether btrfs overwrites new files in place; nothing to say on any other file system.
-fn nocow(facts: &FactSet, place: &Place, flags: &Reading<Vec<String>>) -> Option<Reading<bool>> {
+/// Whether btrfs overwrites new files in place; nothing to say on any other file system, and nothing certain when the
+/// directory of the WAL differs from that of the data.
+fn nocow(
+    host: &dyn Host,
+    facts: &FactSet,
+    place: &Place,
+    wal: &[PathBuf],
+    flags: &Reading<Vec<String>>,
+) -> Option<Reading<bool>> {
     let base = place.base.as_ref().filter(|base| base.scope() == Scope::Mount)?;
     if facts.value(base, &mount::FSTYPE)? != "btrfs" {
         return None;
@@ -92,7 +105,16 @@ fn nocow(facts: &FactSet, place: &Place, flags: &Reading<Vec<String>>) -> Option
     if by_mount.value() == Some(&true) {
         return Some(by_mount);
     }
-    let by_flag = flags.clone().map(|flags| flags.iter().any(|flag| flag == "nocow"));
+    let has_flag = |flags: Vec<String>| flags.iter().any(|flag| flag == "nocow");
+    let by_flag = flags.clone().map(has_flag);
+    for directory in wal {
+        let of_wal = self::flags(host, directory).map(has_flag);
+        if of_wal.value() != by_flag.value() && of_wal.is_known() && by_flag.is_known() {
+            let (data, wal) = (place.subject(), safe(path_bytes(directory)));
+            let detail = format!("one of {} and {wal} has the flag +C, the other has not", data.name());
+            return Some(Reading::unknown(Why::Ambiguous, detail));
+        }
+    }
     Some(if by_flag.value() == Some(&false) && !by_mount.is_known() { by_mount } else { by_flag })
 }
 

@@ -7,6 +7,8 @@ use super::found::path;
 use super::{Place, file_system, mount_over};
 use crate::facts::catalog::{postgres, target};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject};
+use crate::host::path_bytes;
+use crate::text::safe;
 
 /// Where a cluster keeps its things, as far as known.
 pub struct Home {
@@ -69,26 +71,40 @@ pub fn homes(facts: &mut FactSet) -> Vec<Home> {
     homes
 }
 
-/// Records what the target is for.
-pub fn put(place: &Place, homes: &[Home], facts: &mut FactSet) {
-    let subject = place.subject();
+/// The clusters that use a place, each with its data and its WAL directory as far as they lie on its file system.
+fn users<'h>(
+    place: &Place,
+    homes: &'h [Home],
+    facts: &FactSet,
+) -> Vec<(&'h Home, Option<&'h Spot>, Option<&'h Spot>)> {
     let here = place.base.as_ref().map(|base| file_system(facts, base));
-    let (mut any_data, mut any_wal) = (false, false);
-    let mut users = Vec::new();
-    for home in homes {
-        let spots = [&home.data, &home.wal];
-        let meets = spots.into_iter().flatten().any(|spot| spot.is_on(here.as_ref()) && spot.meets(place));
-        if !meets {
-            continue;
-        }
-        let [data, wal] = spots.map(|spot| spot.as_ref().is_some_and(|spot| spot.is_on(here.as_ref())));
-        any_data |= data;
-        any_wal |= wal;
-        users.push(&home.cluster);
-        if wal {
-            facts.link(&home.cluster, &subject);
-        }
+    let on_it = |spot: &'h Option<Spot>| spot.as_ref().filter(|spot| spot.is_on(here.as_ref()));
+    let spots = homes.iter().map(|home| (home, on_it(&home.data), on_it(&home.wal)));
+    spots.filter(|(_, data, wal)| [data, wal].into_iter().flatten().any(|spot| spot.meets(place))).collect()
+}
+
+/// Says where the WAL of a cluster is when only its data is asked for: that is where a commit waits.
+pub fn warn_of_wal_elsewhere(place: &Place, homes: &[Home], facts: &mut FactSet) {
+    for (home, _, wal) in users(place, homes, facts) {
+        let (None, Some(elsewhere)) = (wal, &home.wal) else { continue };
+        let path = safe(path_bytes(&elsewhere.path));
+        facts.warn(format!(
+            "{} keeps its WAL on another file system, in {path}: a commit waits for that one, so check it too",
+            home.cluster
+        ));
     }
+}
+
+/// Records what the target is for; the answer is the WAL directories that lie on its file system.
+pub fn put(place: &Place, homes: &[Home], facts: &mut FactSet) -> Vec<PathBuf> {
+    let subject = place.subject();
+    let users = users(place, homes, facts);
+    let any_data = users.iter().any(|(_, data, _)| data.is_some());
+    let with_wal: Vec<_> = users.iter().filter_map(|(home, _, wal)| Some((*home, (*wal)?))).collect();
+    for (home, _) in &with_wal {
+        facts.link(&home.cluster, &subject);
+    }
+    let any_wal = !with_wal.is_empty();
     let known = |role: &str| {
         Reading::known(role.to_owned(), Source::derived(["pg.data_directory", "pg.wal_directory"]))
     };
@@ -102,7 +118,8 @@ pub fn put(place: &Place, homes: &[Home], facts: &mut FactSet) {
         },
     };
     facts.put(&subject, &target::ROLE, role);
-    if let [cluster] = users.as_slice() {
-        facts.link(&subject, cluster);
+    if let [(home, ..)] = users.as_slice() {
+        facts.link(&subject, &home.cluster);
     }
+    with_wal.into_iter().map(|(_, spot)| spot.path.clone()).collect()
 }

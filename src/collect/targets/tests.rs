@@ -268,6 +268,28 @@ fn nocow_is_the_flag_or_the_mount_option() {
 }
 
 #[test]
+fn a_wal_directory_with_another_flag_is_not_passed_over() {
+    let mut storage = storage();
+    storage.know(&Subject::mount("/data"), &mount::FSTYPE, "btrfs".to_owned(), Source::file("x"));
+    storage.know(&Subject::mount("/data"), &mount::BTRFS_NODATACOW, false, Source::file("x"));
+    cluster(&mut storage, "/data/pg", "/data/pg/pg_wal");
+    let host = host().directory("/data/pg").directory("/data/pg/pg_wal");
+    let host = host.answer(Question::Flags("/data/pg/pg_wal".into()), 0x0080_0000.to_string());
+    let nocow = collect(&host, None, storage).get(&Subject::target("/data/pg"), &target::NOCOW);
+    assert!(matches!(nocow, Reading::Unknown { why: Why::Ambiguous, .. }), "{nocow:?}");
+}
+
+#[test]
+fn asking_for_the_data_names_the_wal_that_lies_elsewhere() {
+    for (asked, warned) in [("/data/pg", true), ("/wal/pg", false), ("/data/other", false)] {
+        let mut storage = storage();
+        cluster(&mut storage, "/data/pg", "/wal/pg");
+        let facts = collect(&host().directory(asked), Some(asked), storage);
+        assert_eq!(facts.warnings().iter().any(|warning| warning.contains("/wal/pg")), warned, "{asked}");
+    }
+}
+
+#[test]
 fn only_lost_and_found_is_empty() {
     let listed = |inner: &str| {
         host()
