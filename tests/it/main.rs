@@ -16,3 +16,4 @@ mod probes;
 mod script;
 mod storage;
 mod support;
+mod targets;

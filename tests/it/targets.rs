@@ -1,0 +1,86 @@
+//! Targets on real file systems: which mount a directory lies on, what a device means, what a directory says of itself.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use walwise::collect::{Request, run_all};
+use walwise::facts::catalog::target;
+use walwise::facts::{FactSet, Scope, Subject};
+use walwise::host::LiveHost;
+
+use super::support::loops::{btrfs, ext4};
+use super::support::run;
+
+fn scan(target: &Path) -> FactSet {
+    let host = LiveHost::asking_through(PathBuf::from(env!("CARGO_BIN_EXE_walwise")));
+    let request = Request { target: Some(target.to_owned()), without_programs: true };
+    run_all(&host, &request, &mut |_, _| {})
+}
+
+fn subject(path: &Path) -> Subject {
+    Subject::target(path.to_str().unwrap())
+}
+
+#[test]
+#[ignore = "needs root: a loop device"]
+fn a_new_directory_a_link_and_a_device_lead_to_the_same_file_system() {
+    let disk = ext4(&[], "");
+    let link = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(&disk.point, link.path().join("link")).unwrap();
+    let created = subject(&disk.point.join("new/pg"));
+    let facts = scan(&link.path().join("link/new/pg"));
+    assert_eq!(facts.value(&created, &target::KIND).as_deref(), Some("created"), "{:?}", facts.warnings());
+    assert_eq!(facts.resolve(&created, Scope::Mount), Some(Subject::mount(disk.path())));
+    assert_eq!(facts.resolve(&created, Scope::Device), Some(Subject::device(disk.disk.name())));
+
+    let facts = scan(Path::new(&disk.disk.device));
+    let mounted = subject(&disk.point);
+    assert_eq!(facts.value(&mounted, &target::KIND).as_deref(), Some("directory"));
+    assert_eq!(facts.value(&mounted, &target::EMPTY), Some(true), "lost+found is nothing");
+    assert!(
+        facts.warnings().iter().any(|warning| warning.contains("is mounted on")),
+        "{:?}",
+        facts.warnings()
+    );
+}
+
+#[test]
+#[ignore = "needs root: loop devices"]
+fn what_was_mounted_over_is_out_of_sight() {
+    let (below, inner, over) = (ext4(&[], ""), ext4(&[], ""), ext4(&[], ""));
+    let covered = below.dir("a/b");
+    let path = covered.join("pg");
+    let _inner = Bind::new(&inner.point, covered);
+    let device = || scan(&path).resolve(&subject(&path), Scope::Device);
+    assert_eq!(device(), Some(Subject::device(inner.disk.name())));
+    let _over = Bind::new(&over.point, below.point.join("a"));
+    assert_eq!(device(), Some(Subject::device(over.disk.name())));
+}
+
+/// A directory mounted on another, until dropped.
+struct Bind(PathBuf);
+
+impl Bind {
+    fn new(from: &Path, to: PathBuf) -> Self {
+        run("mount", &["--bind", from.to_str().unwrap(), to.to_str().unwrap()]);
+        Self(to)
+    }
+}
+
+impl Drop for Bind {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).output();
+    }
+}
+
+#[test]
+#[ignore = "needs root: a loop device"]
+fn the_flag_of_a_btrfs_directory_is_seen_and_inherited_by_what_is_to_be_created() {
+    let disk = btrfs("");
+    let marked = disk.dir("marked");
+    run("chattr", &["+C", marked.to_str().unwrap()]);
+    for (path, nocow) in [(marked.clone(), true), (marked.join("new"), true), (disk.dir("plain"), false)] {
+        let facts = scan(&path);
+        assert_eq!(facts.value(&subject(&path), &target::NOCOW), Some(nocow), "{}", path.display());
+    }
+}
