@@ -25,6 +25,7 @@ pub struct FactSet {
     facts: BTreeMap<Subject, BTreeMap<&'static str, Reading<Value>>>,
     below: BTreeMap<Subject, Vec<Subject>>,
     links: BTreeMap<(Subject, Scope), Subject>,
+    ruled_out: BTreeSet<(Subject, Scope)>,
     warnings: Vec<String>,
 }
 
@@ -96,6 +97,17 @@ impl FactSet {
         self.links.insert((from.clone(), to.scope()), to.clone());
     }
 
+    /// Says that a subject is known to have none of a scope: a blank disk has no mount. Facts of that scope are then no
+    /// question of it, which is something else than not knowing them.
+    pub fn rule_out(&mut self, subject: &Subject, scope: Scope) {
+        self.ruled_out.insert((subject.clone(), scope));
+    }
+
+    /// Whether a subject is known to have none of a scope.
+    pub fn lacks(&self, subject: &Subject, scope: Scope) -> bool {
+        self.ruled_out.contains(&(subject.clone(), scope))
+    }
+
     /// Says that one subject stands on another: target on mount, mount on device, array on disk, loop on mount.
     pub fn stand(&mut self, top: &Subject, base: &Subject) {
         let below = self.below.entry(top.clone()).or_default();
@@ -165,6 +177,7 @@ impl FactSet {
             }
         }
         self.links.extend(other.links);
+        self.ruled_out.extend(other.ruled_out);
         self.warnings.extend(other.warnings);
     }
 

@@ -18,11 +18,14 @@ pub fn evaluate(rules: &RuleSet, facts: &FactSet, circumstances: Circumstances) 
     rules.rules().iter().flat_map(of_rule).collect()
 }
 
-/// The subjects that a rule is evaluated on.
+/// The subjects that a rule is evaluated on. Those that are known to lack what it asks about are none of its business:
+/// a rule about mount options says nothing of a blank disk.
 pub fn subjects(rule: &Rule, facts: &FactSet) -> Vec<Subject> {
+    let concerns =
+        |subject: &&Subject| !Scope::ALL.iter().any(|s| facts.lacks(subject, *s) && rule.when.asks(*s));
     match rule.scope {
         Scope::Host => vec![Subject::host()],
-        scope => facts.subjects(scope).cloned().collect(),
+        scope => facts.subjects(scope).filter(concerns).cloned().collect(),
     }
 }
 

@@ -59,6 +59,18 @@ pub enum Cond {
     Fact(Test),
 }
 
+impl Cond {
+    /// Whether a fact of this scope is asked of the subject itself or of what it is linked to, not of its stack.
+    pub fn asks(&self, scope: Scope) -> bool {
+        match self {
+            Self::All(kids) | Self::Any(kids) => kids.iter().any(|kid| kid.asks(scope)),
+            Self::Not(kid) => kid.asks(scope),
+            Self::Every(..) | Self::Some(..) => false,
+            Self::Fact(test) => test.fact.scope == scope,
+        }
+    }
+}
+
 /// What a quantifier ranges over, in the stack of the subject; the subject itself belongs to it where it fits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {

@@ -28,6 +28,9 @@ pub fn put(
     if let Some(base) = &place.base {
         facts.stand(&subject, base);
         facts.link(&subject, base);
+        if base.scope() == Scope::Device {
+            facts.rule_out(&subject, Scope::Mount);
+        }
         if let Some(device) = facts.resolve(base, Scope::Device) {
             facts.link(&subject, &device);
         }
