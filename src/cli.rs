@@ -4,6 +4,7 @@
 //! success. The surprise: commands print through [`out`] alone, so that nothing else can write to the terminal.
 
 pub mod args;
+mod capture;
 mod check;
 mod explain;
 mod facts;
@@ -70,7 +71,7 @@ fn dispatch(cli: Cli) -> Done {
         Some(Command::Facts(args)) => facts::run(&args),
         Some(Command::Rules(args)) => rules::run(args),
         Some(Command::Explain(args)) => explain::run(&args),
-        Some(Command::Capture(_)) => Err(CliError::Usage("capturing is not built in yet".to_owned())),
+        Some(Command::Capture(args)) => capture::run(&args),
         Some(Command::Generate(Generate { what: Made::Schema })) => {
             out::print(&crate::report::json::schema_json())
         }

@@ -1,0 +1,21 @@
+//! `walwise capture`: this host as one text file, for somebody else to look at.
+
+use super::args::{Capture, From};
+use super::host;
+use super::out::{Done, deliver};
+use crate::host::{LiveHost, RecordingHost};
+use crate::pipeline;
+use crate::rules::RuleSet;
+
+/// Reads everything a check would read and writes down the questions with their answers.
+pub(super) fn run(args: &Capture) -> Done {
+    let live = LiveHost::new();
+    let recording = RecordingHost::new(&live);
+    host::look_at(&recording, &From::default(), args.target.as_deref(), RuleSet::default())?;
+    let comment = format!(
+        "walwise {}, {}; read it before you give it away",
+        env!("CARGO_PKG_VERSION"),
+        pipeline::now()
+    );
+    deliver(&recording.archive(&comment, !args.no_mask), args.output.as_deref())
+}
