@@ -4,9 +4,12 @@
 //! child runs the same code. Reads are bounded and nothing is ever opened for writing. One `LiveHost` is made per
 //! scan, because it looks at the mount table once.
 
+mod device;
 mod files;
 mod hang;
 mod machine;
+mod magic;
+mod postgres;
 mod processes;
 mod programs;
 
@@ -64,7 +67,8 @@ impl LiveHost {
             | Question::StatFs(path)
             | Question::Flags(path)
             | Question::Config(path, _) => by_path(path, READ_DEADLINE),
-            Question::PgSettings(path) => by_path(path, SERVER_DEADLINE),
+            // Connecting waits without an end while a stopped server's queue is full.
+            Question::PgSettings(_) => Some(SERVER_DEADLINE),
             Question::Signatures(_) => Some(DEVICE_DEADLINE),
             // Reading these takes a lock of that process, which it may hold while it is stuck.
             Question::CommandLine(_) | Question::Environment(_) => {
@@ -126,6 +130,7 @@ pub(super) fn answer(question: &Question) -> Result<Vec<u8>, Miss> {
         Question::Environment(pid) => processes::environment(*pid),
         Question::UserName(uid) => machine::user_name(*uid),
         Question::Run(tool, arguments) => programs::run(*tool, arguments),
-        _ => Err(Miss::new(MissKind::Failed, "not built yet")),
+        Question::Signatures(path) => device::signatures(path),
+        Question::PgSettings(path) => postgres::settings(path),
     }
 }

@@ -12,6 +12,7 @@ mod process;
 use std::path::Path;
 
 use super::Dialect;
+pub use postgres::SETTINGS as POSTGRES_SETTINGS;
 pub use process::{command_line, environment};
 
 /// The allow-listed settings of a configuration file, encoded.
