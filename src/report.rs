@@ -4,6 +4,7 @@
 //! the validity table does not accept for this kernel, tool or server is taken out here and named as withheld.
 
 mod build;
+mod choice;
 pub mod conf;
 pub mod exit;
 mod index;

@@ -9,7 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::index::Index;
 use super::{
-    HostSummary, ProbeResult, Report, SCHEMA_VERSION, TargetSummary, ToolSummary, Withheld, plan, stack,
+    HostSummary, ProbeResult, Report, SCHEMA_VERSION, TargetSummary, ToolSummary, Withheld, choice, plan,
+    stack,
 };
 use crate::durability::Verdict;
 use crate::facts::catalog::{host, kernel, postgres, target};
@@ -57,7 +58,8 @@ pub fn build(input: Input<'_>) -> Report {
     let withheld = withhold(&mut findings, guard);
     findings.sort_by_cached_key(place);
     verdicts.sort_by(|a, b| a.target.cmp(&b.target));
-    let targets: Vec<TargetSummary> = facts.subjects(Scope::Target).map(|t| summary(facts, t)).collect();
+    let mut targets: Vec<TargetSummary> = facts.subjects(Scope::Target).map(|t| summary(facts, t)).collect();
+    choice::rank(facts, &mut targets);
     let mut conflicts = Vec::new();
     let index = Index::new(&findings);
     let plans = targets
@@ -165,6 +167,8 @@ fn summary(facts: &FactSet, subject: &Subject) -> TargetSummary {
         role: word(&target::ROLE, "unknown"),
         subjects: subjects(facts, subject, cluster.as_ref()),
         cluster,
+        rank: None,
+        rank_because: String::new(),
     }
 }
 

@@ -119,6 +119,11 @@ pub struct TargetSummary {
     pub cluster: Option<Subject>,
     /// Everything whose facts and findings concern it: itself, its stack, what the next boot mounts of it, its cluster.
     pub subjects: Vec<Subject>,
+    /// Where there are several blank disks, which to take: 1 is the first choice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rank: Option<u32>,
+    /// What the rank rests on; empty without one.
+    pub rank_because: String,
 }
 
 /// The stack beneath a target, as a graph: rows in drawing order, each with what it stands on.

@@ -57,8 +57,12 @@ fn head(page: &mut Page, report: &Report) {
     }
     if report.targets.len() > 1 {
         page.gap();
-        for target in &report.targets {
-            page.hanging(2, &format!("{:<14}", target::standing_words(report, target)), &target.title);
+        let mut targets: Vec<_> = report.targets.iter().collect();
+        targets.sort_by_key(|target| target.rank);
+        for target in targets {
+            let label = format!("{:<15}", target::standing_words(report, target));
+            let choice = target.rank.map(|rank| format!(", choice {rank}: {}", target.rank_because));
+            page.hanging(2, &label, &format!("{}{}", target.title, choice.unwrap_or_default()));
         }
     }
 }
@@ -92,6 +96,11 @@ mod tests {
     #[test]
     fn a_database_at_risk() {
         insta::assert_snapshot!(render(&sample::at_risk()));
+    }
+
+    #[test]
+    fn several_blank_disks() {
+        insta::assert_snapshot!(render(&sample::disks(3)));
     }
 
     #[test]

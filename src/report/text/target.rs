@@ -27,6 +27,9 @@ pub fn write<'a>(page: &mut Page, telling: &mut Telling<'a>, target: &'a TargetS
         }
         None if target.kind == "device" => {
             page.para(2, "Undecided until mounted: durability and the price of a commit need a file system.");
+            if let Some(rank) = target.rank {
+                page.para(2, &format!("Choice {rank} among the blank disks: {}.", target.rank_because));
+            }
         }
         None => {}
     }

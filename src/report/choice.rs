@@ -1,0 +1,116 @@
+//! Which of several blank disks to take first, on what can be known of a disk without writing to it.
+//!
+//! What keeps a commit safe comes before what makes it quick, and what is not known never comes first. The surprise: a
+//! rotational flag moves a disk back and nothing more, because virtual disks set it at random.
+
+use std::cmp::Reverse;
+
+use super::TargetSummary;
+use crate::facts::catalog::device;
+use crate::facts::{FactSet, Scope};
+use crate::text;
+
+/// Gives every blank disk its rank and the reason, when there is more than one.
+pub fn rank(facts: &FactSet, targets: &mut [TargetSummary]) {
+    let mut blank: Vec<&mut TargetSummary> = targets.iter_mut().filter(|t| t.kind == "device").collect();
+    if blank.len() < 2 {
+        return;
+    }
+    blank.sort_by_cached_key(|target| (quality(facts, target), target.target.clone()));
+    for (target, place) in blank.into_iter().zip(1..) {
+        target.rank = Some(place);
+        target.rank_because = because(facts, target);
+    }
+}
+
+/// Smaller is better: attachment, cache, rotation, size.
+fn quality(facts: &FactSet, target: &TargetSummary) -> impl Ord + use<> {
+    let disk = target.subjects.iter().find(|subject| subject.scope() == Scope::Device);
+    let word = |key| disk.and_then(|disk| facts.value(disk, key)).unwrap_or_default();
+    let attachment = match word(&device::TRANSPORT).as_str() {
+        "usb" | "mmc" => 2,
+        "network" => 1,
+        _ => 0,
+    };
+    let cache = match word(&device::CACHE).as_str() {
+        "none" | "protected" => 0,
+        "volatile" => 1,
+        "contradictory" => 3,
+        _ => 2,
+    };
+    let rotation = match disk.and_then(|disk| facts.value(disk, &device::ROTATIONAL)) {
+        Some(false) => 0,
+        None => 1,
+        Some(true) => 2,
+    };
+    let size = disk.and_then(|disk| facts.value(disk, &device::SIZE)).unwrap_or_default();
+    (attachment, cache, rotation, Reverse(size))
+}
+
+fn because(facts: &FactSet, target: &TargetSummary) -> String {
+    let Some(disk) = target.subjects.iter().find(|subject| subject.scope() == Scope::Device) else {
+        return String::new();
+    };
+    let cache = match facts.value(disk, &device::CACHE).as_deref() {
+        Some("none") => "claims no volatile cache",
+        Some("protected") => "cache protected against power failure",
+        Some("volatile") => "volatile cache, so every commit waits for a flush",
+        Some("contradictory") => "what is said of its cache is contradictory",
+        _ => "cache not known",
+    };
+    let rotation = match facts.value(disk, &device::ROTATIONAL) {
+        Some(false) => Some("not rotational"),
+        Some(true) => Some("says that it is rotational"),
+        None => None,
+    };
+    let transport = facts.value(disk, &device::TRANSPORT).filter(|word| word != "other");
+    let size = facts.value(disk, &device::SIZE).map(text::bytes);
+    [Some(cache.to_owned()), rotation.map(str::to_owned), transport, size]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::facts::{FactSet, Source, Subject};
+    use crate::report::sample;
+
+    use super::*;
+
+    #[test]
+    fn safety_then_certainty_then_speed_then_size() {
+        let mut facts = FactSet::default();
+        let mut disk = |name: &str, cache: Option<&str>, transport: &str, rotational: bool, size: u64| {
+            let (block, place) = (Subject::device(name), Subject::target(format!("/dev/{name}")));
+            let seen = || Source::call("test");
+            facts.know(&block, &device::TRANSPORT, transport.to_owned(), seen());
+            facts.know(&block, &device::ROTATIONAL, rotational, seen());
+            facts.know(&block, &device::SIZE, size, seen());
+            if let Some(cache) = cache {
+                facts.know(&block, &device::CACHE, cache.to_owned(), seen());
+            }
+            facts.know(&place, &crate::facts::catalog::target::KIND, "device".to_owned(), seen());
+            facts.stand(&place, &block);
+        };
+        disk("a", Some("none"), "usb", false, 9);
+        disk("b", Some("contradictory"), "sata", false, 9);
+        disk("c", None, "sata", false, 9);
+        disk("d", Some("volatile"), "sata", false, 9);
+        disk("e", Some("protected"), "sata", true, 9);
+        disk("f", Some("none"), "nvme", false, 3);
+        disk("g", Some("none"), "nvme", false, 5);
+        let report = sample::report(&facts, Vec::new(), Vec::new(), std::collections::BTreeMap::new());
+        let mut ranks: Vec<(u32, &str)> =
+            report.targets.iter().map(|t| (t.rank.unwrap(), t.target.name())).collect();
+        ranks.sort_unstable();
+        let order: Vec<&str> = ranks.iter().map(|(_, name)| *name).collect();
+        assert_eq!(order, ["/dev/g", "/dev/f", "/dev/e", "/dev/d", "/dev/c", "/dev/b", "/dev/a"]);
+    }
+
+    #[test]
+    fn one_blank_disk_needs_no_rank() {
+        assert_eq!(sample::blank().targets[0].rank, None);
+    }
+}
