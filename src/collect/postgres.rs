@@ -17,7 +17,8 @@ use std::path::PathBuf;
 
 use super::{Collector, Request};
 use crate::facts::FactSet;
-use crate::host::Host;
+use crate::host::{Host, MissKind, path_bytes};
+use crate::text::safe;
 use cluster::Lead;
 
 /// Reads the clusters.
@@ -49,9 +50,17 @@ struct Seen {
 impl Seen {
     fn put(&mut self, lead: Lead, host: &dyn Host, request: &Request, facts: &mut FactSet) {
         let real = |path: &PathBuf| host.real_path(path).unwrap_or_else(|_| path.clone());
-        let config_file = real(&lead.config_file);
+        let config_file = match host.real_path(&lead.config_file) {
+            Err(miss) if miss.kind == MissKind::TimedOut => {
+                let path = safe(path_bytes(&lead.config_file));
+                return facts.warn(format!("{path} did not answer in time: nothing is known of its cluster"));
+            }
+            found => found.unwrap_or_else(|_| lead.config_file.clone()),
+        };
         let known_home = lead.home.as_ref().is_some_and(|home| self.directories.contains(&real(home)));
-        if known_home || self.config_files.contains(&config_file) {
+        // Two servers may share a configuration file; what is merely installed is the one that runs with it.
+        let known_file = lead.server.is_none() && self.config_files.contains(&config_file);
+        if known_home || known_file {
             return;
         }
         let mut own = FactSet::default();

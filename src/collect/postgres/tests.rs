@@ -175,12 +175,37 @@ fn without_a_version_no_default_is_claimed() {
 }
 
 #[test]
-fn a_directory_that_does_not_answer_costs_few_questions() {
-    let late = |fake: Fake, question| fake.refuse(question, MissKind::TimedOut);
-    let host = running();
-    let host = late(host, Question::Config(format!("{DATA}/postgresql.conf").into(), Dialect::Postgres));
-    let host = late(host, Question::Stat(DATA.into()));
-    let facts = collect(&host);
+fn a_directory_that_does_not_answer_is_asked_once() {
+    let file = format!("{DATA}/postgresql.conf");
+    let host = running().refuse(Question::RealPath(file.into()), MissKind::TimedOut);
+    let request = Request::default();
+    let mut facts = FactSet::default();
+    run(&host, &request, &mut facts);
     assert_eq!(facts.subjects(Scope::Cluster).count(), 0);
     assert!(shown(&facts).contains("did not answer in time"));
+    let asked = host.asked().into_iter().filter(|question| format!("{question:?}").contains(DATA)).count();
+    assert_eq!(asked, 1);
+}
+
+#[test]
+fn data_that_does_not_answer_is_said() {
+    let host = running().refuse(Question::Stat(DATA.into()), MissKind::TimedOut);
+    let facts = collect(&host);
+    assert_eq!(facts.subjects(Scope::Cluster).count(), 0);
+    assert!(shown(&facts).contains("/srv/pg did not answer in time"), "{}", shown(&facts));
+}
+
+#[test]
+fn two_servers_may_share_a_configuration_file() {
+    let file = "/etc/shared.conf";
+    let other = "/srv/other";
+    let host = running()
+        .answer(Question::Servers, "10 1 26 postgres\n20 1 26 postgres\n")
+        .answer(Question::CommandLine(10), format!("-D {DATA}\n-c config_file={file}\n"))
+        .answer(Question::CommandLine(20), format!("-D {other}\n-c config_file={file}\n"))
+        .answer(Question::Stat(other.into()), stat(26))
+        .file(format!("{other}/postmaster.pid"), "20\n");
+    let facts = collect(&conf(host, file, &[("fsync", "on")]));
+    let clusters: Vec<&str> = facts.subjects(Scope::Cluster).map(Subject::name).collect();
+    assert_eq!(clusters, [other, DATA]);
 }
