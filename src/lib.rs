@@ -26,4 +26,5 @@ pub mod report;
 pub mod rules;
 pub mod text;
 pub mod truth;
+pub mod ui;
 pub mod version;

@@ -1,0 +1,175 @@
+//! The screens an admin keeps open: one loop around a model that is changed by messages and drawn from a report.
+//!
+//! It reads no machine and measures nothing: work is done by the [`Worker`] that the caller hands in, on threads, and
+//! arrives as messages. The surprise: idle means blocked on the channel; there is a clock only while something animates.
+
+mod command;
+mod focus;
+mod frame;
+mod input;
+mod jobs;
+mod key;
+mod model;
+mod msg;
+mod overlay;
+mod page;
+mod screen;
+mod terminal;
+mod theme;
+mod update;
+mod widgets;
+mod words;
+
+#[cfg(test)]
+mod sample;
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+pub use jobs::{Partial, Worker};
+pub use msg::Exit;
+
+use jobs::Jobs;
+use model::{Dirty, Model};
+use msg::{Effect, Msg};
+use terminal::{Display, Tty};
+use theme::Theme;
+
+/// How to draw.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Whether colours may be used (`NO_COLOR` says no).
+    pub colour: bool,
+    /// Whether only ASCII may be drawn, for terminals and locales without UTF-8.
+    pub ascii: bool,
+}
+
+/// Between two frames of what animates.
+const TICK: Duration = Duration::from_millis(120);
+/// Between two frames that only progress asks for, however often it is reported: drawing must not disturb a measurement.
+const FRAME: Duration = Duration::from_millis(40);
+/// How often we look whether we are in the foreground again, after having been continued in the background.
+const AWAY: Duration = Duration::from_secs(1);
+/// How long a probe that was asked to stop may take to remove its scratch file before we leave without it.
+const STOPPING: Duration = Duration::from_secs(2);
+
+/// Shows the screens on the terminal at standard input and output until the user leaves or a signal arrives. The terminal
+/// is as it was when this returns, and a probe that was running has been stopped.
+pub fn run(worker: Arc<dyn Worker>, options: Options) -> io::Result<Exit> {
+    let (out, inbox) = mpsc::channel();
+    input::signals(out.clone())?;
+    let mut tty = Tty::enter()?;
+    input::keys(&out)?;
+    let mut jobs = Jobs::new(worker, out);
+    let theme = Theme { colour: options.colour, ascii: options.ascii };
+    let exit = drive(&mut tty, &inbox, &mut jobs, theme);
+    drop(tty);
+    wind_down(&mut jobs, &inbox);
+    exit.or_else(|error| if is_closed(&error) { Ok(Exit::Signal(signal_hook::consts::SIGHUP)) } else { Err(error) })
+}
+
+/// The loop: draw what changed, wait, take every message there is.
+fn drive(display: &mut dyn Display, inbox: &Receiver<Msg>, jobs: &mut Jobs, theme: Theme) -> io::Result<Exit> {
+    let (mut model, effects) = Model::new(theme, display.size());
+    let mut drawn = Instant::now();
+    // The first picture comes before any work.
+    draw(display, &mut model)?;
+    let mut away = false;
+    for effect in effects {
+        perform(effect, &mut model, display, jobs, &mut away)?;
+    }
+    loop {
+        let due = FRAME.saturating_sub(drawn.elapsed());
+        if !away && (model.dirty == Dirty::Now || (model.dirty == Dirty::Soon && due.is_zero())) {
+            draw(display, &mut model)?;
+            drawn = Instant::now();
+        }
+        let wait = match model.dirty {
+            _ if away => Some(AWAY),
+            Dirty::No => model.animates().then_some(TICK),
+            Dirty::Soon | Dirty::Now => Some(due),
+        };
+        let first = next(inbox, wait)?;
+        if away && first.is_none() {
+            perform(Effect::Resume, &mut model, display, jobs, &mut away)?;
+        }
+        for msg in first.into_iter().chain(inbox.try_iter()) {
+            if let Msg::Done(job, _) = &msg {
+                jobs.ended(*job);
+            }
+            for effect in update::update(&mut model, msg) {
+                perform(effect, &mut model, display, jobs, &mut away)?;
+            }
+        }
+        if let Some(exit) = model.exit {
+            return Ok(exit);
+        }
+    }
+}
+
+/// The next message; a tick when the time is over.
+fn next(inbox: &Receiver<Msg>, wait: Option<Duration>) -> io::Result<Option<Msg>> {
+    let gone = |_| io::Error::other("nobody sends messages any more");
+    match wait {
+        None => inbox.recv().map(Some).map_err(gone),
+        Some(wait) => match inbox.recv_timeout(wait) {
+            Ok(msg) => Ok(Some(msg)),
+            Err(RecvTimeoutError::Timeout) => Ok((wait == TICK).then_some(Msg::Tick)),
+            Err(RecvTimeoutError::Disconnected) => Err(gone(mpsc::RecvError)),
+        },
+    }
+}
+
+fn draw(display: &mut dyn Display, model: &mut Model) -> io::Result<()> {
+    display.draw(&mut |buffer| frame::draw(model, buffer))?;
+    model.dirty = Dirty::No;
+    Ok(())
+}
+
+fn perform(
+    effect: Effect,
+    model: &mut Model,
+    display: &mut dyn Display,
+    jobs: &mut Jobs,
+    away: &mut bool,
+) -> io::Result<()> {
+    match effect {
+        Effect::Start(id, job) => jobs.start(id, job),
+        Effect::Cancel(id) => jobs.cancel(id),
+        Effect::Copy(text) => display.copy(&text)?,
+        Effect::Renew => display.renew(model.size)?,
+        // The signal that continues us arrives as a message.
+        Effect::Suspend if display.suspend()? => *away = true,
+        Effect::Suspend => model.notice = Some("there is no shell to return to".to_owned()),
+        Effect::Resume => {
+            *away = !display.resume()?;
+            model.size = display.size();
+            model.dirty = Dirty::Now;
+        }
+    }
+    Ok(())
+}
+
+/// Stops what runs, and waits for a probe to remove its scratch file; a second signal does not wait.
+fn wind_down(jobs: &mut Jobs, inbox: &Receiver<Msg>) {
+    jobs.cancel_all();
+    let begun = Instant::now();
+    while jobs.is_probing() {
+        match inbox.recv_timeout(STOPPING.saturating_sub(begun.elapsed())) {
+            Ok(Msg::Done(job, _)) => jobs.ended(job),
+            Ok(Msg::Signal(_)) | Err(_) => return,
+            Ok(_) => {}
+        }
+    }
+}
+
+/// Whether an error of drawing only says that the terminal was closed.
+fn is_closed(error: &io::Error) -> bool {
+    const GONE: [i32; 3] =
+        [nix::errno::Errno::EIO as i32, nix::errno::Errno::ENXIO as i32, nix::errno::Errno::EPIPE as i32];
+    error.raw_os_error().is_some_and(|number| GONE.contains(&number))
+}

@@ -1,0 +1,274 @@
+//! What the user can do here and now, as one list: keys are looked up in it, footer and help are made from it, so neither
+//! can say anything that is not so.
+
+use super::key::Key;
+use super::model::{Activity, Model, Overlay};
+use super::page::{Enter, Motion, Page, PageState};
+use super::screen::ScreenId;
+
+/// Something that can be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Command {
+    /// Names of the keys that do it, with spaces between.
+    pub keys: &'static str,
+    /// What it does, in a few words.
+    pub label: &'static str,
+    /// The heading it stands under in help.
+    pub group: Group,
+    /// Whether it can be done now; the error says why not.
+    pub enabled: Result<(), String>,
+    /// What the footer says of it; empty when it is only in help.
+    pub footer: &'static str,
+    /// What is done.
+    pub action: Action,
+}
+
+/// Headings in help.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Group {
+    /// About the selected line.
+    Here,
+    /// Moving about.
+    Move,
+    /// Work on the machine.
+    Work,
+    /// Screens and targets.
+    Look,
+    /// The program itself.
+    Program,
+}
+
+impl Group {
+    /// The heading.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Here => "this line",
+            Self::Move => "move",
+            Self::Work => "work",
+            Self::Look => "look at",
+            Self::Program => "walwise",
+        }
+    }
+}
+
+/// What can be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Move on the page.
+    Go(Motion),
+    /// What Enter does on the selected block.
+    Enter,
+    /// Close what was opened last, or return to the screen before.
+    Back,
+    /// Copy what the selected block offers.
+    Copy,
+    /// Show this screen.
+    Show(ScreenId),
+    /// Show the next target.
+    NextTarget,
+    /// Find out what a probe would write.
+    PlanProbe,
+    /// Measure as planned.
+    StartProbe,
+    /// Stop measuring, keep what was measured.
+    CancelProbe,
+    /// Read the machine again.
+    Rescan,
+    /// Show every command.
+    Help,
+    /// Move in the list of commands.
+    HelpGo(Motion),
+    /// Do the chosen command.
+    HelpRun,
+    /// Take back the last character of the filter.
+    HelpErase,
+    /// Close what lies over the screen.
+    Close,
+    /// Draw everything anew.
+    Redraw,
+    /// Give the terminal back until continued.
+    Suspend,
+    /// Leave.
+    Quit,
+    /// Leave at once, as by an interrupt.
+    Interrupt,
+}
+
+fn command(keys: &'static str, label: &'static str, group: Group, action: Action) -> Command {
+    Command { keys, label, group, enabled: Ok(()), footer: "", action }
+}
+
+impl Command {
+    fn footer(self, footer: &'static str) -> Self {
+        Self { footer, ..self }
+    }
+
+    fn when(self, enabled: Result<(), String>) -> Self {
+        Self { enabled, ..self }
+    }
+}
+
+/// What can be done now: on what lies over the screen if anything does, else on the screen.
+pub fn commands(model: &Model) -> Vec<Command> {
+    let mut all = match &model.overlay {
+        None => return on_screen(model),
+        Some(Overlay::Help { .. }) => in_help(),
+        Some(Overlay::Confirm { plan, .. }) => in_confirm(plan),
+    };
+    all.extend(always());
+    all
+}
+
+/// What can be done wherever one is.
+fn always() -> [Command; 3] {
+    [
+        command("ctrl-c", "leave at once", Group::Program, Action::Interrupt),
+        command("ctrl-z", "suspend; fg continues", Group::Program, Action::Suspend),
+        command("ctrl-l", "draw the screen anew", Group::Program, Action::Redraw),
+    ]
+}
+
+/// What the key does now.
+pub fn lookup(model: &Model, key: &Key) -> Option<Command> {
+    let mut of_key: Vec<Command> = commands(model).into_iter().filter(|c| key.is_in(c.keys)).collect();
+    // A disabled command is still found, so that its reason can be shown, but never instead of an enabled one.
+    of_key.sort_by_key(|command| command.enabled.is_err());
+    of_key.into_iter().next()
+}
+
+/// The commands of the screen in sight, which help lists as well.
+pub fn on_screen(model: &Model) -> Vec<Command> {
+    let state = model.page_state();
+    let page = model.screen.page(&model.data, &state, Page::room(model.size.width));
+    let mut all = here(&page, &state, model);
+    all.extend(moving());
+    all.extend(work(model));
+    all.extend(looking(model));
+    all.push(command("?", "help: every command", Group::Program, Action::Help).footer("? help"));
+    all.push(command("q", "quit", Group::Program, Action::Quit).footer("q quit"));
+    all.extend(always());
+    all
+}
+
+fn here(page: &Page, state: &PageState, model: &Model) -> Vec<Command> {
+    let block = page.selected(state);
+    let unfolded = block.and_then(|b| b.key.as_deref()).is_some_and(|key| state.is_unfolded(key));
+    let (label, footer) = if unfolded { ("hide the details", "enter close") } else { ("why: show the details", "enter why") };
+    let enter = block.map(|block| &block.enter).filter(|enter| **enter != Enter::Nothing);
+    let copy = block.and_then(|block| block.copy.as_ref());
+    let back = unfolded || !model.trail.is_empty();
+    let back_keys = if is_probing(model) { "left h backspace" } else { "esc left h backspace" };
+    vec![
+        command("enter right l space", label, Group::Here, Action::Enter)
+            .footer(footer)
+            .when(enter.map(|_| ()).ok_or_else(|| "there is nothing more to show".to_owned())),
+        command("y", "copy its commands", Group::Here, Action::Copy)
+            .footer("y copy")
+            .when(copy.map(|_| ()).ok_or_else(|| "this line has no command".to_owned())),
+        command(back_keys, "back", Group::Here, Action::Back)
+            .footer("esc back")
+            .when(back.then_some(()).ok_or_else(|| "nothing is open; q quits".to_owned())),
+    ]
+}
+
+fn moving() -> Vec<Command> {
+    let go = |keys, label, motion| command(keys, label, Group::Move, Action::Go(motion));
+    vec![
+        go("up k", "up", Motion::Up),
+        go("down j", "down", Motion::Down).footer("↑↓ choose"),
+        go("pgup ctrl-b", "a screenful up", Motion::PageUp),
+        go("pgdn ctrl-f", "a screenful down", Motion::PageDown),
+        go("home g", "to the top", Motion::Top),
+        go("end G", "to the bottom", Motion::Bottom),
+    ]
+}
+
+fn work(model: &Model) -> Vec<Command> {
+    let free = model.data.activity.may_start();
+    let mut all = vec![
+        command("p", "probe: measure what a commit costs", Group::Work, Action::PlanProbe)
+            .footer("p probe")
+            .when(may_probe(model)),
+        command("r", "read the machine again", Group::Work, Action::Rescan).footer("r rescan").when(free),
+    ];
+    let cancel_keys = if is_probing(model) { "c esc" } else { "c" };
+    let cancel = command(cancel_keys, "stop the probe, keep what was measured", Group::Work, Action::CancelProbe);
+    all.push(cancel.footer("c cancel").when(match &model.data.activity {
+        Activity::Probing { cancelled: false, .. } => Ok(()),
+        Activity::Probing { .. } => Err("it is stopping".to_owned()),
+        _ => Err("no probe is running".to_owned()),
+    }));
+    all
+}
+
+fn is_probing(model: &Model) -> bool {
+    matches!(model.data.activity, Activity::Probing { cancelled: false, .. })
+}
+
+fn may_probe(model: &Model) -> Result<(), String> {
+    let no = |why: &str| Err(why.to_owned());
+    let Some(report) = &model.data.report else { return no("nothing is known yet") };
+    if !report.host.live {
+        return no("this is a capture of another machine: nothing can be measured here");
+    }
+    let kind = report.targets.get(model.data.focus.place.0).map(|target| target.kind.as_str());
+    match kind {
+        None => no("there is no target to measure"),
+        Some("directory") => model.data.activity.may_start(),
+        Some(_) => no("undecided until mounted: only an existing directory can be measured"),
+    }
+}
+
+fn looking(model: &Model) -> Vec<Command> {
+    let mut all: Vec<Command> = ScreenId::ALL
+        .into_iter()
+        .map(|screen| command(screen.digit(), screen.title(), Group::Look, Action::Show(screen)))
+        .collect();
+    let beside = |by: usize| {
+        let at = ScreenId::ALL.iter().position(|screen| *screen == model.screen).unwrap_or(0);
+        let screens = ScreenId::ALL.iter().cycle().skip(at.saturating_add(by));
+        screens.copied().next().unwrap_or(model.screen)
+    };
+    let before = ScreenId::ALL.len().saturating_sub(1);
+    all.push(command("tab", "the next screen", Group::Look, Action::Show(beside(1))));
+    all.push(command("backtab", "the screen before", Group::Look, Action::Show(beside(before))));
+    let several = model.data.focus.place.1 > 1;
+    let only = || "there is no other target".to_owned();
+    all.push(
+        command("t", "the next target", Group::Look, Action::NextTarget)
+            .footer("t target")
+            .when(several.then_some(()).ok_or_else(only)),
+    );
+    all
+}
+
+fn in_help() -> Vec<Command> {
+    vec![
+        command("up", "up", Group::Move, Action::HelpGo(Motion::Up)),
+        command("down", "down", Group::Move, Action::HelpGo(Motion::Down)).footer("↑↓ choose"),
+        command("enter", "do it", Group::Here, Action::HelpRun).footer("enter do it"),
+        command("backspace", "take back a character", Group::Here, Action::HelpErase),
+        command("esc", "close", Group::Program, Action::Close).footer("esc close"),
+    ]
+}
+
+fn in_confirm(plan: &Result<Vec<String>, String>) -> Vec<Command> {
+    let start = command("y enter", "start", Group::Here, Action::StartProbe).footer("y start");
+    let close = command("n esc q", "do not", Group::Here, Action::Close).footer("n no");
+    match plan {
+        Ok(_) => vec![start, close],
+        Err(why) => vec![start.when(Err(why.clone())), close.footer("esc close")],
+    }
+}
+
+/// The commands of the screen that help shows for what was typed: every word of it must appear in label, keys or group.
+pub fn filtered(model: &Model, filter: &str) -> Vec<Command> {
+    let words: Vec<String> = filter.split_whitespace().map(str::to_lowercase).collect();
+    let mut all = on_screen(model);
+    all.sort_by_key(|command| command.group);
+    all.retain(|command| {
+        let text = format!("{} {} {}", command.label, command.keys, command.group.title()).to_lowercase();
+        words.iter().all(|word| text.contains(word))
+    });
+    all
+}

@@ -1,0 +1,216 @@
+//! The frame around every screen: the host, the tabs, one line about what goes on, and the keys. Nothing here decides
+//! anything; the same model always gives the same picture.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Constraint, Layout, Rect, Size};
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Widget;
+
+use super::command::{self, Command};
+use super::model::{Activity, Model};
+use super::overlay;
+use super::page::Page;
+use super::screen::ScreenId;
+use super::theme::{Role, to_ascii};
+use super::widgets::{interval, text};
+use crate::report::Report;
+
+/// Below this size nothing useful can be shown.
+pub const LEAST: Size = Size { width: 60, height: 15 };
+
+/// Where the parts of the frame lie.
+#[derive(Clone, Copy, Debug)]
+pub struct Parts {
+    /// Host and what is unknown.
+    pub header: Rect,
+    /// Screens and target.
+    pub tabs: Rect,
+    /// The line beneath them.
+    pub rule: Rect,
+    /// The screen.
+    pub body: Rect,
+    /// What goes on.
+    pub status: Rect,
+    /// The keys.
+    pub footer: Rect,
+}
+
+/// The parts for a terminal of this size.
+pub fn parts(size: Size) -> Parts {
+    let rows = [1, 1, 1].map(Constraint::Length);
+    let layout = Layout::vertical(
+        rows.into_iter().chain([Constraint::Fill(1), Constraint::Length(1), Constraint::Length(1)]),
+    );
+    let [header, tabs, rule, body, status, footer] = layout.areas(Rect::new(0, 0, size.width, size.height));
+    Parts { header, tabs, rule, body, status, footer }
+}
+
+/// Draws everything.
+pub fn draw(model: &Model, buffer: &mut Buffer) {
+    let area = *buffer.area();
+    if area.width < LEAST.width || area.height < LEAST.height {
+        too_small(area, buffer);
+    } else {
+        whole(model, buffer);
+    }
+    if model.data.theme.ascii {
+        to_ascii(buffer);
+    }
+}
+
+fn whole(model: &Model, buffer: &mut Buffer) {
+    let area = *buffer.area();
+    let parts = parts(area.as_size());
+    let theme = model.data.theme;
+    header(model, parts.header, buffer);
+    tabs(model, parts.tabs, buffer);
+    rule(parts.rule, theme.style(Role::Dim), buffer);
+    let state = model.page_state();
+    let page = model.screen.page(&model.data, &state, Page::room(parts.body.width));
+    page.draw(&state, theme, parts.body, buffer);
+    status(model, page.hidden_below(&state, parts.body.height), parts.status, buffer);
+    footer(model, parts.footer, buffer);
+    overlay::draw(model, parts.body, buffer);
+}
+
+fn too_small(area: Rect, buffer: &mut Buffer) {
+    let lines = [
+        format!("needs {}×{}, this is {}×{}", LEAST.width, LEAST.height, area.width, area.height),
+        "q quits; `walwise check` prints the same as text".to_owned(),
+    ];
+    let top = area.height.saturating_sub(2) / 2;
+    for (line, row) in lines.iter().zip(area.rows().skip(usize::from(top))) {
+        Line::raw(text::fit(line, usize::from(row.width))).centered().render(row, buffer);
+    }
+}
+
+fn rule(area: Rect, style: Style, buffer: &mut Buffer) {
+    Span::styled("─".repeat(usize::from(area.width)), style).render(area, buffer);
+}
+
+/// Left and right in one row; the left gives way.
+fn both(left: Line<'_>, right: Line<'_>, area: Rect, buffer: &mut Buffer) {
+    let right_width = u16::try_from(right.width()).unwrap_or(u16::MAX);
+    let [left_area, _, right_area] =
+        Layout::horizontal([Constraint::Fill(1), Constraint::Length(1), Constraint::Length(right_width)]).areas(area);
+    left.render(left_area, buffer);
+    right.render(right_area, buffer);
+}
+
+fn header(model: &Model, area: Rect, buffer: &mut Buffer) {
+    let theme = model.data.theme;
+    let mut left = vec![Span::styled(" walwise", theme.style(Role::Heading))];
+    let mut right = String::new();
+    if let Some(report) = &model.data.report {
+        left.push(Span::styled(format!("   {}", report.host.name), theme.style(Role::Accent)));
+        left.push(Span::raw(format!("   {}", host_line(report))));
+        right = match model.data.focus.needs.len() {
+            0 => String::new(),
+            1 => "1 fact unknown ".to_owned(),
+            n => format!("{n} facts unknown "),
+        };
+    }
+    both(Line::from(left), Line::styled(right, theme.style(Role::Doubt)), area, buffer);
+}
+
+fn host_line(report: &Report) -> String {
+    let host = &report.host;
+    let who = match host.privileged {
+        Some(true) => "root",
+        Some(false) => "not root",
+        None => "privilege unknown",
+    };
+    let source = if host.live { "" } else { " · capture" };
+    format!("{} · Linux {} · {} · {who}{source}", host.os, host.kernel, host.seen_by)
+}
+
+fn tabs(model: &Model, area: Rect, buffer: &mut Buffer) {
+    let theme = model.data.theme;
+    let mut left = Vec::new();
+    for screen in ScreenId::ALL {
+        let style = if screen == model.screen {
+            theme.style(Role::Accent).add_modifier(ratatui::style::Modifier::UNDERLINED)
+        } else {
+            theme.style(Role::Dim)
+        };
+        left.push(Span::raw(" "));
+        left.push(Span::styled(format!("{} {}", screen.digit(), screen.title()), style));
+        left.push(Span::raw("  "));
+    }
+    let focus = &model.data.focus;
+    let right = match focus.place {
+        (_, 0) => String::new(),
+        (_, 1) => format!("target  {} ", focus.title),
+        (at, of) => format!("target  {}  ({} of {of}) ", focus.title, at.saturating_add(1)),
+    };
+    let room = usize::from(area.width / 2);
+    both(Line::from(left), Line::raw(text::fit(&right, room)), area, buffer);
+}
+
+fn status(model: &Model, hidden: usize, area: Rect, buffer: &mut Buffer) {
+    let theme = model.data.theme;
+    rule(area, theme.style(Role::Dim), buffer);
+    let [_, inner, _] =
+        Layout::horizontal([Constraint::Length(1), Constraint::Fill(1), Constraint::Length(1)]).areas(area);
+    let more = if hidden > 0 { format!(" ↓ {hidden} more ") } else { String::new() };
+    let room = usize::from(inner.width).saturating_sub(text::width(&more)).saturating_sub(3);
+    let said = activity(model).or_else(|| model.notice.clone());
+    let left = said.map_or_else(String::new, |line| text::fit(&format!(" {line}"), room) + " ");
+    let left_area = Rect { width: u16::try_from(text::width(&left)).unwrap_or(inner.width).min(inner.width), ..inner };
+    Span::raw(left).render(left_area, buffer);
+    let more_width = u16::try_from(text::width(&more)).unwrap_or(0);
+    let [_, right] = Layout::horizontal([Constraint::Fill(1), Constraint::Length(more_width)]).areas(inner);
+    Span::raw(more).render(right, buffer);
+}
+
+/// What goes on in the background, in a line.
+pub fn activity(model: &Model) -> Option<String> {
+    const FRAMES: [&str; 4] = ["|", "/", "-", "\\"];
+    let turning = FRAMES.iter().cycle().nth(model.beat % FRAMES.len()).copied().unwrap_or_default();
+    match &model.data.activity {
+        Activity::Idle => None,
+        Activity::Collecting { what, .. } => Some(format!("{turning} reading {what} …")),
+        Activity::Planning { target, .. } => {
+            Some(format!("{turning} looking where {} can be measured …", target.name()))
+        }
+        Activity::Probing { cancelled: true, .. } => Some(format!("{turning} stopping the probe …")),
+        Activity::Probing { line, share, .. } => {
+            Some(format!("{turning} measuring  {}  {line}", interval::progress(*share, 12)))
+        }
+    }
+}
+
+/// The keys that can be pressed, as many as fit; help and quit always do.
+fn footer(model: &Model, area: Rect, buffer: &mut Buffer) {
+    let commands = command::commands(model);
+    let shown: Vec<&Command> =
+        commands.iter().filter(|command| command.enabled.is_ok() && !command.footer.is_empty()).collect();
+    let (program, others): (Vec<&Command>, Vec<&Command>) =
+        shown.into_iter().partition(|command| command.group == command::Group::Program);
+    let mut left = fitting(model, &others, usize::MAX);
+    let right = fitting(model, &program, usize::MAX);
+    let room = usize::from(area.width).saturating_sub(right.width()).saturating_sub(2);
+    if left.width() > room {
+        left = fitting(model, &others, room);
+    }
+    left.spans.extend(right.spans);
+    left.render(area, buffer);
+}
+
+fn fitting(model: &Model, commands: &[&Command], room: usize) -> Line<'static> {
+    let theme = model.data.theme;
+    let mut line = Line::default();
+    for command in commands {
+        let (key, label) = command.footer.split_once(' ').unwrap_or((command.footer, ""));
+        let next = format!(" {label}  ");
+        let needed = line.width().saturating_add(text::width(key)).saturating_add(text::width(&next)).saturating_add(1);
+        if needed > room {
+            break;
+        }
+        line.push_span(Span::raw(" "));
+        line.push_span(Span::styled(key.to_owned(), theme.style(Role::Accent)));
+        line.push_span(Span::raw(next));
+    }
+    line
+}

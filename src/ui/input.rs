@@ -1,0 +1,88 @@
+//! Keys and signals as messages, each from a thread of its own that blocks until something happens.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::mpsc::Sender;
+use std::thread;
+use std::time::Duration;
+
+use crossterm::event::{self, Event};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use ratatui::layout::Size;
+use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP};
+use signal_hook::iterator::Signals;
+
+use super::key::Key;
+use super::msg::Msg;
+use super::terminal;
+
+/// How long a terminal that takes no output (a stopped one, say) may keep us from leaving.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Starts to listen for signals. To be called before the terminal is taken over, so that none can leave it taken.
+pub fn signals(out: Sender<Msg>) -> io::Result<()> {
+    let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP, SIGTSTP, SIGCONT])?;
+    spawn("signals", move || {
+        for number in &mut signals {
+            if matches!(number, SIGTERM | SIGINT | SIGHUP) {
+                leave_in_any_case(number);
+            }
+            if out.send(Msg::Signal(number)).is_err() {
+                return;
+            }
+        }
+    })
+}
+
+/// Ends the process after a while, in case drawing is stuck on a terminal that takes no output.
+fn leave_in_any_case(number: i32) {
+    let end = move || {
+        thread::sleep(PATIENCE);
+        terminal::leave_without_output();
+        signal_hook::low_level::exit(number.saturating_add(128));
+    };
+    // Where no thread can be started the ordinary way out has to do.
+    let _ = spawn("patience", end);
+}
+
+/// Starts to listen for keys, for resizing and for the terminal being closed.
+pub fn keys(out: &Sender<Msg>) -> io::Result<()> {
+    let closed = out.clone();
+    let keys = out.clone();
+    spawn("hangup", move || {
+        if until_closed() {
+            let _ = closed.send(Msg::Hangup);
+        }
+    })?;
+    spawn("keys", move || {
+        // An error means that there is no terminal to read any more; the thread above says so.
+        while let Ok(event) = event::read() {
+            let msg = match event {
+                Event::Key(key) => Key::of(key).map(Msg::Key),
+                Event::Resize(width, height) => Some(Msg::Resize(Size::new(width, height))),
+                _ => None,
+            };
+            if msg.is_some_and(|msg| keys.send(msg).is_err()) {
+                return;
+            }
+        }
+    })
+}
+
+/// Blocks until the terminal is closed. Asking for no event still reports that one; reading would not, since crossterm
+/// takes the end of input for no input.
+fn until_closed() -> bool {
+    let stdin = io::stdin();
+    loop {
+        let mut asked = [PollFd::new(stdin.as_fd(), PollFlags::empty())];
+        match poll(&mut asked, PollTimeout::NONE) {
+            Ok(_) => return true,
+            Err(nix::errno::Errno::EINTR) => {}
+            Err(_) => return false,
+        }
+    }
+}
+
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    thread::Builder::new().name(name.to_owned()).spawn(work).map(|_| ())
+}

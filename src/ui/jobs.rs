@@ -1,0 +1,150 @@
+//! Work in the background: each job on its own thread, its progress and result as messages.
+//!
+//! What a job does is not known here: the caller of the user interface hands in a [`Worker`]. The surprise: a worker that
+//! panics costs its own job and nothing else; the screen stays and says what failed.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Sender;
+use std::thread;
+
+use super::msg::Msg;
+use crate::facts::Subject;
+use crate::report::Report;
+
+/// What the user interface lets others do. Every method runs on a thread of its own and may take as long as it needs.
+pub trait Worker: Send + Sync {
+    /// Reads the machine and judges what was read. The error is a sentence for the user.
+    fn collect(&self, progress: &mut dyn FnMut(Partial)) -> Result<Report, String>;
+
+    /// Says in a few lines what a probe of this target would write, where, and how long it takes. Writes nothing. The
+    /// error says why it may not be probed.
+    fn plan_probe(&self, target: &Subject) -> Result<Vec<String>, String>;
+
+    /// Measures this target as planned and judges again. Once `cancel` is set it ends soon, and what was measured until
+    /// then is in the report.
+    fn probe(
+        &self,
+        target: &Subject,
+        cancel: &AtomicBool,
+        progress: &mut dyn FnMut(Partial),
+    ) -> Result<Report, String>;
+}
+
+/// How far a job is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Partial {
+    /// What is being read: `mounts`.
+    Reading(String),
+    /// What is known so far.
+    Report(Box<Report>),
+    /// A line about the measurement, and how much of its time has passed, from 0 to 1.
+    Probing {
+        /// In words: `round 61, fdatasync 182 µs`.
+        line: String,
+        /// From 0 to 1.
+        share: f64,
+    },
+}
+
+/// Something to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Job {
+    /// [`Worker::collect`].
+    Collect,
+    /// [`Worker::plan_probe`].
+    PlanProbe(Subject),
+    /// [`Worker::probe`].
+    Probe(Subject),
+}
+
+/// Which job; numbers go up.
+pub type JobId = u64;
+
+/// What a job came to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum JobResult {
+    /// A new report.
+    Report(Box<Report>),
+    /// What a probe would do.
+    Plan(Vec<String>),
+    /// Why there is nothing, in a sentence.
+    Failed(String),
+}
+
+/// The jobs that run.
+pub struct Jobs {
+    worker: Arc<dyn Worker>,
+    out: Sender<Msg>,
+    running: BTreeMap<JobId, (Job, Arc<AtomicBool>)>,
+}
+
+impl Jobs {
+    /// Jobs of this worker, heard on this channel.
+    pub fn new(worker: Arc<dyn Worker>, out: Sender<Msg>) -> Self {
+        Self { worker, out, running: BTreeMap::new() }
+    }
+
+    /// Starts one.
+    pub fn start(&mut self, id: JobId, job: Job) {
+        let cancel = Arc::new(AtomicBool::new(false));
+        self.running.insert(id, (job.clone(), Arc::clone(&cancel)));
+        let (worker, out) = (Arc::clone(&self.worker), self.out.clone());
+        let run = move || {
+            let result = catch_unwind(AssertUnwindSafe(|| perform(&*worker, &job, id, &cancel, &out)));
+            let result = result.unwrap_or_else(|panic| JobResult::Failed(panicked(&*panic)));
+            // Nobody listens any more when the user interface is leaving.
+            let _ = out.send(Msg::Done(id, result));
+        };
+        if let Err(error) = thread::Builder::new().name(format!("job {id}")).spawn(run) {
+            let failed = JobResult::Failed(format!("no thread could be started: {error}"));
+            let _ = self.out.send(Msg::Done(id, failed));
+        }
+    }
+
+    /// Asks one to stop.
+    pub fn cancel(&self, id: JobId) {
+        if let Some((_, cancel)) = self.running.get(&id) {
+            cancel.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Asks all of them to stop.
+    pub fn cancel_all(&self) {
+        self.running.values().for_each(|(_, cancel)| cancel.store(true, Ordering::Relaxed));
+    }
+
+    /// Whether a probe runs.
+    pub fn is_probing(&self) -> bool {
+        self.running.values().any(|(job, _)| matches!(job, Job::Probe(_)))
+    }
+
+    /// Forgets one that has ended.
+    pub fn ended(&mut self, id: JobId) {
+        self.running.remove(&id);
+    }
+}
+
+fn perform(worker: &dyn Worker, job: &Job, id: JobId, cancel: &AtomicBool, out: &Sender<Msg>) -> JobResult {
+    let mut progress = |partial| {
+        let _ = out.send(Msg::Progress(id, partial));
+    };
+    let report = match job {
+        Job::Collect => worker.collect(&mut progress),
+        Job::Probe(target) => worker.probe(target, cancel, &mut progress),
+        Job::PlanProbe(target) => {
+            return worker.plan_probe(target).map_or_else(JobResult::Failed, JobResult::Plan);
+        }
+    };
+    report.map_or_else(JobResult::Failed, |report| JobResult::Report(Box::new(report)))
+}
+
+fn panicked(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
+    // The message may hold anything, also bytes read from the machine.
+    format!("this is a bug in walwise: {}", crate::text::safe(text.as_bytes()))
+}

@@ -1,0 +1,103 @@
+//! Keys by name: `j`, `G`, `?`, `esc`, `ctrl-c`. Commands, help and tests all use these names; nothing above knows the
+//! terminal's own key codes.
+
+use std::fmt;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+
+/// A key that was pressed, by its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Key(String);
+
+impl Key {
+    /// A key by its name.
+    pub fn named(name: &str) -> Self {
+        Self(name.to_owned())
+    }
+
+    /// The key of a terminal event; `None` for releases and for keys without a name here.
+    pub fn of(event: KeyEvent) -> Option<Self> {
+        if event.kind == KeyEventKind::Release || event.modifiers.contains(KeyModifiers::ALT) {
+            return None;
+        }
+        let name = match event.code {
+            KeyCode::Char(' ') => "space".to_owned(),
+            KeyCode::Char(c) if c.is_control() => return None,
+            KeyCode::Char(c) if event.modifiers.contains(KeyModifiers::CONTROL) => {
+                return Some(Self(format!("ctrl-{}", c.to_ascii_lowercase())));
+            }
+            KeyCode::Char(c) => c.to_string(),
+            code => special(code)?.to_owned(),
+        };
+        Some(Self(name))
+    }
+
+    /// Whether it is among these, written as `"down j"`.
+    pub fn is_in(&self, names: &str) -> bool {
+        names.split(' ').any(|name| name == self.0)
+    }
+
+    /// The character it types, when it types one.
+    pub fn types(&self) -> Option<char> {
+        let mut chars = self.0.chars();
+        match (chars.next(), chars.next()) {
+            (Some(c), None) => Some(c),
+            _ if self.0 == "space" => Some(' '),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+fn special(code: KeyCode) -> Option<&'static str> {
+    Some(match code {
+        KeyCode::Up => "up",
+        KeyCode::Down => "down",
+        KeyCode::Left => "left",
+        KeyCode::Right => "right",
+        KeyCode::Enter => "enter",
+        KeyCode::Esc => "esc",
+        KeyCode::Tab => "tab",
+        KeyCode::BackTab => "backtab",
+        KeyCode::PageUp => "pgup",
+        KeyCode::PageDown => "pgdn",
+        KeyCode::Home => "home",
+        KeyCode::End => "end",
+        KeyCode::Backspace => "backspace",
+        _ => return None,
+    })
+}
+
+/// Key names as help shows them: arrows for the arrow keys, commas between.
+pub fn shown(names: &str) -> String {
+    let one = |name| match name {
+        "up" => "↑",
+        "down" => "↓",
+        "left" => "←",
+        "right" => "→",
+        other => other,
+    };
+    names.split(' ').map(one).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_become_names_and_releases_are_ignored() {
+        let event = |code, modifiers| KeyEvent::new(code, modifiers);
+        let name = |code, modifiers| Key::of(event(code, modifiers)).map(|key| key.to_string());
+        assert_eq!(name(KeyCode::Char('G'), KeyModifiers::SHIFT).as_deref(), Some("G"));
+        assert_eq!(name(KeyCode::Char('c'), KeyModifiers::CONTROL).as_deref(), Some("ctrl-c"));
+        assert_eq!(name(KeyCode::Esc, KeyModifiers::NONE).as_deref(), Some("esc"));
+        assert_eq!(name(KeyCode::Char('x'), KeyModifiers::ALT), None);
+        let release = KeyEvent::new_with_kind(KeyCode::Esc, KeyModifiers::NONE, KeyEventKind::Release);
+        assert_eq!(Key::of(release), None);
+    }
+}

@@ -1,0 +1,218 @@
+//! Everything the user interface knows. It is changed by [`super::update`] alone and drawn by [`super::frame`]; it reads no
+//! clock and does no work.
+
+use std::collections::BTreeMap;
+
+use ratatui::layout::Size;
+
+use super::focus::Focus;
+use super::jobs::{Job, JobId};
+use super::msg::{Effect, Exit};
+use super::page::PageState;
+use super::screen::ScreenId;
+use super::theme::Theme;
+use crate::facts::Subject;
+use crate::measure::Measurement;
+use crate::durability::Verdict;
+use crate::report::{Plan, Report};
+
+/// What screens see.
+#[derive(Clone, Debug)]
+pub struct Data {
+    /// What is known so far.
+    pub report: Option<Box<Report>>,
+    /// What of it concerns the chosen target.
+    pub focus: Focus,
+    /// What goes on in the background.
+    pub activity: Activity,
+    /// How to draw.
+    pub theme: Theme,
+}
+
+/// The one thing that goes on in the background.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Activity {
+    /// Nothing.
+    Idle,
+    /// The machine is being read.
+    Collecting {
+        /// The job.
+        job: JobId,
+        /// What is being read now.
+        what: String,
+    },
+    /// It is being found out what a probe would write.
+    Planning {
+        /// The job.
+        job: JobId,
+        /// Of what.
+        target: Subject,
+    },
+    /// A probe runs.
+    Probing {
+        /// The job.
+        job: JobId,
+        /// How far it is, in words.
+        line: String,
+        /// From 0 to 1.
+        share: f64,
+        /// Whether it was asked to stop.
+        cancelled: bool,
+    },
+}
+
+impl Activity {
+    /// The job that runs.
+    pub fn job(&self) -> Option<JobId> {
+        match self {
+            Self::Idle => None,
+            Self::Collecting { job, .. } | Self::Planning { job, .. } | Self::Probing { job, .. } => Some(*job),
+        }
+    }
+
+    /// Whether something new can be started; the error says what is in the way.
+    pub fn may_start(&self) -> Result<(), String> {
+        match self {
+            Self::Idle => Ok(()),
+            Self::Collecting { .. } => Err("the machine is still being read".to_owned()),
+            Self::Planning { .. } | Self::Probing { .. } => Err("a probe is running".to_owned()),
+        }
+    }
+}
+
+impl Data {
+    /// The verdict of the chosen target.
+    pub fn verdict(&self) -> Option<&Verdict> {
+        self.report.as_ref()?.verdicts.get(self.focus.verdict?)
+    }
+
+    /// The plan of the chosen target.
+    pub fn plan(&self) -> Option<&Plan> {
+        self.report.as_ref()?.plans.get(self.focus.plan?)
+    }
+
+    /// What was measured of the chosen target.
+    pub fn measurement(&self) -> Option<&Measurement> {
+        Some(&self.report.as_ref()?.probes.get(self.focus.probe?)?.measurement)
+    }
+}
+
+/// What lies over the screen.
+#[derive(Clone, Debug)]
+pub enum Overlay {
+    /// Every command, filtered by what was typed.
+    Help {
+        /// What was typed.
+        filter: String,
+        /// Which of the commands that are left, from 0.
+        chosen: usize,
+    },
+    /// What a probe would do, to be confirmed; the error says why it may not be done.
+    Confirm {
+        /// Of what.
+        target: Subject,
+        /// In lines.
+        plan: Result<Vec<String>, String>,
+    },
+}
+
+/// Whether something changed since the last drawing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Dirty {
+    /// Nothing did.
+    No,
+    /// Something did, and can wait for the next frame.
+    Soon,
+    /// Something did that the user waits for.
+    Now,
+}
+
+/// Everything.
+#[derive(Clone, Debug)]
+pub struct Model {
+    /// What screens see.
+    pub data: Data,
+    /// The screen in sight.
+    pub screen: ScreenId,
+    /// The screens that led here.
+    pub trail: Vec<ScreenId>,
+    /// Where the user is on each screen.
+    pub pages: BTreeMap<ScreenId, PageState>,
+    /// What lies over it.
+    pub overlay: Option<Overlay>,
+    /// One line about what just happened; gone with the next key.
+    pub notice: Option<String>,
+    /// The size of the terminal.
+    pub size: Size,
+    /// Frames of what animates.
+    pub beat: usize,
+    /// Whether it has to be drawn again.
+    pub dirty: Dirty,
+    /// Set once the session is to end.
+    pub exit: Option<Exit>,
+    next_job: JobId,
+}
+
+impl Model {
+    /// A session that begins: nothing is known, and the first job is to read the machine.
+    pub fn new(theme: Theme, size: Size) -> (Self, Vec<Effect>) {
+        let mut model = Self {
+            data: Data { report: None, focus: Focus::default(), activity: Activity::Idle, theme },
+            screen: ScreenId::Overview,
+            trail: Vec::new(),
+            pages: BTreeMap::new(),
+            overlay: None,
+            notice: None,
+            size,
+            beat: 0,
+            dirty: Dirty::Now,
+            exit: None,
+            next_job: 0,
+        };
+        let effects = vec![model.collect()];
+        (model, effects)
+    }
+
+    /// Begins to read the machine.
+    pub fn collect(&mut self) -> Effect {
+        let job = self.number();
+        self.data.activity = Activity::Collecting { job, what: "this machine".to_owned() };
+        Effect::Start(job, Job::Collect)
+    }
+
+    /// Begins to find out what a probe would write.
+    pub fn plan_probe(&mut self, target: Subject) -> Effect {
+        let job = self.number();
+        self.data.activity = Activity::Planning { job, target: target.clone() };
+        Effect::Start(job, Job::PlanProbe(target))
+    }
+
+    /// Begins to measure.
+    pub fn probe(&mut self, target: Subject) -> Effect {
+        let job = self.number();
+        let line = "starting".to_owned();
+        self.data.activity = Activity::Probing { job, line, share: 0.0, cancelled: false };
+        Effect::Start(job, Job::Probe(target))
+    }
+
+    fn number(&mut self) -> JobId {
+        self.next_job = self.next_job.saturating_add(1);
+        self.next_job
+    }
+
+    /// Takes a fresher report; the chosen target stays where the report still has it.
+    pub fn learn(&mut self, report: Box<Report>) {
+        self.data.focus = Focus::of(&report, self.data.focus.target.as_ref());
+        self.data.report = Some(report);
+    }
+
+    /// Where the user is on the screen in sight.
+    pub fn page_state(&self) -> PageState {
+        self.pages.get(&self.screen).cloned().unwrap_or_default()
+    }
+
+    /// Whether something on the screen moves by itself.
+    pub fn animates(&self) -> bool {
+        self.data.activity != Activity::Idle
+    }
+}

@@ -1,0 +1,52 @@
+//! What happens to the user interface, and what it asks to be done about it. A session is a list of messages, so any of
+//! them can be replayed as a test.
+
+use ratatui::layout::Size;
+
+use super::jobs::{Job, JobId, JobResult, Partial};
+use super::key::Key;
+
+/// Something happened.
+#[derive(Debug)]
+pub enum Msg {
+    /// A key was pressed.
+    Key(Key),
+    /// The terminal has another size.
+    Resize(Size),
+    /// A signal arrived.
+    Signal(i32),
+    /// The terminal is gone.
+    Hangup,
+    /// Time for the next frame of what animates.
+    Tick,
+    /// A job says how far it is.
+    Progress(JobId, Partial),
+    /// A job has ended.
+    Done(JobId, JobResult),
+}
+
+/// Something to be done outside of the model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Start a job.
+    Start(JobId, Job),
+    /// Ask a job to stop; it ends when it can.
+    Cancel(JobId),
+    /// Put a text on the clipboard.
+    Copy(String),
+    /// Give the terminal back and stop, until continued.
+    Suspend,
+    /// Forget what was drawn, for another size or a screen that something else wrote on.
+    Renew,
+    /// Take the terminal again, after having been continued.
+    Resume,
+}
+
+/// How a session ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// The user left.
+    Quit,
+    /// This signal, or the key that stands for it.
+    Signal(i32),
+}

@@ -1,0 +1,56 @@
+//! The question before a probe: what it would write, where, for how long. Nothing is written before it is answered.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Widget;
+
+use super::pane;
+use crate::facts::Subject;
+use crate::ui::model::Model;
+use crate::ui::theme::Role;
+use crate::ui::widgets::text;
+
+const WIDTH: u16 = 76;
+
+/// Draws the plan, or why there is none.
+pub fn draw(
+    model: &Model,
+    target: &Subject,
+    plan: &Result<Vec<String>, String>,
+    area: Rect,
+    buffer: &mut Buffer,
+) {
+    let theme = model.data.theme;
+    let room = usize::from(WIDTH.min(area.width).saturating_sub(4));
+    let mut lines: Vec<Line<'static>> = Vec::new();
+    let question = match plan {
+        Ok(says) => {
+            lines.extend(says.iter().flat_map(|line| text::wrap(line, room)).map(Line::from));
+            vec![
+                Span::styled("y", theme.style(Role::Accent)),
+                Span::raw(" start    "),
+                Span::styled("n", theme.style(Role::Accent)),
+                Span::raw(" no"),
+            ]
+        }
+        Err(why) => {
+            lines.extend(text::wrap(why, room).into_iter().map(|line| Line::styled(line, theme.style(Role::Doubt))));
+            vec![Span::styled("esc", theme.style(Role::Accent)), Span::raw(" close")]
+        }
+    };
+    let title = match plan {
+        Ok(_) => format!("Probe of {}", target.name()),
+        Err(_) => format!("{} cannot be probed", target.name()),
+    };
+    let height = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(4).min(area.height);
+    let inner = pane(theme, &text::fit(&title, room), WIDTH.min(area.width), height, area, buffer);
+    // The question stays in sight even where the plan is longer than the screen.
+    let kept = usize::from(inner.height.saturating_sub(2));
+    lines.truncate(kept);
+    lines.push(Line::default());
+    lines.push(Line::from(question));
+    for (line, row) in lines.into_iter().zip(inner.rows()) {
+        line.render(row, buffer);
+    }
+}

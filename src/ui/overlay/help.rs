@@ -1,0 +1,61 @@
+//! Help and command palette in one: every command of the screen beneath, filtered by what is typed; those that cannot be
+//! done now are dim and say why.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Modifier;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Widget;
+
+use super::pane;
+use crate::ui::command::{self, Command};
+use crate::ui::key;
+use crate::ui::model::Model;
+use crate::ui::theme::Role;
+use crate::ui::widgets::text;
+
+const WIDTH: u16 = 76;
+
+/// Draws the list.
+pub fn draw(model: &Model, filter: &str, chosen: usize, area: Rect, buffer: &mut Buffer) {
+    let theme = model.data.theme;
+    let commands = command::filtered(model, filter);
+    let wanted = u16::try_from(commands.len()).unwrap_or(u16::MAX).saturating_add(4);
+    let inner = pane(theme, "Help", WIDTH.min(area.width), wanted.min(area.height), area, buffer);
+    let mut rows = inner.rows();
+    if let Some(row) = rows.next() {
+        let typed = if filter.is_empty() { "type to filter".to_owned() } else { format!("{filter}_") };
+        let style = theme.style(if filter.is_empty() { Role::Dim } else { Role::Plain });
+        Line::from(vec![Span::styled("/ ", theme.style(Role::Accent)), Span::styled(typed, style)]).render(row, buffer);
+    }
+    rows.next();
+    let rows: Vec<Rect> = rows.collect();
+    // As many as fit, with the chosen one among them.
+    let skipped = chosen.saturating_add(1).saturating_sub(rows.len());
+    let mut group = None;
+    for ((i, command), row) in commands.iter().enumerate().skip(skipped).zip(rows) {
+        let heading = if group == Some(command.group) { "" } else { command.group.title() };
+        group = Some(command.group);
+        entry(model, command, heading, i == chosen, usize::from(row.width)).render(row, buffer);
+    }
+}
+
+fn entry(model: &Model, command: &Command, heading: &str, chosen: bool, room: usize) -> Line<'static> {
+    let theme = model.data.theme;
+    let keys_room = 18;
+    let said_room = room.saturating_sub(keys_room).saturating_sub(12);
+    let (said, role) = match &command.enabled {
+        Ok(()) => (command.label.to_owned(), Role::Plain),
+        Err(why) => (format!("{}  ({why})", command.label), Role::Dim),
+    };
+    let mut said_style = theme.style(role);
+    if chosen {
+        said_style = said_style.add_modifier(Modifier::BOLD);
+    }
+    Line::from(vec![
+        Span::styled(text::pad(heading, 10), theme.style(Role::Dim)),
+        Span::styled(if chosen { "▸ " } else { "  " }, theme.style(Role::Accent)),
+        Span::styled(text::pad(&key::shown(command.keys), keys_room), theme.style(Role::Accent)),
+        Span::styled(text::fit(&said, said_room), said_style),
+    ])
+}

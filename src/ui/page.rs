@@ -1,0 +1,363 @@
+//! A page: blocks of lines, some of which can be selected and unfolded. Every screen is one.
+//!
+//! It knows how to move, scroll and draw, not what the blocks mean. The surprise: what is selected is remembered by name,
+//! not by position, so it stays when a fresher report moves things.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Modifier;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Widget;
+
+use super::screen::ScreenId;
+use super::theme::{Role, Theme};
+
+/// Columns at the left for the mark of the selection.
+const GUTTER: u16 = 3;
+
+/// What Enter does on a block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Enter {
+    /// Nothing.
+    Nothing,
+    /// Shows more beneath, or hides it again.
+    Unfold,
+    /// Opens this screen with this block selected and unfolded.
+    Open(ScreenId, String),
+}
+
+/// Lines that belong together.
+#[derive(Clone, Debug)]
+pub struct Block {
+    /// The name by which it is selected; `None` for what cannot be.
+    pub key: Option<String>,
+    /// What it shows.
+    pub lines: Vec<Line<'static>>,
+    /// What Enter does.
+    pub enter: Enter,
+    /// What is copied, when something can be.
+    pub copy: Option<String>,
+}
+
+impl Block {
+    /// Lines that cannot be selected.
+    pub fn text(lines: Vec<Line<'static>>) -> Self {
+        Self { key: None, lines, enter: Enter::Nothing, copy: None }
+    }
+
+    /// Lines that can be selected.
+    pub fn item(key: impl Into<String>, enter: Enter, lines: Vec<Line<'static>>) -> Self {
+        Self { key: Some(key.into()), lines, enter, copy: None }
+    }
+}
+
+/// What a screen shows, from top to bottom.
+#[derive(Clone, Debug, Default)]
+pub struct Page {
+    /// Its blocks.
+    pub blocks: Vec<Block>,
+}
+
+/// Where the user is on a page.
+#[derive(Clone, Debug, Default)]
+pub struct PageState {
+    /// The selected block, by name; the first one where there is none of this name.
+    pub selected: Option<String>,
+    /// The unfolded blocks, by name.
+    pub unfolded: BTreeSet<String>,
+    scroll: usize,
+}
+
+impl PageState {
+    /// Whether this block is unfolded.
+    pub fn is_unfolded(&self, key: &str) -> bool {
+        self.unfolded.contains(key)
+    }
+}
+
+/// A way to move on a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Motion {
+    /// To the line or block before.
+    Up,
+    /// To the line or block after.
+    Down,
+    /// A screenful up.
+    PageUp,
+    /// A screenful down.
+    PageDown,
+    /// To the top.
+    Top,
+    /// To the bottom.
+    Bottom,
+}
+
+impl Page {
+    /// Columns for the content of a page that is drawn this wide.
+    pub fn room(width: u16) -> usize {
+        usize::from(width.saturating_sub(GUTTER).saturating_sub(1))
+    }
+
+    /// Adds lines that cannot be selected.
+    pub fn text(&mut self, lines: Vec<Line<'static>>) {
+        self.blocks.push(Block::text(lines));
+    }
+
+    /// Adds a heading with an empty line before it, and something secondary at its right.
+    pub fn heading(&mut self, theme: Theme, title: &str, aside: &str) {
+        let mut lines = Vec::new();
+        if !self.blocks.is_empty() {
+            lines.push(Line::default());
+        }
+        lines.push(Line::from(vec![
+            Span::styled(title.to_owned(), theme.style(Role::Heading)),
+            Span::styled(format!("   {aside}"), theme.style(Role::Dim)),
+        ]));
+        self.text(lines);
+    }
+
+    /// The selected block.
+    pub fn selected(&self, state: &PageState) -> Option<&Block> {
+        self.chosen(state).map(|(_, block)| block)
+    }
+
+    /// Lines in all.
+    pub fn height(&self) -> usize {
+        self.blocks.iter().map(|block| block.lines.len()).sum()
+    }
+
+    /// Lines below the last one in sight.
+    pub fn hidden_below(&self, state: &PageState, height: u16) -> usize {
+        let height = usize::from(height);
+        self.height().saturating_sub(self.scroll(state, height).saturating_add(height))
+    }
+
+    fn items(&self) -> impl DoubleEndedIterator<Item = (Range<usize>, &Block)> {
+        let mut at = 0_usize;
+        let placed: Vec<_> = self
+            .blocks
+            .iter()
+            .map(|block| {
+                let from = at;
+                at = at.saturating_add(block.lines.len());
+                (from..at, block)
+            })
+            .filter(|(_, block)| block.key.is_some())
+            .collect();
+        placed.into_iter()
+    }
+
+    fn chosen(&self, state: &PageState) -> Option<(Range<usize>, &Block)> {
+        self.items().find(|(_, block)| block.key == state.selected).or_else(|| self.items().next())
+    }
+
+    fn scroll(&self, state: &PageState, height: usize) -> usize {
+        state.scroll.min(self.height().saturating_sub(height))
+    }
+
+    /// Moves on a page that is drawn this high.
+    pub fn go(&self, state: &mut PageState, motion: Motion, height: u16) {
+        let height = usize::from(height);
+        state.scroll = self.scroll(state, height);
+        let page = height.saturating_sub(1).max(1);
+        match motion {
+            Motion::Up => self.up(state, height),
+            Motion::Down => self.down(state, height),
+            Motion::PageUp => {
+                state.scroll = state.scroll.saturating_sub(page);
+                self.select_in_sight(state, height);
+            }
+            Motion::PageDown => {
+                state.scroll = state.scroll.saturating_add(page);
+                state.scroll = self.scroll(state, height);
+                self.select_in_sight(state, height);
+            }
+            Motion::Top => {
+                state.scroll = 0;
+                state.selected = self.items().next().and_then(|(_, block)| block.key.clone());
+            }
+            Motion::Bottom => {
+                state.scroll = self.height().saturating_sub(height);
+                state.selected = self.items().next_back().and_then(|(_, block)| block.key.clone());
+            }
+        }
+    }
+
+    /// Scrolls so that the selected block is in sight, its heading too where it follows one.
+    pub fn reveal(&self, state: &mut PageState, height: u16) {
+        let height = usize::from(height);
+        state.scroll = self.scroll(state, height);
+        if let Some((lines, _)) = self.chosen(state) {
+            self.show(state, &lines, height);
+        }
+    }
+
+    fn down(&self, state: &mut PageState, height: usize) {
+        let Some((lines, _)) = self.chosen(state) else {
+            state.scroll = state.scroll.saturating_add(1);
+            return;
+        };
+        let below = state.scroll.saturating_add(height);
+        let in_sight = lines.start < below;
+        let next = self.items().find(|(other, _)| other.start >= lines.end.max(lines.start.saturating_add(1)));
+        match next {
+            _ if in_sight && lines.end > below => state.scroll = state.scroll.saturating_add(1),
+            Some((next_lines, next)) => {
+                state.selected.clone_from(&next.key);
+                self.show(state, &next_lines, height);
+            }
+            None => state.scroll = state.scroll.saturating_add(1),
+        }
+        state.scroll = self.scroll(state, height);
+    }
+
+    fn up(&self, state: &mut PageState, height: usize) {
+        let Some((lines, _)) = self.chosen(state) else {
+            state.scroll = state.scroll.saturating_sub(1);
+            return;
+        };
+        let in_sight = lines.end > state.scroll;
+        let previous = self.items().rfind(|(other, _)| other.end <= lines.start);
+        match previous {
+            _ if in_sight && lines.start < state.scroll => state.scroll = state.scroll.saturating_sub(1),
+            Some((previous_lines, previous)) => {
+                state.selected.clone_from(&previous.key);
+                self.show_end(state, &previous_lines, height);
+            }
+            None => state.scroll = state.scroll.saturating_sub(1),
+        }
+    }
+
+    /// Scrolls as little as is needed to have these lines in sight, from their first line on.
+    fn show(&self, state: &mut PageState, lines: &Range<usize>, height: usize) {
+        let start = self.with_heading(lines.start);
+        if start < state.scroll {
+            state.scroll = start;
+        } else if lines.end > state.scroll.saturating_add(height) {
+            state.scroll = start.min(lines.end.saturating_sub(height)).max(state.scroll);
+            if lines.end.saturating_sub(lines.start) > height {
+                state.scroll = lines.start;
+            }
+        }
+    }
+
+    /// The same when coming from below: their last line is in sight.
+    fn show_end(&self, state: &mut PageState, lines: &Range<usize>, height: usize) {
+        let start = self.with_heading(lines.start);
+        if lines.end.saturating_sub(start) > height {
+            state.scroll = lines.end.saturating_sub(height);
+        } else {
+            state.scroll = state.scroll.min(start).max(lines.end.saturating_sub(height));
+        }
+    }
+
+    /// The first line of what cannot be selected before this line: a heading belongs to the block beneath it.
+    fn with_heading(&self, start: usize) -> usize {
+        self.items().map(|(lines, _)| lines.end).rfind(|end| *end <= start).unwrap_or(0)
+    }
+
+    fn select_in_sight(&self, state: &mut PageState, height: usize) {
+        let below = state.scroll.saturating_add(height);
+        let in_sight = |lines: &Range<usize>| lines.end > state.scroll && lines.start < below;
+        if self.chosen(state).is_some_and(|(lines, _)| in_sight(&lines)) {
+            return;
+        }
+        if let Some((_, block)) = self.items().find(|(lines, _)| in_sight(lines)) {
+            state.selected.clone_from(&block.key);
+        }
+    }
+
+    /// Draws what is in sight.
+    pub fn draw(&self, state: &PageState, theme: Theme, area: Rect, buffer: &mut Buffer) {
+        let scroll = self.scroll(state, usize::from(area.height));
+        let selected = self.selected(state).and_then(|block| block.key.as_deref());
+        let lines = self.blocks.iter().flat_map(|block| {
+            let is_selected = block.key.is_some() && block.key.as_deref() == selected;
+            block.lines.iter().enumerate().map(move |(i, line)| (block, is_selected && i == 0, i == 0, line))
+        });
+        for ((block, mark, first, line), row) in lines.skip(scroll).zip(area.rows()) {
+            let unfolded = block.key.as_deref().is_some_and(|key| state.is_unfolded(key));
+            let (sign, role) = match (mark, first && unfolded) {
+                (true, false) => (" ▸ ", Role::Accent),
+                (true, true) => (" ▾ ", Role::Accent),
+                (false, true) => (" ▾ ", Role::Dim),
+                (false, false) => ("   ", Role::Plain),
+            };
+            let gutter = Rect { width: GUTTER.min(row.width), ..row };
+            Span::styled(sign, theme.style(role)).render(gutter, buffer);
+            let content = Rect {
+                x: row.x.saturating_add(gutter.width),
+                width: row.width.saturating_sub(gutter.width).saturating_sub(1),
+                ..row
+            };
+            let mut line = line.clone();
+            if mark {
+                line.style = line.style.add_modifier(Modifier::BOLD);
+            }
+            line.render(content, buffer);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A page of blocks with so many lines each; every third cannot be selected.
+    fn page(sizes: &[usize]) -> Page {
+        let block = |(i, size): (usize, &usize)| {
+            let lines = vec![Line::from("x"); *size];
+            if i % 3 == 0 { Block::text(lines) } else { Block::item(format!("{i}"), Enter::Nothing, lines) }
+        };
+        Page { blocks: sizes.iter().enumerate().map(block).collect() }
+    }
+
+    fn motion() -> impl Strategy<Value = Motion> {
+        use Motion::{Bottom, Down, PageDown, PageUp, Top, Up};
+        prop::sample::select(vec![Up, Down, PageUp, PageDown, Top, Bottom])
+    }
+
+    proptest! {
+        #[test]
+        fn moving_never_leaves_the_page(
+            sizes in prop::collection::vec(0_usize..9, 0..12),
+            motions in prop::collection::vec(motion(), 0..40),
+            height in 0_u16..12,
+        ) {
+            let page = page(&sizes);
+            let mut state = PageState::default();
+            for motion in motions {
+                page.go(&mut state, motion, height);
+                let scroll = page.scroll(&state, usize::from(height));
+                prop_assert!(scroll <= page.height().saturating_sub(usize::from(height)));
+            }
+        }
+
+        #[test]
+        fn every_line_is_reached_by_going_down(sizes in prop::collection::vec(1_usize..9, 1..12), height in 1_u16..12) {
+            let page = page(&sizes);
+            let mut state = PageState::default();
+            let mut seen = vec![false; page.height()];
+            for _ in 0..=page.height().saturating_add(sizes.len()) {
+                let scroll = page.scroll(&state, usize::from(height));
+                seen.iter_mut().skip(scroll).take(usize::from(height)).for_each(|line| *line = true);
+                page.go(&mut state, Motion::Down, height);
+            }
+            prop_assert!(seen.iter().all(|line| *line), "{sizes:?} {seen:?}");
+        }
+    }
+
+    #[test]
+    fn the_selection_survives_a_page_that_changed() {
+        let mut state = PageState::default();
+        page(&[1, 1, 1]).go(&mut state, Motion::Bottom, 10);
+        assert_eq!(state.selected.as_deref(), Some("2"));
+        let longer = page(&[1, 1, 1, 1, 1]);
+        assert_eq!(longer.selected(&state).and_then(|block| block.key.as_deref()), Some("2"));
+    }
+}

@@ -1,0 +1,230 @@
+//! Advice: the plan, current → recommended, with why and how beneath each step; then what else was found, what cannot be
+//! decided and for want of what, what was withheld, and where rules disagree.
+
+use ratatui::text::Line;
+
+use super::details::Details;
+use crate::facts::Need;
+use crate::report::{Report, Step, Withheld};
+use crate::rules::{Finding, Outcome};
+use crate::ui::focus;
+use crate::ui::model::Data;
+use crate::ui::page::{Block, Enter, Page, PageState};
+use crate::ui::theme::{Role, Theme};
+use crate::ui::widgets::columns::{self, Cell, Column};
+use crate::ui::words;
+
+/// The name of a step on this page.
+pub fn step_key(step: &Step) -> String {
+    format!("step {} {} {}", step.advice.setting, step.subject, step.level.word())
+}
+
+/// The name of a finding that is no step.
+pub fn noted_key(finding: &Finding) -> String {
+    format!("found {} {}", finding.rule, finding.subject)
+}
+
+/// What is copied of a step: the commands that do it.
+pub fn copied(step: &Step) -> Option<String> {
+    (!step.advice.apply.is_empty()).then(|| step.advice.apply.join("\n"))
+}
+
+/// The page.
+pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
+    let mut page = Page::default();
+    let Some(report) = data.report.as_deref().filter(|_| data.focus.target.is_some()) else {
+        let said = "There is no target to advise on yet.";
+        page.text(vec![Line::default(), Line::styled(said, data.theme.style(Role::Dim))]);
+        return page;
+    };
+    let view = View { data, state, report, room, theme: data.theme };
+    view.plan(&mut page);
+    view.found(&mut page);
+    view.undecided(&mut page);
+    view.withheld(&mut page);
+    view.conflicts(&mut page);
+    page
+}
+
+struct View<'a> {
+    data: &'a Data,
+    state: &'a PageState,
+    report: &'a Report,
+    room: usize,
+    theme: Theme,
+}
+
+impl View<'_> {
+    fn plan(&self, page: &mut Page) {
+        page.heading(self.theme, "Plan", "current → recommended, in this order; nothing is changed by walwise");
+        let steps = self.data.plan().map(|plan| plan.steps.as_slice()).unwrap_or_default();
+        if steps.is_empty() {
+            page.text(vec![Line::raw("Nothing to change, and nothing that has to be kept.")]);
+        }
+        let rows: Vec<Vec<Cell>> = steps.iter().map(|step| self.step_cells(step)).collect();
+        let shape = [
+            Column::keep(8),
+            Column::keep(14),
+            Column::keep(6),
+            Column::keep(20),
+            Column::drop(1),
+            Column::drop(3),
+            Column::drop(2),
+        ];
+        for (line, step) in columns::lines(&rows, &shape, self.room).into_iter().zip(steps) {
+            let mut block = self.item(step_key(step), line, |details| self.step(details, step));
+            block.copy = copied(step);
+            page.blocks.push(block);
+        }
+    }
+
+    fn step_cells(&self, step: &Step) -> Vec<Cell> {
+        let (plain, dim) = (self.theme.style(Role::Plain), self.theme.style(Role::Dim));
+        vec![
+            (step.level.word().to_owned(), self.theme.level(step.level)),
+            (step.advice.setting.clone(), plain),
+            (words::subject(&step.subject), plain),
+            (words::change(&step.advice), plain),
+            (words::risk(step.advice.risk).to_owned(), dim),
+            (words::reach(step.advice.reach).to_owned(), dim),
+            (step.confidence.word().to_owned(), dim),
+        ]
+    }
+
+    fn step(&self, details: &mut Details, step: &Step) {
+        details.paragraph(&step.title);
+        let findings: Vec<&Finding> =
+            step.rules.iter().filter_map(|rule| focus::finding(self.report, rule, &step.subject)).collect();
+        findings.iter().for_each(|finding| details.reasons(finding));
+        details.advice(&step.advice, step.result.as_deref());
+        details.field("sure", step.confidence.word());
+        findings.iter().for_each(|finding| details.trace(finding));
+    }
+
+    fn found(&self, page: &mut Page) {
+        let found = self.findings(&self.data.focus.noted);
+        if found.is_empty() {
+            return;
+        }
+        page.heading(self.theme, "Also found", "");
+        let rows: Vec<Vec<Cell>> = found.iter().map(|finding| self.finding_cells(finding, String::new())).collect();
+        self.list(page, &rows, &found, |details, finding| {
+            details.reasons(finding);
+            details.trace(finding);
+        });
+    }
+
+    fn undecided(&self, page: &mut Page) {
+        let undecided = self.findings(&self.data.focus.undecided);
+        if undecided.is_empty() {
+            return;
+        }
+        page.heading(self.theme, "Undecided", "for want of a fact");
+        let rows: Vec<Vec<Cell>> =
+            undecided.iter().map(|finding| self.finding_cells(finding, first_need(finding))).collect();
+        self.list(page, &rows, &undecided, |details, finding| {
+            details.reasons(finding);
+            needs(details, finding);
+            details.trace(finding);
+        });
+    }
+
+    fn findings(&self, at: &[usize]) -> Vec<&Finding> {
+        at.iter().filter_map(|at| self.report.findings.get(*at)).collect()
+    }
+
+    fn finding_cells(&self, finding: &Finding, aside: String) -> Vec<Cell> {
+        vec![
+            (finding.level.word().to_owned(), self.theme.level(finding.level)),
+            (words::subject(&finding.subject), self.theme.style(Role::Plain)),
+            (finding.title.clone(), self.theme.style(Role::Plain)),
+            (aside, self.theme.style(Role::Dim)),
+        ]
+    }
+
+    fn list(
+        &self,
+        page: &mut Page,
+        rows: &[Vec<Cell>],
+        findings: &[&Finding],
+        beneath: impl Fn(&mut Details, &Finding),
+    ) {
+        let shape = [Column::keep(8), Column::keep(6), Column::keep(24), Column::keep(10)];
+        for (line, finding) in columns::lines(rows, &shape, self.room).into_iter().zip(findings) {
+            page.blocks.push(self.item(noted_key(finding), line, |details| {
+                details.paragraph(&finding.title);
+                beneath(details, finding);
+            }));
+        }
+    }
+
+    fn withheld(&self, page: &mut Page) {
+        let here: Vec<&Withheld> =
+            self.report.withheld.iter().filter(|withheld| self.data.focus.concerns(&withheld.subject)).collect();
+        if here.is_empty() {
+            return;
+        }
+        page.heading(self.theme, "Withheld", "advice that was taken out, and why");
+        let cells = |withheld: &&Withheld| -> Vec<Cell> {
+            vec![
+                (withheld.advice.clone(), self.theme.style(Role::Plain)),
+                (withheld.because.clone(), self.theme.style(Role::Dim)),
+            ]
+        };
+        let rows: Vec<Vec<Cell>> = here.iter().map(cells).collect();
+        let lines = columns::lines(&rows, &[Column::keep(20), Column::keep(20)], self.room);
+        for (line, withheld) in lines.into_iter().zip(here) {
+            let key = format!("withheld {} {} {}", withheld.rule, withheld.subject, withheld.advice);
+            page.blocks.push(self.item(key, line, |details| {
+                details.field("advice", &withheld.advice);
+                details.field("on", &withheld.subject.to_string());
+                details.field("withheld", &withheld.because);
+                details.field("rule", &withheld.rule);
+            }));
+        }
+    }
+
+    fn conflicts(&self, page: &mut Page) {
+        let here = self.report.conflicts.iter().filter(|conflict| self.data.focus.concerns(&conflict.subject));
+        for (i, conflict) in here.enumerate() {
+            if i == 0 {
+                page.heading(self.theme, "Conflicts", "rules that want different values");
+            }
+            let row = format!("{} on {}", conflict.setting, words::subject(&conflict.subject));
+            let key = format!("conflict {} {} {}", conflict.setting, conflict.subject, conflict.overruled);
+            page.blocks.push(self.item(key, Line::raw(row), |details| {
+                details.field("followed", &conflict.followed);
+                details.field("overruled", &conflict.overruled);
+                details.field("because", &conflict.because);
+            }));
+        }
+    }
+
+    /// A line that unfolds; what is beneath is made only when it is unfolded.
+    fn item(&self, key: String, line: Line<'static>, beneath: impl FnOnce(&mut Details)) -> Block {
+        let mut lines = vec![line];
+        if self.state.is_unfolded(&key) {
+            let mut details = Details::new(self.theme, self.room);
+            beneath(&mut details);
+            details.gap();
+            lines.extend(details.lines);
+        }
+        Block::item(key, Enter::Unfold, lines)
+    }
+}
+
+fn first_need(finding: &Finding) -> String {
+    let Outcome::Undecided { needs } = &finding.outcome else { return String::new() };
+    let first: Vec<&Need> = needs.first().into_iter().flatten().collect();
+    let facts: Vec<&str> = first.iter().map(|need| need.fact.as_str()).collect();
+    if facts.is_empty() { "needs more".to_owned() } else { format!("needs {}", facts.join(" and ")) }
+}
+
+/// Each set of facts that alone could decide it.
+fn needs(details: &mut Details, finding: &Finding) {
+    let Outcome::Undecided { needs } = &finding.outcome else { return };
+    for (i, set) in needs.iter().enumerate() {
+        details.paragraph(if i == 0 { "To decide it:" } else { "or:" });
+        set.iter().for_each(|need| details.need(need));
+    }
+}

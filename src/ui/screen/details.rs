@@ -1,0 +1,112 @@
+//! What stands beneath an unfolded line: paragraphs, named fields, commands. Shared by the screens.
+
+use ratatui::text::{Line, Span};
+
+use crate::facts::Need;
+use crate::rules::{Advice, Finding};
+use crate::ui::theme::{Role, Theme};
+use crate::ui::widgets::{text, trace};
+use crate::ui::words;
+
+/// Columns for the names of fields.
+const NAME: usize = 10;
+
+/// Lines beneath an unfolded one, all within the same room.
+pub struct Details {
+    theme: Theme,
+    room: usize,
+    /// The lines so far.
+    pub lines: Vec<Line<'static>>,
+}
+
+impl Details {
+    /// Nothing yet.
+    pub fn new(theme: Theme, room: usize) -> Self {
+        Self { theme, room, lines: Vec::new() }
+    }
+
+    /// A paragraph.
+    pub fn paragraph(&mut self, says: &str) {
+        if !says.is_empty() {
+            self.lines.extend(text::wrap(says, self.room).into_iter().map(Line::from));
+        }
+    }
+
+    /// A name and what it is, wrapped beside the name.
+    pub fn field(&mut self, name: &str, says: &str) {
+        self.rows(name, &text::wrap(says, self.room.saturating_sub(NAME)), Role::Plain);
+    }
+
+    /// A name and commands, each on lines of its own; they are shown whole, broken where they are too long.
+    pub fn commands(&mut self, name: &str, commands: &[String]) {
+        let room = self.room.saturating_sub(NAME);
+        let rows: Vec<String> = commands.iter().flat_map(|command| text::wrap(command, room)).collect();
+        self.rows(name, &rows, Role::Code);
+    }
+
+    fn rows(&mut self, name: &str, rows: &[String], role: Role) {
+        for (i, row) in rows.iter().enumerate() {
+            let name = if i == 0 { name } else { "" };
+            self.lines.push(Line::from(vec![
+                Span::styled(text::pad(name, NAME), self.theme.style(Role::Dim)),
+                Span::styled(row.clone(), self.theme.style(role)),
+            ]));
+        }
+    }
+
+    /// An empty line.
+    pub fn gap(&mut self) {
+        self.lines.push(Line::default());
+    }
+
+    /// What a rule says of its subject, with its sources.
+    pub fn reasons(&mut self, finding: &Finding) {
+        self.paragraph(&finding.because);
+        self.field("rule", &format!("{} on {}", finding.rule, finding.subject));
+        if !finding.refs.is_empty() {
+            self.field("sources", &finding.refs.join(" · "));
+        }
+    }
+
+    /// What a piece of advice does, and how.
+    pub fn advice(&mut self, advice: &Advice, result: Option<&str>) {
+        self.field("now", &now(advice));
+        if let Some(result) = result {
+            self.field("then", result);
+        }
+        self.field("reach", words::reach(advice.reach));
+        self.field("takes", words::risk(advice.risk));
+        if let Some(price) = &advice.price {
+            self.field("price", price);
+        }
+        self.commands("apply", &advice.apply);
+        self.commands("verify", &advice.verify);
+        self.commands("undo", &advice.undo);
+    }
+
+    /// A missing fact: what happened, and what would supply it.
+    pub fn need(&mut self, need: &Need) {
+        self.field("missing", &format!("{} of {}", need.fact, need.subject));
+        self.field("because", &words::missing(need));
+        let remedy = words::remedy(need);
+        if !remedy.is_empty() {
+            self.field("remedy", &remedy);
+        }
+    }
+
+    /// How a rule came to its outcome.
+    pub fn trace(&mut self, finding: &Finding) {
+        self.gap();
+        let head = format!("{}: {}", finding.rule, finding.outcome.word());
+        self.lines.push(Line::styled(head, self.theme.style(Role::Dim)));
+        self.lines.extend(trace::lines(&finding.trace, self.theme, self.room));
+    }
+}
+
+/// The current value with where it was read, or why it is unknown.
+fn now(advice: &Advice) -> String {
+    match &advice.current {
+        crate::facts::Reading::Known { value, source } => format!("{value}   ({source})"),
+        crate::facts::Reading::Unknown { why, detail, .. } => format!("unknown: {why}, {detail}"),
+    }
+}

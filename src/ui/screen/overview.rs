@@ -1,0 +1,257 @@
+//! The overview: the verdict in one line, what to do first, the price of a commit, and what is not known with what would
+//! help. What is said elsewhere in full is one key away.
+
+mod price;
+
+use ratatui::text::{Line, Span};
+
+use super::ScreenId;
+use super::advice::{noted_key, step_key};
+use super::details::Details;
+use crate::durability::{Path, Verdict};
+use crate::facts::Need;
+use crate::report::{Report, Step};
+use crate::rules::Level;
+use crate::ui::model::{Activity, Data};
+use crate::ui::page::{Block, Enter, Page, PageState};
+use crate::ui::theme::{Role, Theme};
+use crate::ui::widgets::columns::{self, Cell, Column};
+use crate::ui::widgets::text;
+use crate::ui::words;
+
+/// So many things to do, or missing facts, are shown before the rest is only counted.
+const MOST: usize = 8;
+
+/// The page.
+pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
+    let mut page = Page::default();
+    let Some(report) = data.report.as_deref() else {
+        page.text(not_yet(data));
+        return page;
+    };
+    if data.focus.target.is_none() {
+        page.text(no_target(data, room));
+    } else {
+        verdict(&mut page, data, state, room);
+        do_first(&mut page, data, report, room);
+        price::add(&mut page, data, report, room);
+        not_known(&mut page, data, state, room);
+    }
+    warnings(&mut page, data.theme, report, room);
+    page
+}
+
+/// Before the first fact.
+fn not_yet(data: &Data) -> Vec<Line<'static>> {
+    let said = match &data.activity {
+        Activity::Collecting { what, .. } => format!("reading {what} …"),
+        _ => "Nothing was read: r tries again.".to_owned(),
+    };
+    vec![Line::default(), Line::styled(said, data.theme.style(Role::Dim))]
+}
+
+fn no_target(data: &Data, room: usize) -> Vec<Line<'static>> {
+    if data.activity != Activity::Idle {
+        return not_yet(data);
+    }
+    let mut details = Details::new(data.theme, room);
+    details.gap();
+    details.paragraph("No database, data mount or blank disk was found.");
+    details.paragraph("`walwise DIR` looks at a directory, whether it exists or not; `walwise DEVICE` at a blank disk.");
+    details.lines
+}
+
+fn verdict(page: &mut Page, data: &Data, state: &PageState, room: usize) {
+    const KEY: &str = "verdict";
+    let theme = data.theme;
+    let Some(verdict) = data.verdict() else {
+        let says = "This target is a device: whether commits survive is decided once it is mounted.";
+        page.text(text::wrap(says, room).into_iter().map(Line::from).collect());
+        return;
+    };
+    let word = verdict.standing.word().to_uppercase();
+    let indent = text::width(&word).saturating_add(3);
+    let mut lines: Vec<Line<'static>> = Vec::new();
+    for (i, row) in text::wrap(&verdict.sentence, room.saturating_sub(indent)).into_iter().enumerate() {
+        let head = if i == 0 { text::pad(&word, indent) } else { text::blank(indent) };
+        lines.push(Line::from(vec![Span::styled(head, theme.standing(verdict.standing)), Span::raw(row)]));
+    }
+    for row in text::wrap(&verdict.limits, room.saturating_sub(indent)) {
+        if !row.is_empty() {
+            lines.push(Line::styled(format!("{}{row}", text::blank(indent)), theme.style(Role::Dim)));
+        }
+    }
+    if state.is_unfolded(KEY) {
+        lines.extend(evidence(verdict, theme, room));
+    }
+    page.blocks.push(Block::item(KEY, Enter::Unfold, lines));
+}
+
+/// Every path with what speaks for its standing, and what is missing.
+fn evidence(verdict: &Verdict, theme: Theme, room: usize) -> Vec<Line<'static>> {
+    let mut lines = vec![Line::styled(format!("as seen by the {}", verdict.seen_by), theme.style(Role::Dim))];
+    for path in &verdict.paths {
+        lines.push(Line::default());
+        let mut details = Details::new(theme, room);
+        details.field(path.standing.word(), &hops(path));
+        lines.extend(details.lines);
+        let rows: Vec<Vec<Cell>> = path
+            .evidence
+            .iter()
+            .map(|evidence| {
+                let source =
+                    if evidence.source.is_empty() { "not read".to_owned() } else { evidence.source.clone() };
+                vec![
+                    (format!("  {}", evidence.layer.word()), theme.style(Role::Dim)),
+                    (evidence.says.clone(), theme.style(Role::Plain)),
+                    (source, theme.style(Role::Dim)),
+                ]
+            })
+            .collect();
+        lines.extend(columns::lines(&rows, &[Column::keep(8), Column::keep(24), Column::drop(1)], room));
+    }
+    for need in &verdict.missing {
+        lines.push(Line::default());
+        let mut details = Details::new(theme, room);
+        details.need(need);
+        lines.extend(details.lines);
+    }
+    lines
+}
+
+fn hops(path: &Path) -> String {
+    path.hops.iter().map(words::subject).collect::<Vec<_>>().join(" → ")
+}
+
+/// A thing to do: where Enter leads, what is copied, and the row.
+struct Todo {
+    level: Level,
+    key: String,
+    copy: Option<String>,
+    cells: Vec<Cell>,
+}
+
+fn do_first(page: &mut Page, data: &Data, report: &Report, room: usize) {
+    let theme = data.theme;
+    let steps = data.plan().map(|plan| plan.steps.as_slice()).unwrap_or_default();
+    let (keep, change): (Vec<&Step>, Vec<&Step>) = steps.iter().partition(|step| step.level == Level::Keep);
+    let mut todo: Vec<Todo> = change.into_iter().map(|step| of_step(step, theme)).collect();
+    let noted = data.focus.noted.iter().filter_map(|at| report.findings.get(*at));
+    todo.extend(noted.filter(|finding| finding.level >= Level::Warning).map(|finding| Todo {
+        level: finding.level,
+        key: noted_key(finding),
+        copy: None,
+        cells: cells(
+            theme,
+            finding.level,
+            &words::subject(&finding.subject),
+            &finding.title,
+            "see why",
+            finding.confidence.word(),
+        ),
+    }));
+    todo.sort_by_key(|todo| std::cmp::Reverse(todo.level));
+    page.heading(theme, "Do first", &kept(&keep));
+    if todo.is_empty() {
+        page.text(vec![Line::raw("Nothing to change.")]);
+        return;
+    }
+    let rows: Vec<Vec<Cell>> = todo.iter().take(MOST).map(|todo| todo.cells.clone()).collect();
+    let shape = [Column::keep(8), Column::keep(6), Column::keep(18), Column::drop(1), Column::drop(2)];
+    for (line, todo) in columns::lines(&rows, &shape, room).into_iter().zip(&todo) {
+        let mut block = Block::item(todo.key.clone(), Enter::Open(ScreenId::Advice, todo.key.clone()), vec![line]);
+        block.copy.clone_from(&todo.copy);
+        page.blocks.push(block);
+    }
+    rest(page, theme, todo.len(), "2 shows all of the plan");
+}
+
+fn of_step(step: &Step, theme: Theme) -> Todo {
+    let what = format!("{}  {}", step.advice.setting, words::change(&step.advice));
+    Todo {
+        level: step.level,
+        key: step_key(step),
+        copy: super::advice::copied(step),
+        cells: cells(
+            theme,
+            step.level,
+            &words::subject(&step.subject),
+            &what,
+            words::risk(step.advice.risk),
+            step.confidence.word(),
+        ),
+    }
+}
+
+fn cells(theme: Theme, level: Level, subject: &str, what: &str, risk: &str, confidence: &str) -> Vec<Cell> {
+    let dim = theme.style(Role::Dim);
+    vec![
+        (level.word().to_owned(), theme.level(level)),
+        (subject.to_owned(), theme.style(Role::Plain)),
+        (what.to_owned(), theme.style(Role::Plain)),
+        (risk.to_owned(), dim),
+        (confidence.to_owned(), dim),
+    ]
+}
+
+fn kept(keep: &[&Step]) -> String {
+    match keep.len() {
+        0 => String::new(),
+        1 => "1 setting is already right".to_owned(),
+        n => format!("{n} settings are already right"),
+    }
+}
+
+fn not_known(page: &mut Page, data: &Data, state: &PageState, room: usize) {
+    let theme = data.theme;
+    if data.focus.needs.is_empty() {
+        return;
+    }
+    page.heading(theme, "Not known", "");
+    let shown = data.focus.needs.iter().take(MOST);
+    let rows: Vec<Vec<Cell>> = shown.clone().map(|(need, _)| need_cells(need, theme)).collect();
+    let shape = [Column::keep(6), Column::keep(16), Column::drop(1), Column::keep(14)];
+    for (line, (need, rules)) in columns::lines(&rows, &shape, room).into_iter().zip(shown) {
+        let key = format!("need {} {}", need.fact, need.subject);
+        let mut lines = vec![line];
+        if state.is_unfolded(&key) {
+            let mut details = Details::new(theme, room);
+            details.need(need);
+            if !rules.is_empty() {
+                details.field("decides", &rules.join(", "));
+            }
+            lines.extend(details.lines);
+        }
+        page.blocks.push(Block::item(key, Enter::Unfold, lines));
+    }
+    rest(page, theme, data.focus.needs.len(), "2 shows what each would decide");
+}
+
+fn need_cells(need: &Need, theme: Theme) -> Vec<Cell> {
+    let remedy = words::remedy(need);
+    let remedy = if remedy.is_empty() { String::new() } else { format!("→ {remedy}") };
+    vec![
+        (words::subject(&need.subject), theme.style(Role::Plain)),
+        (need.fact.clone(), theme.style(Role::Plain)),
+        (words::missing(need), theme.style(Role::Dim)),
+        (remedy, theme.style(Role::Plain)),
+    ]
+}
+
+/// How many were left out of a list.
+fn rest(page: &mut Page, theme: Theme, all: usize, where_else: &str) {
+    let left = all.saturating_sub(MOST);
+    if left > 0 {
+        page.text(vec![Line::styled(format!("and {left} more: {where_else}"), theme.style(Role::Dim))]);
+    }
+}
+
+fn warnings(page: &mut Page, theme: Theme, report: &Report, room: usize) {
+    if report.warnings.is_empty() {
+        return;
+    }
+    page.heading(theme, "Of this run", "");
+    let mut details = Details::new(theme, room);
+    report.warnings.iter().for_each(|warning| details.paragraph(warning));
+    page.text(details.lines);
+}

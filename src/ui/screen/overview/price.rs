@@ -1,0 +1,127 @@
+//! The price of one commit: each method with its interval on a common scale, and what the comparison came to.
+
+use ratatui::text::{Line, Span};
+
+use crate::facts::catalog::postgres;
+use crate::facts::{Subject, Value};
+use crate::measure::{Comparison, Measurement, Method, MethodResult, Settled};
+use crate::report::Report;
+use crate::text::{grouped, micros};
+use crate::ui::model::Data;
+use crate::ui::page::Page;
+use crate::ui::screen::details::Details;
+use crate::ui::theme::{Role, Theme};
+use crate::ui::widgets::columns::{self, Cell, Column};
+use crate::ui::widgets::interval;
+
+/// Columns of the field that the intervals are drawn in.
+const FIELD: usize = 22;
+
+/// Adds the section.
+pub fn add(page: &mut Page, data: &Data, report: &Report, room: usize) {
+    let theme = data.theme;
+    let Some(measurement) = data.measurement() else {
+        page.heading(theme, "Price of one commit", "not measured");
+        page.text(vec![Line::from(vec![
+            Span::styled("p", theme.style(Role::Accent)),
+            Span::raw(" measures it, after showing what it would write"),
+        ])]);
+        return;
+    };
+    page.heading(theme, "Price of one commit", &format!("8 kB, one session   measured {}", measurement.when));
+    let in_force = data.focus.cluster.as_ref().and_then(|cluster| in_force(report, cluster));
+    page.text(table(measurement, in_force.as_deref(), theme, room));
+    let mut details = Details::new(theme, room);
+    details.paragraph(&measurement.sentence);
+    for caveat in &measurement.caveats {
+        details.field("caveat", &caveat.says);
+    }
+    if measurement.cancelled {
+        details.field("caveat", "stopped before its end; this is what was measured until then");
+    }
+    page.text(details.lines);
+}
+
+/// The method that the server uses now.
+fn in_force(report: &Report, cluster: &Subject) -> Option<String> {
+    let of_method = |row: &&crate::facts::FactRow| {
+        row.fact == postgres::WAL_SYNC_METHOD.name() && row.subject == *cluster
+    };
+    match report.facts.iter().find(of_method)?.reading.value()? {
+        Value::Text(name) => Some(name.clone()),
+        _ => None,
+    }
+}
+
+fn table(measurement: &Measurement, in_force: Option<&str>, theme: Theme, room: usize) -> Vec<Line<'static>> {
+    let of_server = |row: &&MethodResult| row.as_server && row.pages == 1;
+    let methods: Vec<&MethodResult> = measurement.methods.iter().filter(of_server).collect();
+    let top = methods.iter().map(|row| row.median_us.high.max(row.median_us.value)).fold(0.0, f64::max);
+    let rows: Vec<Vec<Cell>> = methods.iter().map(|row| cells(row, measurement, top, in_force, theme)).collect();
+    let shape = [
+        Column::keep(13),
+        Column::keep(8),
+        Column::drop(2),
+        Column::drop(3),
+        Column::drop(4),
+        Column::keep(14),
+    ];
+    columns::lines(&rows, &shape, room)
+}
+
+fn cells(
+    row: &MethodResult,
+    measurement: &Measurement,
+    top: f64,
+    in_force: Option<&str>,
+    theme: Theme,
+) -> Vec<Cell> {
+    let dim = theme.style(Role::Dim);
+    let plain = theme.style(Role::Plain);
+    let is_in_force = in_force == Some(row.method.name());
+    let name = (row.method.name().to_owned(), if is_in_force { theme.style(Role::Heading) } else { plain });
+    if let Some(error) = &row.error {
+        let none = || (String::new(), plain);
+        return vec![name, none(), none(), none(), none(), (error.clone(), theme.style(Role::Doubt))];
+    }
+    let median = row.median_us.value;
+    let p99 = row.p99_us.map(|p99| format!("p99 {}", micros(p99))).unwrap_or_default();
+    let mut said = said(row, measurement);
+    if is_in_force {
+        said = if said.is_empty() { "← in force".to_owned() } else { format!("{said}  ← in force") };
+    }
+    vec![
+        name,
+        (format!("{:>8}", micros(median)), plain),
+        (interval::bar(row.median_us, top, FIELD), theme.style(Role::Accent)),
+        (format!("{p99:>11}"), dim),
+        (format!("{:>7} commits/s", per_second(median)), dim),
+        (said, plain),
+    ]
+}
+
+fn per_second(median_us: f64) -> String {
+    if median_us.is_finite() && median_us > 0.0 {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive, and saturates")]
+        let whole = (1e6 / median_us).round() as u64;
+        grouped(whole)
+    } else {
+        "?".to_owned()
+    }
+}
+
+/// What the comparison with the default came to, in words.
+fn said(row: &MethodResult, measurement: &Measurement) -> String {
+    if row.method == Method::Floor {
+        return "not durable: what it costs without a flush".to_owned();
+    }
+    let of_method = |comparison: &&Comparison| comparison.method == row.method;
+    let Some(comparison) = measurement.comparisons.iter().find(of_method) else { return String::new() };
+    match comparison.settled {
+        Settled::NoMeaningfulDifference | Settled::NotSettled => comparison.settled.word().to_owned(),
+        Settled::Settled if comparison.gain_percent.value >= 0.0 => {
+            format!("{:.0} % less than {}", comparison.gain_percent.value, comparison.against.name())
+        }
+        Settled::Settled => format!("{:.1} × slower", 1.0 - comparison.gain_percent.value / 100.0),
+    }
+}

@@ -1,0 +1,167 @@
+//! The terminal: taken over, given back, left for a shell and returned to. The only file that knows escape sequences.
+//!
+//! Nothing is ever asked of the terminal, because some do not answer. The surprise: after every return and resize the
+//! screen is cleared through the backend and drawn by a new [`Terminal`]; `Terminal::clear` would first ask where the
+//! cursor is.
+
+use std::io::{self, BufWriter, Stdout, Write};
+use std::panic;
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use crossterm::clipboard::CopyToClipboard;
+use crossterm::cursor::{Hide, Show};
+use crossterm::execute;
+use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
+use nix::sys::signal::{Signal, raise};
+use nix::unistd::{Pid, getpgrp, getpid, getsid, tcgetpgrp};
+use ratatui::backend::{Backend, CrosstermBackend};
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Rect, Size};
+use ratatui::{Terminal, TerminalOptions, Viewport};
+
+/// What a terminal that was opened without a size is taken to have.
+const USUAL: Size = Size { width: 80, height: 24 };
+
+/// Whether the screen is ours now.
+static TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// What pictures are drawn on.
+pub trait Display {
+    /// Its size in cells.
+    fn size(&self) -> Size;
+    /// Draws a picture.
+    fn draw(&mut self, picture: &mut dyn FnMut(&mut Buffer)) -> io::Result<()>;
+    /// Forgets what was drawn, for a screen of this size that somebody else may have written on.
+    fn renew(&mut self, size: Size) -> io::Result<()>;
+    /// Puts a text on the clipboard, where the terminal allows it.
+    fn copy(&mut self, text: &str) -> io::Result<()>;
+    /// Gives the terminal back and stops this process until it is continued. False when there is no shell that could
+    /// continue it; then nothing was done.
+    fn suspend(&mut self) -> io::Result<bool>;
+    /// After being continued: takes the terminal again if it is ours to take. False while we are in the background.
+    fn resume(&mut self) -> io::Result<bool>;
+}
+
+type Backing = CrosstermBackend<BufWriter<Stdout>>;
+
+/// The terminal on standard input and output.
+pub struct Tty {
+    terminal: Terminal<Backing>,
+}
+
+impl Tty {
+    /// Takes the terminal over. From here on it is given back however this process ends, except by a signal that cannot
+    /// be caught.
+    pub fn enter() -> io::Result<Self> {
+        restore_when_this_thread_panics();
+        take()?;
+        let terminal = terminal(size()).inspect_err(|_| leave())?;
+        Ok(Self { terminal })
+    }
+}
+
+impl Drop for Tty {
+    fn drop(&mut self) {
+        leave();
+    }
+}
+
+impl Display for Tty {
+    fn size(&self) -> Size {
+        size()
+    }
+
+    fn draw(&mut self, picture: &mut dyn FnMut(&mut Buffer)) -> io::Result<()> {
+        self.terminal.draw(|frame| picture(frame.buffer_mut())).map(|_| ())
+    }
+
+    fn renew(&mut self, size: Size) -> io::Result<()> {
+        self.terminal = terminal(size)?;
+        Ok(())
+    }
+
+    fn copy(&mut self, text: &str) -> io::Result<()> {
+        execute!(self.terminal.backend_mut(), CopyToClipboard::to_clipboard_from(text))
+    }
+
+    fn suspend(&mut self) -> io::Result<bool> {
+        // The first process of a session has no shell above it: stopped, nothing would ever continue it.
+        if getsid(None).ok() == Some(getpid()) {
+            return Ok(false);
+        }
+        leave();
+        raise(Signal::SIGSTOP)?;
+        Ok(true)
+    }
+
+    fn resume(&mut self) -> io::Result<bool> {
+        if !in_foreground() {
+            return Ok(false);
+        }
+        // A shell may have set its own modes meanwhile, so they are taken anew even if they were never given back.
+        leave();
+        take()?;
+        self.renew(size())?;
+        Ok(true)
+    }
+}
+
+/// Whether the terminal listens to our process group.
+fn in_foreground() -> bool {
+    tcgetpgrp(io::stdin()).is_ok_and(|group: Pid| group == getpgrp())
+}
+
+fn take() -> io::Result<()> {
+    TAKEN.store(true, Ordering::SeqCst);
+    let taken = enable_raw_mode().and_then(|()| execute!(io::stdout(), EnterAlternateScreen, Hide));
+    taken.inspect_err(|_| leave())
+}
+
+/// Gives the terminal back as it was found; does nothing where that is done already. A terminal that is gone is no error.
+pub fn leave() {
+    if TAKEN.swap(false, Ordering::SeqCst) {
+        let _ = execute!(io::stdout(), Show, LeaveAlternateScreen);
+        let _ = disable_raw_mode();
+    }
+}
+
+/// Gives back the modes alone, for a terminal that takes no output any more.
+pub fn leave_without_output() {
+    let _ = disable_raw_mode();
+}
+
+fn terminal(size: Size) -> io::Result<Terminal<Backing>> {
+    let mut backend = CrosstermBackend::new(BufWriter::with_capacity(1 << 16, io::stdout()));
+    backend.clear()?;
+    Write::flush(&mut backend)?;
+    let viewport = Viewport::Fixed(Rect::new(0, 0, size.width, size.height));
+    Terminal::with_options(backend, TerminalOptions { viewport })
+}
+
+/// Asked of the kernel alone: crossterm's own question starts a program when the kernel does not know.
+fn size() -> Size {
+    match rustix::termios::tcgetwinsize(io::stdout()) {
+        Ok(size) if size.ws_col > 0 && size.ws_row > 0 => Size::new(size.ws_col, size.ws_row),
+        _ => USUAL,
+    }
+}
+
+/// A panic of this thread gives the terminal back before it is reported. That of another thread is a message to the user
+/// interface, which goes on, so it must not touch the screen.
+fn restore_when_this_thread_panics() {
+    static ONCE: Once = Once::new();
+    let ours = thread::current().id();
+    ONCE.call_once(|| {
+        let report = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if thread::current().id() == ours {
+                leave();
+            }
+            if !TAKEN.load(Ordering::SeqCst) {
+                report(info);
+            }
+        }));
+    });
+}

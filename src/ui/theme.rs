@@ -1,0 +1,113 @@
+//! Styles by meaning, from the sixteen colours of the user's own palette, and a last pass for terminals that have ASCII only.
+//!
+//! Colour only repeats what words and marks say: without colour the modifiers stay. White, black and yellow are never a
+//! foreground, because half of all terminals have a background on which they cannot be read.
+
+use ratatui::buffer::Buffer;
+use ratatui::style::{Color, Modifier, Style};
+use unicode_width::UnicodeWidthStr;
+
+use crate::durability::Standing;
+use crate::rules::Level;
+
+/// What a piece of text means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Nothing special.
+    Plain,
+    /// Opens a section.
+    Heading,
+    /// Secondary.
+    Dim,
+    /// Where the selection is, and the keys.
+    Accent,
+    /// Right, or holds.
+    Good,
+    /// Data can be lost.
+    Bad,
+    /// Not known, or to be looked at.
+    Doubt,
+    /// A command to copy.
+    Code,
+}
+
+/// How to draw on this terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Theme {
+    /// Whether colours may be used.
+    pub colour: bool,
+    /// Whether only ASCII may be drawn.
+    pub ascii: bool,
+}
+
+impl Theme {
+    /// The style of a meaning.
+    pub fn style(self, role: Role) -> Style {
+        let (colour, modifier) = match role {
+            Role::Plain => (None, Modifier::empty()),
+            Role::Heading => (None, Modifier::BOLD),
+            Role::Dim => (None, Modifier::DIM),
+            Role::Accent => (Some(Color::Cyan), Modifier::BOLD),
+            Role::Good => (Some(Color::Green), Modifier::empty()),
+            Role::Bad => (Some(Color::Red), Modifier::BOLD),
+            Role::Doubt => (Some(Color::Magenta), Modifier::empty()),
+            Role::Code => (Some(Color::Cyan), Modifier::empty()),
+        };
+        let style = Style::default().add_modifier(modifier);
+        match colour {
+            Some(colour) if self.colour => style.fg(colour),
+            _ => style,
+        }
+    }
+
+    /// The style of a level.
+    pub fn level(self, level: Level) -> Style {
+        self.style(match level {
+            Level::Critical => Role::Bad,
+            Level::Warning => Role::Doubt,
+            Level::Advice => Role::Accent,
+            Level::Option => Role::Plain,
+            Level::Keep => Role::Good,
+        })
+    }
+
+    /// The style of a verdict.
+    pub fn standing(self, standing: Standing) -> Style {
+        let role = match standing {
+            Standing::AtRisk | Standing::Contradictory => Role::Bad,
+            Standing::Unproven => Role::Doubt,
+            Standing::Durable => Role::Good,
+        };
+        self.style(role).add_modifier(Modifier::BOLD)
+    }
+}
+
+/// Replaces everything that is not ASCII by something of the same width that is.
+pub fn to_ascii(buffer: &mut Buffer) {
+    for cell in &mut buffer.content {
+        if cell.symbol().is_ascii() {
+            continue;
+        }
+        let plain = match cell.symbol() {
+            "─" => "-",
+            "│" | "├" | "┤" => "|",
+            "└" => "`",
+            "●" => "*",
+            "▸" | "→" | "▶" => ">",
+            "▾" | "↓" => "v",
+            "↑" => "^",
+            "←" | "◀" => "<",
+            "…" => "~",
+            "·" | "–" | "—" => "-",
+            "µ" => "u",
+            "×" => "x",
+            "≤" => "<",
+            "≥" => ">",
+            "█" => "#",
+            "░" => ".",
+            other if other.width() > 1 => "??",
+            _ => "?",
+        };
+        cell.set_symbol(plain);
+    }
+}

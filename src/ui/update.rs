@@ -1,0 +1,246 @@
+//! The only place where the model changes. Pure: a message in, effects out; no clock, no terminal, no thread.
+
+use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTSTP};
+
+use super::command::{self, Action, Command};
+use super::frame;
+use super::jobs::{JobId, JobResult, Partial};
+use super::key::Key;
+use super::model::{Activity, Dirty, Model, Overlay};
+use super::msg::{Effect, Exit, Msg};
+use super::page::{Enter, Motion, Page, PageState};
+use super::screen::ScreenId;
+
+/// Takes a message.
+pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
+    let urgency = if matches!(msg, Msg::Progress(..)) { Dirty::Soon } else { Dirty::Now };
+    model.dirty = model.dirty.max(urgency);
+    match msg {
+        Msg::Key(key) => press(model, &key),
+        Msg::Resize(size) => {
+            model.size = size;
+            vec![Effect::Renew]
+        }
+        Msg::Signal(SIGTSTP) => vec![Effect::Suspend],
+        Msg::Signal(SIGCONT) => vec![Effect::Resume],
+        Msg::Signal(number) => {
+            model.exit = Some(Exit::Signal(number));
+            Vec::new()
+        }
+        Msg::Hangup => {
+            model.exit = Some(Exit::Signal(SIGHUP));
+            Vec::new()
+        }
+        Msg::Tick => {
+            model.beat = model.beat.wrapping_add(1);
+            Vec::new()
+        }
+        Msg::Progress(job, partial) => progress(model, job, partial),
+        Msg::Done(job, result) => done(model, job, result),
+    }
+}
+
+fn press(model: &mut Model, key: &Key) -> Vec<Effect> {
+    model.notice = None;
+    match command::lookup(model, key) {
+        Some(command) => perform(model, command),
+        None => {
+            if let (Some(Overlay::Help { filter, chosen }), Some(c)) = (&mut model.overlay, key.types()) {
+                filter.push(c);
+                *chosen = 0;
+            }
+            Vec::new()
+        }
+    }
+}
+
+fn perform(model: &mut Model, command: Command) -> Vec<Effect> {
+    if let Err(why) = command.enabled {
+        model.notice = Some(format!("{}: {why}", command.label));
+        return Vec::new();
+    }
+    match command.action {
+        Action::Go(motion) => on_page(model, |page, state, height| page.go(state, motion, height)),
+        Action::Enter => enter(model),
+        Action::Back => back(model),
+        Action::Copy => return copy(model),
+        Action::Show(screen) => show(model, screen),
+        Action::NextTarget => next_target(model),
+        Action::PlanProbe => return model.data.focus.target.clone().map(|t| model.plan_probe(t)).into_iter().collect(),
+        Action::StartProbe => return start_probe(model),
+        Action::CancelProbe => return cancel_probe(model),
+        Action::Rescan => return vec![model.collect()],
+        Action::Help => model.overlay = Some(Overlay::Help { filter: String::new(), chosen: 0 }),
+        Action::HelpGo(motion) => help_go(model, motion),
+        Action::HelpRun => return help_run(model),
+        Action::HelpErase => {
+            if let Some(Overlay::Help { filter, chosen }) = &mut model.overlay {
+                filter.pop();
+                *chosen = 0;
+            }
+        }
+        Action::Close => model.overlay = None,
+        Action::Redraw => return vec![Effect::Renew],
+        Action::Suspend => return vec![Effect::Suspend],
+        Action::Quit => model.exit = Some(Exit::Quit),
+        Action::Interrupt => model.exit = Some(Exit::Signal(SIGINT)),
+    }
+    Vec::new()
+}
+
+fn on_page(model: &mut Model, change: impl FnOnce(&Page, &mut PageState, u16)) {
+    let mut state = model.page_state();
+    let body = frame::parts(model.size).body;
+    let page = model.screen.page(&model.data, &state, Page::room(body.width));
+    change(&page, &mut state, body.height);
+    model.pages.insert(model.screen, state);
+}
+
+/// Changes what is unfolded, then scrolls so that the selected block is in sight in its new size.
+fn refold(model: &mut Model, change: impl FnOnce(&mut PageState)) {
+    change(model.pages.entry(model.screen).or_default());
+    on_page(model, Page::reveal);
+}
+
+fn selected(model: &Model) -> Option<super::page::Block> {
+    let state = model.page_state();
+    model.screen.page(&model.data, &state, Page::room(model.size.width)).selected(&state).cloned()
+}
+
+fn enter(model: &mut Model) {
+    let Some(block) = selected(model) else { return };
+    let Some(key) = block.key else { return };
+    match block.enter {
+        Enter::Nothing => {}
+        Enter::Unfold => refold(model, |state| {
+            state.selected = Some(key.clone());
+            if !state.unfolded.remove(&key) {
+                state.unfolded.insert(key);
+            }
+        }),
+        Enter::Open(screen, key) => {
+            show(model, screen);
+            refold(model, |state| {
+                state.selected = Some(key.clone());
+                state.unfolded.insert(key);
+            });
+        }
+    }
+}
+
+fn back(model: &mut Model) {
+    let open = selected(model).and_then(|block| block.key);
+    let open = open.filter(|key| model.page_state().is_unfolded(key));
+    if let Some(key) = open {
+        refold(model, |state| {
+            state.unfolded.remove(&key);
+        });
+    } else if let Some(screen) = model.trail.pop() {
+        model.screen = screen;
+    }
+}
+
+fn show(model: &mut Model, screen: ScreenId) {
+    if screen == model.screen {
+        return;
+    }
+    model.trail.retain(|passed| *passed != screen);
+    if !model.trail.contains(&model.screen) {
+        model.trail.push(model.screen);
+    }
+    model.screen = screen;
+}
+
+fn copy(model: &mut Model) -> Vec<Effect> {
+    let Some(text) = selected(model).and_then(|block| block.copy) else { return Vec::new() };
+    model.notice = Some(format!("sent to the terminal's clipboard: {}", text.replace('\n', "; ")));
+    vec![Effect::Copy(text)]
+}
+
+fn next_target(model: &mut Model) {
+    let Some(report) = model.data.report.take() else { return };
+    model.data.focus.target = model.data.focus.next(&report);
+    model.learn(report);
+}
+
+fn start_probe(model: &mut Model) -> Vec<Effect> {
+    match model.overlay.take() {
+        Some(Overlay::Confirm { target, .. }) => vec![model.probe(target)],
+        other => {
+            model.overlay = other;
+            Vec::new()
+        }
+    }
+}
+
+fn cancel_probe(model: &mut Model) -> Vec<Effect> {
+    match &mut model.data.activity {
+        Activity::Probing { job, cancelled, .. } => {
+            *cancelled = true;
+            vec![Effect::Cancel(*job)]
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn help_go(model: &mut Model, motion: Motion) {
+    let Some(Overlay::Help { filter, .. }) = &model.overlay else { return };
+    let last = command::filtered(model, filter).len().saturating_sub(1);
+    if let Some(Overlay::Help { chosen, .. }) = &mut model.overlay {
+        let next = if motion == Motion::Up { chosen.saturating_sub(1) } else { chosen.saturating_add(1) };
+        *chosen = next.min(last);
+    }
+}
+
+fn help_run(model: &mut Model) -> Vec<Effect> {
+    let Some(Overlay::Help { filter, chosen }) = &model.overlay else { return Vec::new() };
+    let Some(command) = command::filtered(model, filter).into_iter().nth(*chosen) else { return Vec::new() };
+    model.overlay = None;
+    perform(model, command)
+}
+
+/// Progress of the job that runs; that of any other is old news.
+fn progress(model: &mut Model, from: JobId, partial: Partial) -> Vec<Effect> {
+    if model.data.activity.job() != Some(from) {
+        return Vec::new();
+    }
+    match (partial, &mut model.data.activity) {
+        (Partial::Reading(now), Activity::Collecting { what, .. }) => *what = now,
+        (Partial::Reading(now), Activity::Probing { line, .. }) => *line = format!("reading {now}"),
+        (Partial::Probing { line: now, share: done }, Activity::Probing { line, share, .. }) => {
+            *line = now;
+            *share = done;
+        }
+        (Partial::Report(report), _) => model.learn(report),
+        _ => {}
+    }
+    Vec::new()
+}
+
+fn done(model: &mut Model, from: JobId, result: JobResult) -> Vec<Effect> {
+    if model.data.activity.job() != Some(from) {
+        return Vec::new();
+    }
+    let activity = std::mem::replace(&mut model.data.activity, Activity::Idle);
+    match (result, activity) {
+        (JobResult::Report(report), activity) => {
+            model.learn(report);
+            if let Activity::Probing { .. } = activity {
+                let said = model.data.measurement().map(|measurement| measurement.sentence.clone());
+                model.notice = said.map(|sentence| format!("measured: {sentence}"));
+            }
+        }
+        (JobResult::Plan(lines), Activity::Planning { target, .. }) => {
+            model.overlay = Some(Overlay::Confirm { target, plan: Ok(lines) });
+        }
+        (JobResult::Failed(why), Activity::Planning { target, .. }) => {
+            model.overlay = Some(Overlay::Confirm { target, plan: Err(why) });
+        }
+        (JobResult::Failed(why), Activity::Probing { .. }) => {
+            model.notice = Some(format!("the probe failed: {why}"));
+        }
+        (JobResult::Failed(why), _) => model.notice = Some(format!("reading the machine failed: {why}")),
+        (JobResult::Plan(_), _) => {}
+    }
+    Vec::new()
+}

@@ -1,0 +1,8 @@
+//! Small drawing helpers: they turn values into lines and know nothing of the model, the keys or each other's callers.
+//!
+//! Widths are terminal columns ([`unicode_width`]), never bytes or characters.
+
+pub mod columns;
+pub mod interval;
+pub mod text;
+pub mod trace;

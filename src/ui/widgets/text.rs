@@ -1,0 +1,112 @@
+//! Text cut, padded and wrapped to terminal columns.
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// Columns that a text takes.
+pub fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// The text in at most so many columns; what is cut off is replaced by `…`.
+pub fn fit(text: &str, room: usize) -> String {
+    if text.width() <= room {
+        return text.to_owned();
+    }
+    let mut out = head(text, room.saturating_sub(1)).0.to_owned();
+    if room > 0 {
+        out.push('…');
+    }
+    out
+}
+
+/// The text in exactly so many columns.
+pub fn pad(text: &str, room: usize) -> String {
+    let mut out = fit(text, room);
+    out.push_str(&blank(room.saturating_sub(out.width())));
+    out
+}
+
+/// So many spaces.
+pub fn blank(columns: usize) -> String {
+    " ".repeat(columns)
+}
+
+/// Splits before the first character that would go beyond so many columns.
+fn head(text: &str, room: usize) -> (&str, &str) {
+    let mut used = 0_usize;
+    for (at, c) in text.char_indices() {
+        used = used.saturating_add(c.width().unwrap_or(0));
+        if used > room {
+            return text.split_at(at);
+        }
+    }
+    (text, "")
+}
+
+/// The text in lines of at most so many columns, broken between words, and inside a word only when it is longer than a
+/// line. At least one line, and at least one column wide.
+pub fn wrap(text: &str, room: usize) -> Vec<String> {
+    let room = room.max(1);
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        let gap = usize::from(!line.is_empty());
+        if line.width().saturating_add(gap).saturating_add(word.width()) <= room {
+            line.push_str(&blank(gap));
+            line.push_str(word);
+            continue;
+        }
+        if !line.is_empty() {
+            lines.push(std::mem::take(&mut line));
+        }
+        let mut rest = word;
+        while rest.width() > room {
+            let (first, others) = head(rest, room);
+            // A character wider than the whole line is dropped rather than tried for ever.
+            let (first, others) = if first.is_empty() { ("", after_first(rest)) } else { (first, others) };
+            lines.push(first.to_owned());
+            rest = others;
+        }
+        rest.clone_into(&mut line);
+    }
+    if !line.is_empty() || lines.is_empty() {
+        lines.push(line);
+    }
+    lines
+}
+
+fn after_first(text: &str) -> &str {
+    let mut chars = text.chars();
+    chars.next();
+    chars.as_str()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn text_never_takes_more_room_than_given(text: String, room in 0_usize..40) {
+            prop_assert!(fit(&text, room).width() <= room);
+            prop_assert_eq!(pad(&text, room).width(), room);
+            for line in wrap(&text, room) {
+                prop_assert!(line.width() <= room.max(1));
+            }
+        }
+
+        #[test]
+        fn wrapping_loses_no_word(words in proptest::collection::vec("[a-z]{1,8}", 0..20), room in 8_usize..40) {
+            prop_assert_eq!(wrap(&words.join(" "), room).join(" "), words.join(" "));
+        }
+    }
+
+    #[test]
+    fn long_words_are_broken_and_wide_characters_counted() {
+        assert_eq!(wrap("/srv/data is full", 6), ["/srv/d", "ata is", "full"]);
+        assert_eq!(fit("データ", 5), "デー…");
+        assert_eq!(pad("データ", 4), "デ… ");
+    }
+}
