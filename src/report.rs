@@ -14,7 +14,7 @@ mod options;
 pub mod output;
 mod plan;
 #[cfg(test)]
-mod sample;
+pub(crate) mod sample;
 pub mod script;
 mod stack;
 pub mod text;

@@ -69,11 +69,18 @@ pub fn run(worker: Arc<dyn Worker>, options: Options) -> io::Result<Exit> {
     let exit = drive(&mut tty, &inbox, &mut jobs, theme);
     drop(tty);
     wind_down(&mut jobs, &inbox);
-    exit.or_else(|error| if is_closed(&error) { Ok(Exit::Signal(signal_hook::consts::SIGHUP)) } else { Err(error) })
+    exit.or_else(
+        |error| if is_closed(&error) { Ok(Exit::Signal(signal_hook::consts::SIGHUP)) } else { Err(error) },
+    )
 }
 
 /// The loop: draw what changed, wait, take every message there is.
-fn drive(display: &mut dyn Display, inbox: &Receiver<Msg>, jobs: &mut Jobs, theme: Theme) -> io::Result<Exit> {
+fn drive(
+    display: &mut dyn Display,
+    inbox: &Receiver<Msg>,
+    jobs: &mut Jobs,
+    theme: Theme,
+) -> io::Result<Exit> {
     let (mut model, effects) = Model::new(theme, display.size());
     let mut drawn = Instant::now();
     // The first picture comes before any work.

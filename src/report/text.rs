@@ -10,7 +10,7 @@ mod page;
 mod target;
 mod telling;
 mod unknown;
-mod words;
+pub mod words;
 
 use std::collections::BTreeSet;
 

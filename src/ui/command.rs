@@ -140,8 +140,8 @@ pub fn lookup(model: &Model, key: &Key) -> Option<Command> {
 pub fn on_screen(model: &Model) -> Vec<Command> {
     let state = model.page_state();
     let page = model.screen.page(&model.data, &state, Page::room(model.size.width));
-    let mut all = here(&page, &state, model);
-    all.extend(moving());
+    let mut all = moving();
+    all.extend(here(&page, &state, model));
     all.extend(work(model));
     all.extend(looking(model));
     all.push(command("?", "help: every command", Group::Program, Action::Help).footer("? help"));
@@ -153,21 +153,23 @@ pub fn on_screen(model: &Model) -> Vec<Command> {
 fn here(page: &Page, state: &PageState, model: &Model) -> Vec<Command> {
     let block = page.selected(state);
     let unfolded = block.and_then(|b| b.key.as_deref()).is_some_and(|key| state.is_unfolded(key));
-    let (label, footer) = if unfolded { ("hide the details", "enter close") } else { ("why: show the details", "enter why") };
+    let (label, footer) =
+        if unfolded { ("hide the details", "enter close") } else { ("why: show the details", "enter why") };
     let enter = block.map(|block| &block.enter).filter(|enter| **enter != Enter::Nothing);
     let copy = block.and_then(|block| block.copy.as_ref());
     let back = unfolded || !model.trail.is_empty();
-    let back_keys = if is_probing(model) { "left h backspace" } else { "esc left h backspace" };
+    let (back_keys, back_footer) =
+        if is_probing(model) { ("left h backspace", "h back") } else { ("esc left h backspace", "esc back") };
     vec![
         command("enter right l space", label, Group::Here, Action::Enter)
             .footer(footer)
-            .when(enter.map(|_| ()).ok_or_else(|| "there is nothing more to show".to_owned())),
+            .when(enter.map(|_| ()).ok_or_else(|| "there are none".to_owned())),
         command("y", "copy its commands", Group::Here, Action::Copy)
             .footer("y copy")
-            .when(copy.map(|_| ()).ok_or_else(|| "this line has no command".to_owned())),
+            .when(copy.map(|_| ()).ok_or_else(|| "it has none".to_owned())),
         command(back_keys, "back", Group::Here, Action::Back)
-            .footer("esc back")
-            .when(back.then_some(()).ok_or_else(|| "nothing is open; q quits".to_owned())),
+            .footer(back_footer)
+            .when(back.then_some(()).ok_or_else(|| "nothing is open".to_owned())),
     ]
 }
 
@@ -186,17 +188,17 @@ fn moving() -> Vec<Command> {
 fn work(model: &Model) -> Vec<Command> {
     let free = model.data.activity.may_start();
     let mut all = vec![
-        command("p", "probe: measure what a commit costs", Group::Work, Action::PlanProbe)
+        command("p", "probe: measure a commit", Group::Work, Action::PlanProbe)
             .footer("p probe")
             .when(may_probe(model)),
-        command("r", "read the machine again", Group::Work, Action::Rescan).footer("r rescan").when(free),
+        command("r", "read again", Group::Work, Action::Rescan).footer("r rescan").when(free),
     ];
     let cancel_keys = if is_probing(model) { "c esc" } else { "c" };
-    let cancel = command(cancel_keys, "stop the probe, keep what was measured", Group::Work, Action::CancelProbe);
+    let cancel = command(cancel_keys, "stop the probe, keep the rest", Group::Work, Action::CancelProbe);
     all.push(cancel.footer("c cancel").when(match &model.data.activity {
         Activity::Probing { cancelled: false, .. } => Ok(()),
         Activity::Probing { .. } => Err("it is stopping".to_owned()),
-        _ => Err("no probe is running".to_owned()),
+        _ => Err("none is running".to_owned()),
     }));
     all
 }
@@ -206,17 +208,8 @@ fn is_probing(model: &Model) -> bool {
 }
 
 fn may_probe(model: &Model) -> Result<(), String> {
-    let no = |why: &str| Err(why.to_owned());
-    let Some(report) = &model.data.report else { return no("nothing is known yet") };
-    if !report.host.live {
-        return no("this is a capture of another machine: nothing can be measured here");
-    }
-    let kind = report.targets.get(model.data.focus.place.0).map(|target| target.kind.as_str());
-    match kind {
-        None => no("there is no target to measure"),
-        Some("directory") => model.data.activity.may_start(),
-        Some(_) => no("undecided until mounted: only an existing directory can be measured"),
-    }
+    model.data.measurable().map_err(str::to_owned)?;
+    model.data.activity.may_start()
 }
 
 fn looking(model: &Model) -> Vec<Command> {
@@ -233,9 +226,9 @@ fn looking(model: &Model) -> Vec<Command> {
     all.push(command("tab", "the next screen", Group::Look, Action::Show(beside(1))));
     all.push(command("backtab", "the screen before", Group::Look, Action::Show(beside(before))));
     let several = model.data.focus.place.1 > 1;
-    let only = || "there is no other target".to_owned();
+    let only = || "there is no other".to_owned();
     all.push(
-        command("t", "the next target", Group::Look, Action::NextTarget)
+        command("t", "next target", Group::Look, Action::NextTarget)
             .footer("t target")
             .when(several.then_some(()).ok_or_else(only)),
     );

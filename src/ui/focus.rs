@@ -23,12 +23,14 @@ pub struct Focus {
     pub plan: Option<usize>,
     /// Position of its probe.
     pub probe: Option<usize>,
-    /// Findings that apply and matter but are no step of the plan.
+    /// Findings that apply without advising anything, apart from what is already right.
     pub noted: Vec<usize>,
     /// Findings that cannot be decided.
     pub undecided: Vec<usize>,
-    /// Every subject that the target stands on, its cluster and itself.
-    pub concerned: BTreeSet<Subject>,
+    /// Everything whose findings concern it, apart from the host.
+    concerned: BTreeSet<Subject>,
+    /// Facts of the whole report that are unknown.
+    pub unknown: usize,
     /// Facts that are missing, with the rules that each would help to decide; what the verdict needs comes first.
     pub needs: Vec<(Need, Vec<String>)>,
 }
@@ -51,38 +53,29 @@ impl Focus {
             probe: report.probes.iter().position(|probe| probe.target == *target),
             ..Self::default()
         };
-        focus.concerned = focus.stands_on(report);
+        focus.concerned = summary.subjects.iter().cloned().collect();
         focus.sort_findings(report);
         focus.needs = focus.missing(report);
+        focus.unknown = unknown(report, &focus.needs);
         focus
     }
 
     fn sort_findings(&mut self, report: &Report) {
-        let steps = self.plan.and_then(|at| report.plans.get(at)).map(|plan| plan.steps.as_slice());
-        let planned: BTreeSet<&str> =
-            steps.unwrap_or_default().iter().flat_map(|step| &step.rules).map(String::as_str).collect();
         for (at, finding) in report.findings.iter().enumerate() {
             if !self.concerns(&finding.subject) {
                 continue;
             }
             match finding.outcome {
                 Outcome::Undecided { .. } => self.undecided.push(at),
-                Outcome::Applies if !planned.contains(finding.rule.as_str()) => self.noted.push(at),
+                Outcome::Applies if finding.advice.is_empty() && finding.level > Level::Keep => {
+                    self.noted.push(at)
+                }
                 Outcome::Applies | Outcome::DoesNotApply => {}
             }
         }
         let level = |at: &usize| std::cmp::Reverse(report.findings.get(*at).map_or(Level::Keep, |f| f.level));
         self.undecided.sort_by_key(level);
         self.noted.sort_by_key(level);
-    }
-
-    fn stands_on(&self, report: &Report) -> BTreeSet<Subject> {
-        let layers = report.stacks.iter().filter(|stack| Some(&stack.target) == self.target.as_ref());
-        let mut all: BTreeSet<Subject> =
-            layers.flat_map(|stack| stack.layers.iter().map(|layer| layer.subject.clone())).collect();
-        all.extend(self.target.clone());
-        all.extend(self.cluster.clone());
-        all
     }
 
     fn missing(&self, report: &Report) -> Vec<(Need, Vec<String>)> {
@@ -109,14 +102,15 @@ impl Focus {
         order.iter().map(|need| (need.clone(), rules_of(need).unwrap_or_default())).collect()
     }
 
-    /// Whether something about this subject concerns the target: the host always does, and a line of the next boot when its
-    /// mount point does.
+    /// Whether something about this subject concerns the target; the host always does.
     pub fn concerns(&self, subject: &Subject) -> bool {
-        match subject.scope() {
-            Scope::Host => true,
-            Scope::Boot => self.concerned.contains(&Subject::mount(subject.name())),
-            _ => self.concerned.contains(subject),
-        }
+        subject.scope() == Scope::Host || self.concerned.contains(subject)
+    }
+
+    /// The findings of these rules about the target.
+    pub fn findings<'a>(&self, report: &'a Report, rules: &[String]) -> Vec<&'a Finding> {
+        let here = |finding: &&Finding| rules.contains(&finding.rule) && self.concerns(&finding.subject);
+        report.findings.iter().filter(here).filter(|finding| finding.outcome == Outcome::Applies).collect()
     }
 
     /// The next target of the report, round and round.
@@ -126,10 +120,10 @@ impl Focus {
     }
 }
 
-/// The finding of a rule on a subject.
-pub fn finding<'a>(report: &'a Report, rule: &str, subject: &Subject) -> Option<&'a Finding> {
-    let of_rule = || report.findings.iter().filter(|finding| finding.rule == rule);
-    of_rule().find(|finding| finding.subject == *subject).or_else(|| {
-        of_rule().find(|finding| finding.outcome == Outcome::Applies)
-    })
+/// Facts that are unknown: those that were asked for, and those that were not but would settle something.
+fn unknown(report: &Report, needs: &[(Need, Vec<String>)]) -> usize {
+    let asked = report.facts.iter().filter(|row| !row.reading.is_known());
+    let mut all: BTreeSet<(&Subject, &str)> = asked.map(|row| (&row.subject, row.fact.as_str())).collect();
+    all.extend(needs.iter().map(|(need, _)| (&need.subject, need.fact.as_str())));
+    all.len()
 }

@@ -2,10 +2,10 @@
 //! anything; the same model always gives the same picture.
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::{Constraint, Layout, Rect, Size};
+use ratatui::layout::{Rect, Size};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
-use ratatui::widgets::Widget;
+use ratatui::widgets::{Clear, Widget};
 
 use super::command::{self, Command};
 use super::model::{Activity, Model};
@@ -13,8 +13,9 @@ use super::overlay;
 use super::page::Page;
 use super::screen::ScreenId;
 use super::theme::{Role, to_ascii};
-use super::widgets::{interval, text};
+use super::widgets::{area, interval, text};
 use crate::report::Report;
+use crate::report::text::words::count;
 
 /// Below this size nothing useful can be shown.
 pub const LEAST: Size = Size { width: 60, height: 15 };
@@ -38,11 +39,11 @@ pub struct Parts {
 
 /// The parts for a terminal of this size.
 pub fn parts(size: Size) -> Parts {
-    let rows = [1, 1, 1].map(Constraint::Length);
-    let layout = Layout::vertical(
-        rows.into_iter().chain([Constraint::Fill(1), Constraint::Length(1), Constraint::Length(1)]),
-    );
-    let [header, tabs, rule, body, status, footer] = layout.areas(Rect::new(0, 0, size.width, size.height));
+    let (header, rest) = area::top(Rect::new(0, 0, size.width, size.height), 1);
+    let (tabs, rest) = area::top(rest, 1);
+    let (rule, rest) = area::top(rest, 1);
+    let (footer, rest) = area::bottom(rest, 1);
+    let (status, body) = area::bottom(rest, 1);
     Parts { header, tabs, rule, body, status, footer }
 }
 
@@ -69,7 +70,7 @@ fn whole(model: &Model, buffer: &mut Buffer) {
     let state = model.page_state();
     let page = model.screen.page(&model.data, &state, Page::room(parts.body.width));
     page.draw(&state, theme, parts.body, buffer);
-    status(model, page.hidden_below(&state, parts.body.height), parts.status, buffer);
+    status(model, page.hidden_below(&state, parts.body.height), &parts, buffer);
     footer(model, parts.footer, buffer);
     overlay::draw(model, parts.body, buffer);
 }
@@ -90,10 +91,9 @@ fn rule(area: Rect, style: Style, buffer: &mut Buffer) {
 }
 
 /// Left and right in one row; the left gives way.
-fn both(left: Line<'_>, right: Line<'_>, area: Rect, buffer: &mut Buffer) {
-    let right_width = u16::try_from(right.width()).unwrap_or(u16::MAX);
-    let [left_area, _, right_area] =
-        Layout::horizontal([Constraint::Fill(1), Constraint::Length(1), Constraint::Length(right_width)]).areas(area);
+fn both(left: Line<'_>, right: Line<'_>, place: Rect, buffer: &mut Buffer) {
+    let (right_area, rest) = area::right(place, u16::try_from(right.width()).unwrap_or(u16::MAX));
+    let (_, left_area) = area::right(rest, 1);
     left.render(left_area, buffer);
     right.render(right_area, buffer);
 }
@@ -103,18 +103,23 @@ fn header(model: &Model, area: Rect, buffer: &mut Buffer) {
     let mut left = vec![Span::styled(" walwise", theme.style(Role::Heading))];
     let mut right = String::new();
     if let Some(report) = &model.data.report {
-        left.push(Span::styled(format!("   {}", report.host.name), theme.style(Role::Accent)));
-        left.push(Span::raw(format!("   {}", host_line(report))));
-        right = match model.data.focus.needs.len() {
-            0 => String::new(),
-            1 => "1 fact unknown ".to_owned(),
-            n => format!("{n} facts unknown "),
-        };
+        let unknown = model.data.focus.unknown;
+        if unknown > 0 {
+            right = format!("{} unknown ", count(unknown, "fact"));
+        }
+        let name = format!("   {}", report.host.name);
+        let room = usize::from(area.width)
+            .saturating_sub(text::width(&right))
+            .saturating_sub(text::width(&name))
+            .saturating_sub(13);
+        left.push(Span::styled(name, theme.style(Role::Accent)));
+        left.push(Span::raw(format!("   {}", host_line(report, room))));
     }
     both(Line::from(left), Line::styled(right, theme.style(Role::Doubt)), area, buffer);
 }
 
-fn host_line(report: &Report) -> String {
+/// The host in so many columns; what says least goes first.
+fn host_line(report: &Report, room: usize) -> String {
     let host = &report.host;
     let who = match host.privileged {
         Some(true) => "root",
@@ -122,7 +127,10 @@ fn host_line(report: &Report) -> String {
         None => "privilege unknown",
     };
     let source = if host.live { "" } else { " · capture" };
-    format!("{} · Linux {} · {} · {who}{source}", host.os, host.kernel, host.seen_by)
+    let os = host.os.split(" (").next().unwrap_or_default();
+    let rest = format!("Linux {} · {} · {who}{source}", host.kernel, host.seen_by);
+    let tries = [format!("{} · {rest}", host.os), format!("{os} · {rest}"), rest.clone()];
+    tries.into_iter().find(|line| text::width(line) <= room).unwrap_or_else(|| text::fit(&rest, room))
 }
 
 fn tabs(model: &Model, area: Rect, buffer: &mut Buffer) {
@@ -148,20 +156,33 @@ fn tabs(model: &Model, area: Rect, buffer: &mut Buffer) {
     both(Line::from(left), Line::raw(text::fit(&right, room)), area, buffer);
 }
 
-fn status(model: &Model, hidden: usize, area: Rect, buffer: &mut Buffer) {
+/// What goes on, else what just happened. A long notice takes as many rows as it needs, upwards.
+fn status(model: &Model, hidden: usize, parts: &Parts, buffer: &mut Buffer) {
     let theme = model.data.theme;
-    rule(area, theme.style(Role::Dim), buffer);
-    let [_, inner, _] =
-        Layout::horizontal([Constraint::Length(1), Constraint::Fill(1), Constraint::Length(1)]).areas(area);
+    let room = usize::from(parts.status.width).saturating_sub(4);
     let more = if hidden > 0 { format!(" ↓ {hidden} more ") } else { String::new() };
-    let room = usize::from(inner.width).saturating_sub(text::width(&more)).saturating_sub(3);
-    let said = activity(model).or_else(|| model.notice.clone());
-    let left = said.map_or_else(String::new, |line| text::fit(&format!(" {line}"), room) + " ");
-    let left_area = Rect { width: u16::try_from(text::width(&left)).unwrap_or(inner.width).min(inner.width), ..inner };
-    Span::raw(left).render(left_area, buffer);
-    let more_width = u16::try_from(text::width(&more)).unwrap_or(0);
-    let [_, right] = Layout::horizontal([Constraint::Fill(1), Constraint::Length(more_width)]).areas(inner);
+    let beside = room.saturating_sub(text::width(&more)).saturating_sub(2);
+    let busy = activity(model).map(|line| text::fit(&line, beside));
+    let said = busy.or_else(|| model.notice.clone()).unwrap_or_default();
+    let mut lines = if text::width(&said) <= beside { vec![said] } else { text::wrap(&said, room) };
+    let last = if lines.len() > 1 { String::new() } else { lines.pop().unwrap_or_default() };
+    rule(parts.status, theme.style(Role::Dim), buffer);
+    let inner = area::inset(parts.status, 1);
+    if !last.is_empty() {
+        Span::raw(format!(" {last} ")).render(inner, buffer);
+    }
+    let (right, _) = area::right(inner, u16::try_from(text::width(&more)).unwrap_or(0));
     Span::raw(more).render(right, buffer);
+    let rows = u16::try_from(lines.len()).unwrap_or(u16::MAX);
+    let (above, _) = area::bottom(parts.body, rows.saturating_add(u16::from(rows > 0)));
+    Clear.render(above, buffer);
+    let (edge, above) = area::top(above, 1);
+    if rows > 0 {
+        rule(edge, theme.style(Role::Dim), buffer);
+    }
+    for (line, row) in lines.into_iter().zip(area::inset(above, 2).rows()) {
+        Line::raw(line).render(row, buffer);
+    }
 }
 
 /// What goes on in the background, in a line.
@@ -204,7 +225,11 @@ fn fitting(model: &Model, commands: &[&Command], room: usize) -> Line<'static> {
     for command in commands {
         let (key, label) = command.footer.split_once(' ').unwrap_or((command.footer, ""));
         let next = format!(" {label}  ");
-        let needed = line.width().saturating_add(text::width(key)).saturating_add(text::width(&next)).saturating_add(1);
+        let needed = line
+            .width()
+            .saturating_add(text::width(key))
+            .saturating_add(text::width(&next))
+            .saturating_add(1);
         if needed > room {
             break;
         }

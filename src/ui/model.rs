@@ -11,9 +11,9 @@ use super::msg::{Effect, Exit};
 use super::page::PageState;
 use super::screen::ScreenId;
 use super::theme::Theme;
+use crate::durability::Verdict;
 use crate::facts::Subject;
 use crate::measure::Measurement;
-use crate::durability::Verdict;
 use crate::report::{Plan, Report};
 
 /// What screens see.
@@ -66,7 +66,9 @@ impl Activity {
     pub fn job(&self) -> Option<JobId> {
         match self {
             Self::Idle => None,
-            Self::Collecting { job, .. } | Self::Planning { job, .. } | Self::Probing { job, .. } => Some(*job),
+            Self::Collecting { job, .. } | Self::Planning { job, .. } | Self::Probing { job, .. } => {
+                Some(*job)
+            }
         }
     }
 
@@ -89,6 +91,20 @@ impl Data {
     /// The plan of the chosen target.
     pub fn plan(&self) -> Option<&Plan> {
         self.report.as_ref()?.plans.get(self.focus.plan?)
+    }
+
+    /// Whether the chosen target can be measured at all; the error says why not.
+    pub fn measurable(&self) -> Result<(), &'static str> {
+        let report = self.report.as_ref().ok_or("nothing is known yet")?;
+        let target = report.targets.get(self.focus.place.0).ok_or("there is no target to measure")?;
+        match target.kind.as_str() {
+            _ if !report.host.live => {
+                Err("this is a capture of another machine: nothing can be measured here")
+            }
+            "directory" => Ok(()),
+            "device" => Err("undecided until mounted: only a directory can be measured"),
+            _ => Err("undecided until it exists: only an existing directory can be measured"),
+        }
     }
 
     /// What was measured of the chosen target.

@@ -4,13 +4,14 @@ mod confirm;
 mod help;
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::{Constraint, Flex, Layout, Rect};
+use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::Line;
 use ratatui::widgets::{Block, Clear, Widget};
 
 use super::model::{Model, Overlay};
 use super::theme::{Role, Theme};
+use super::widgets::area;
 
 /// Draws what lies over the screen, within this area.
 pub fn draw(model: &Model, area: Rect, buffer: &mut Buffer) {
@@ -22,17 +23,15 @@ pub fn draw(model: &Model, area: Rect, buffer: &mut Buffer) {
 }
 
 /// A frame with a title in the middle of the area, emptied; gives what is inside of it.
-fn pane(theme: Theme, title: &str, width: u16, height: u16, area: Rect, buffer: &mut Buffer) -> Rect {
-    let [row] = Layout::vertical([Constraint::Length(height)]).flex(Flex::Center).areas(area);
-    let [pane] = Layout::horizontal([Constraint::Length(width)]).flex(Flex::Center).areas(row);
+fn pane(theme: Theme, title: &str, width: u16, height: u16, whole: Rect, buffer: &mut Buffer) -> Rect {
+    let pane = area::centred(whole, width, height);
     Clear.render(pane, buffer);
     let block = Block::bordered()
         .border_style(theme.style(Role::Dim))
         .title(Line::styled(format!(" {title} "), theme.style(Role::Heading)));
     let inner = block.inner(pane);
     block.render(pane, buffer);
-    let [_, content, _] =
-        Layout::horizontal([Constraint::Length(1), Constraint::Fill(1), Constraint::Length(1)]).areas(inner);
+    let content = area::inset(inner, 1);
     buffer.set_style(content, Style::default());
     content
 }

@@ -195,37 +195,39 @@ impl Page {
         }
     }
 
+    /// To the next block if it begins in sight or right below, else one line on: nothing is ever passed unseen.
     fn down(&self, state: &mut PageState, height: usize) {
-        let Some((lines, _)) = self.chosen(state) else {
-            state.scroll = state.scroll.saturating_add(1);
-            return;
-        };
         let below = state.scroll.saturating_add(height);
-        let in_sight = lines.start < below;
-        let next = self.items().find(|(other, _)| other.start >= lines.end.max(lines.start.saturating_add(1)));
+        let after = match self.chosen(state) {
+            Some((lines, _)) if lines.start < below && lines.end <= below => {
+                lines.end.max(lines.start.saturating_add(1)).max(state.scroll)
+            }
+            _ => usize::MAX,
+        };
+        let next =
+            self.items().find(|(lines, _)| lines.start >= after).filter(|(lines, _)| lines.start <= below);
         match next {
-            _ if in_sight && lines.end > below => state.scroll = state.scroll.saturating_add(1),
-            Some((next_lines, next)) => {
-                state.selected.clone_from(&next.key);
-                self.show(state, &next_lines, height);
+            Some((lines, block)) => {
+                state.selected.clone_from(&block.key);
+                self.show(state, &lines, height);
             }
             None => state.scroll = state.scroll.saturating_add(1),
         }
         state.scroll = self.scroll(state, height);
     }
 
+    /// The same upwards.
     fn up(&self, state: &mut PageState, height: usize) {
-        let Some((lines, _)) = self.chosen(state) else {
-            state.scroll = state.scroll.saturating_sub(1);
-            return;
+        let below = state.scroll.saturating_add(height);
+        let before = match self.chosen(state) {
+            Some((lines, _)) if lines.start >= state.scroll => lines.start.min(below),
+            _ => 0,
         };
-        let in_sight = lines.end > state.scroll;
-        let previous = self.items().rfind(|(other, _)| other.end <= lines.start);
-        match previous {
-            _ if in_sight && lines.start < state.scroll => state.scroll = state.scroll.saturating_sub(1),
-            Some((previous_lines, previous)) => {
-                state.selected.clone_from(&previous.key);
-                self.show_end(state, &previous_lines, height);
+        let previous = self.items().rfind(|(lines, _)| !lines.is_empty() && lines.end <= before);
+        match previous.filter(|(lines, _)| lines.end >= state.scroll) {
+            Some((lines, block)) => {
+                state.selected.clone_from(&block.key);
+                self.show_end(state, &lines, height);
             }
             None => state.scroll = state.scroll.saturating_sub(1),
         }
@@ -234,7 +236,7 @@ impl Page {
     /// Scrolls as little as is needed to have these lines in sight, from their first line on.
     fn show(&self, state: &mut PageState, lines: &Range<usize>, height: usize) {
         let start = self.with_heading(lines.start);
-        if start < state.scroll {
+        if lines.start < state.scroll {
             state.scroll = start;
         } else if lines.end > state.scroll.saturating_add(height) {
             state.scroll = start.min(lines.end.saturating_sub(height)).max(state.scroll);

@@ -1,0 +1,197 @@
+//! Sessions for tests: a database at risk with its measurement, a blank disk, an empty host, and the keys to move in them.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Rect, Size};
+
+use super::jobs::{JobResult, Partial};
+use super::key::Key;
+use super::model::Model;
+use super::msg::{Effect, Msg};
+use super::theme::Theme;
+use super::update::update;
+use super::{frame, theme};
+use crate::facts::{Reading, Remedy, Source, Subject, Value, Why};
+use crate::report::{Report, sample};
+use crate::rules::{Seen, Trace};
+use crate::truth::Truth;
+
+/// With colours and every character.
+pub const RICH: Theme = Theme { colour: true, ascii: false };
+
+/// A database at risk, with a rule whose trace has something to tell.
+pub fn at_risk() -> Report {
+    let mut report = sample::at_risk();
+    for finding in &mut report.findings {
+        if finding.rule.starts_with("mount.ext4") || finding.rule.starts_with("ext4.") {
+            finding.trace = trace();
+        }
+    }
+    report
+}
+
+fn trace() -> Trace {
+    let leaf = |label: &str, truth, subject: &Subject, fact: &str, reading| Trace {
+        label: label.to_owned(),
+        truth,
+        seen: Some(Seen { subject: subject.clone(), fact: fact.to_owned(), reading }),
+        kids: Vec::new(),
+    };
+    let text = |value: &str, source| Reading::known(Value::Text(value.to_owned()), source);
+    let (fs, disk) = (Subject::mount("/srv"), Subject::device("sda"));
+    let denied = Reading::unknown(Why::Denied, "reading /dev/sda").or_try(Remedy::RunAsRoot);
+    let line = Source::line("/proc/self/mountinfo", 24);
+    let battery = leaf("controller.battery is healthy", Truth::Unknown, &disk, "controller.battery", denied);
+    Trace {
+        label: "all of".to_owned(),
+        truth: Truth::True,
+        seen: None,
+        kids: vec![
+            leaf("mount.fstype is ext4", Truth::True, &fs, "mount.fstype", text("ext4", line.clone())),
+            Trace {
+                label: "any of".to_owned(),
+                truth: Truth::True,
+                seen: None,
+                kids: vec![
+                    leaf("mount.barrier is off", Truth::True, &fs, "mount.barrier", text("off", line)),
+                    battery,
+                ],
+            },
+        ],
+    }
+}
+
+/// A host on which nothing was found.
+pub fn empty() -> Report {
+    let mut report = sample::blank();
+    report.targets.clear();
+    report.stacks.clear();
+    report.plans.clear();
+    report.findings.clear();
+    report
+}
+
+/// Two targets: the database at risk, then a blank disk.
+pub fn two_targets() -> Report {
+    let (mut report, blank) = (at_risk(), sample::blank());
+    report.targets.extend(blank.targets);
+    report.stacks.extend(blank.stacks);
+    report.plans.extend(blank.plans);
+    report.findings.extend(blank.findings);
+    report
+}
+
+/// A session that has just begun.
+pub fn begun(size: (u16, u16), theme: Theme) -> Model {
+    Model::new(theme, Size::new(size.0, size.1)).0
+}
+
+/// A session that has this report.
+pub fn with(report: Report, size: (u16, u16), theme: Theme) -> Model {
+    let mut model = begun(size, theme);
+    finish(&mut model, JobResult::Report(Box::new(report)));
+    model
+}
+
+/// Ends the job that runs.
+pub fn finish(model: &mut Model, result: JobResult) -> Vec<Effect> {
+    let job = model.data.activity.job().expect("a job runs");
+    update(model, Msg::Done(job, result))
+}
+
+/// Progress of the job that runs.
+pub fn progress(model: &mut Model, partial: Partial) {
+    let job = model.data.activity.job().expect("a job runs");
+    update(model, Msg::Progress(job, partial));
+}
+
+/// Presses keys, written by their names with spaces between.
+pub fn press(model: &mut Model, keys: &str) -> Vec<Effect> {
+    keys.split(' ').flat_map(|key| update(model, Msg::Key(Key::named(key)))).collect()
+}
+
+/// What is on the screen.
+pub fn picture(model: &Model) -> Buffer {
+    let mut buffer = Buffer::empty(Rect::new(0, 0, model.size.width, model.size.height));
+    frame::draw(model, &mut buffer);
+    buffer
+}
+
+/// A picture as lines of text.
+pub fn text(buffer: &Buffer) -> String {
+    let width = usize::from(buffer.area.width).max(1);
+    let mut out = String::new();
+    for row in buffer.content.chunks(width) {
+        let line: String = row.iter().map(ratatui::buffer::Cell::symbol).collect();
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+/// A picture as lines of text, under each that has any the styles as one letter per cell, and what the letters mean.
+pub fn styled(buffer: &Buffer) -> String {
+    let width = usize::from(buffer.area.width).max(1);
+    let mut legend: Vec<String> = Vec::new();
+    let mut out = String::new();
+    for row in buffer.content.chunks(width) {
+        let line: String = row.iter().map(ratatui::buffer::Cell::symbol).collect();
+        let styles: String = row.iter().map(|cell| letter(cell, &mut legend)).collect();
+        out.push_str(&format!("|{}\n", line.trim_end()));
+        if !styles.trim().is_empty() {
+            out.push_str(&format!(".{}\n", styles.trim_end()));
+        }
+    }
+    for (letter, meaning) in ('a'..='z').zip(&legend) {
+        out.push_str(&format!("{letter} = {meaning}\n"));
+    }
+    out
+}
+
+fn letter(cell: &ratatui::buffer::Cell, legend: &mut Vec<String>) -> char {
+    let plain = ratatui::buffer::Cell::default();
+    if (cell.fg, cell.bg, cell.modifier) == (plain.fg, plain.bg, plain.modifier) {
+        return ' ';
+    }
+    let meaning = format!("{:?} on {:?} {:?}", cell.fg, cell.bg, cell.modifier);
+    let at = legend.iter().position(|known| *known == meaning).unwrap_or_else(|| {
+        legend.push(meaning);
+        legend.len() - 1
+    });
+    ('a'..='z').nth(at).unwrap_or('?')
+}
+
+/// Every state that the tests of all screens walk through, by a name.
+pub fn states(size: (u16, u16), theme: theme::Theme) -> Vec<(&'static str, Model)> {
+    let session = |report: Report, keys: &str| {
+        let mut model = with(report, size, theme);
+        press(&mut model, keys);
+        model
+    };
+    let mut planned = session(at_risk(), "p");
+    finish(
+        &mut planned,
+        JobResult::Plan(vec!["Writes 16 MiB in /srv/.walwise, at most 10 s.".to_owned(); 3]),
+    );
+    let mut refused = session(at_risk(), "p");
+    finish(&mut refused, JobResult::Failed("less than 5 % of /srv is free".to_owned()));
+    let mut probing = planned.clone();
+    press(&mut probing, "y");
+    progress(&mut probing, Partial::Probing { line: "round 12, fdatasync 182 µs".to_owned(), share: 0.4 });
+    let mut failed = begun(size, theme);
+    finish(&mut failed, JobResult::Failed("this is a bug in walwise".to_owned()));
+    vec![
+        ("beginning", begun(size, theme)),
+        ("failed", failed),
+        ("empty", session(empty(), "esc")),
+        ("blank disk", session(sample::blank(), "esc")),
+        ("overview", session(at_risk(), "esc")),
+        ("overview unfolded", session(at_risk(), "enter j G enter")),
+        ("advice", session(at_risk(), "2")),
+        ("advice unfolded", session(at_risk(), "2 enter G enter g")),
+        ("help", session(at_risk(), "?")),
+        ("help filtered", session(at_risk(), "? p r o")),
+        ("probe plan", planned),
+        ("probe refused", refused),
+        ("probing", probing),
+    ]
+}

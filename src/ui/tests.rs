@@ -1,0 +1,329 @@
+//! What holds for every screen at every size, what the main screens look like, and what keys do.
+
+use ratatui::layout::Size;
+use ratatui::style::Color;
+
+use super::command;
+use super::jobs::{Job, JobResult, Partial};
+use super::model::{Activity, Model, Overlay};
+use super::msg::{Effect, Exit, Msg};
+use super::sample::RICH;
+use super::sample::{
+    at_risk, begun, empty, finish, picture, press, progress, states, styled, text, two_targets, with,
+};
+use super::screen::ScreenId;
+use super::theme::Theme;
+use super::update::update;
+use crate::facts::Subject;
+use crate::report::sample;
+
+const PLAIN: Theme = Theme { colour: false, ascii: false };
+const ASCII: Theme = Theme { colour: false, ascii: true };
+
+fn shown(model: &Model) -> String {
+    text(&picture(model))
+}
+
+/// Draws a session at a size.
+fn drawn_at(model: &mut Model, width: u16, height: u16) {
+    model.size = Size::new(width, height);
+    let drawn = picture(model);
+    assert_eq!((drawn.area.width, drawn.area.height), (width, height));
+}
+
+#[test]
+fn no_size_is_too_small_or_too_large() {
+    // Below the least size every session gives the same picture.
+    let mut model = begun((80, 24), RICH);
+    for (width, height) in (0..=140).flat_map(|width| (0..=50).map(move |height| (width, height))) {
+        drawn_at(&mut model, width, height);
+    }
+    for (_, mut model) in states((80, 24), RICH) {
+        for width in 60..=140 {
+            [15, 24, 50].into_iter().for_each(|height| drawn_at(&mut model, width, height));
+        }
+        for height in 15..=50 {
+            [60, 80, 140].into_iter().for_each(|width| drawn_at(&mut model, width, height));
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs a minute: every session at every size"]
+fn no_size_of_any_session_is_too_small_or_too_large() {
+    for (_, mut model) in states((80, 24), RICH) {
+        for (width, height) in (0..=140).flat_map(|width| (0..=50).map(move |height| (width, height))) {
+            drawn_at(&mut model, width, height);
+        }
+    }
+}
+
+#[test]
+fn keys_work_at_every_size() {
+    for (width, height) in [(0, 0), (1, 1), (59, 14), (60, 15), (80, 24), (300, 100)] {
+        for (name, mut model) in states((width, height), RICH) {
+            press(&mut model, "j j enter pgdn G k enter g ? down enter esc tab enter t p esc c r y h l");
+            let _ = shown(&model);
+            assert!(model.exit.is_none(), "{name}");
+        }
+    }
+}
+
+#[test]
+fn keys_are_unique_and_the_ways_out_exist() {
+    for (name, model) in states((80, 24), RICH) {
+        let commands = command::commands(&model);
+        let mut seen = std::collections::BTreeSet::new();
+        for key in commands.iter().filter(|c| c.enabled.is_ok()).flat_map(|c| c.keys.split(' ')) {
+            assert!(seen.insert(key), "{name}: {key} does two things");
+        }
+        let has = |wanted: &str| commands.iter().any(|c| c.keys.split(' ').any(|key| key == wanted));
+        assert!(has("esc") && has("ctrl-c"), "{name}");
+        assert!(model.overlay.is_some() || (has("?") && has("q")), "{name}");
+        for command in commands.iter().filter(|c| !c.footer.is_empty()) {
+            let key = command.footer.split(' ').next().unwrap();
+            assert!(key == "↑↓" || command.keys.split(' ').any(|k| k == key), "{name}: {}", command.footer);
+        }
+    }
+}
+
+#[test]
+fn the_footer_always_says_how_to_get_help_and_leave() {
+    for width in [60, 80, 120] {
+        for (name, model) in states((width, 24), RICH).into_iter().filter(|(_, m)| m.overlay.is_none()) {
+            let screen = shown(&model);
+            let footer = screen.lines().last().unwrap().to_owned();
+            assert!(footer.contains("? help") && footer.contains("q quit"), "{name}: {footer}");
+        }
+    }
+}
+
+#[test]
+fn without_colour_nothing_is_coloured() {
+    for (name, model) in states((100, 30), PLAIN) {
+        let drawn = picture(&model);
+        let plain = |cell: &ratatui::buffer::Cell| cell.fg == Color::Reset && cell.bg == Color::Reset;
+        assert!(drawn.content.iter().all(plain), "{name}");
+    }
+}
+
+#[test]
+fn colours_are_few_and_never_those_a_background_may_have() {
+    for (name, model) in states((100, 30), RICH) {
+        for cell in &picture(&model).content {
+            let fine = [Color::Reset, Color::Cyan, Color::Green, Color::Red, Color::Magenta, Color::Blue];
+            assert!(fine.contains(&cell.fg) && cell.bg == Color::Reset, "{name}: {cell:?}");
+        }
+    }
+}
+
+#[test]
+fn ascii_terminals_get_ascii() {
+    for (name, model) in states((100, 30), ASCII) {
+        let drawn = shown(&model);
+        assert!(drawn.is_ascii(), "{name}:\n{drawn}");
+        assert!(!drawn.contains('?') || drawn.matches('?').count() <= 2, "{name}: unmapped\n{drawn}");
+    }
+}
+
+#[test]
+fn pictures_of_the_overview() {
+    insta::assert_snapshot!("overview_80x24", styled(&picture(&with(at_risk(), (80, 24), RICH))));
+    insta::assert_snapshot!("overview_120x40", styled(&picture(&with(at_risk(), (120, 40), RICH))));
+    insta::assert_snapshot!("overview_no_colour", styled(&picture(&with(at_risk(), (80, 24), PLAIN))));
+    let mut model = with(at_risk(), (120, 40), RICH);
+    press(&mut model, "enter");
+    insta::assert_snapshot!("overview_evidence", shown(&model));
+}
+
+#[test]
+fn pictures_of_the_advice() {
+    let mut model = with(at_risk(), (80, 24), RICH);
+    press(&mut model, "2");
+    insta::assert_snapshot!("advice_80x24", styled(&picture(&model)));
+    let mut model = with(at_risk(), (120, 40), RICH);
+    press(&mut model, "2");
+    insta::assert_snapshot!("advice_120x40", styled(&picture(&model)));
+    press(&mut model, "j enter");
+    insta::assert_snapshot!("advice_why", styled(&picture(&model)));
+}
+
+#[test]
+fn pictures_of_the_rest() {
+    let mut collecting = begun((80, 24), RICH);
+    progress(&mut collecting, Partial::Reading("mounts".to_owned()));
+    insta::assert_snapshot!("collecting", shown(&collecting));
+    insta::assert_snapshot!("empty", shown(&with(empty(), (80, 24), RICH)));
+    insta::assert_snapshot!("blank_disk", shown(&with(sample::blank(), (80, 24), RICH)));
+    for (name, model) in states((80, 24), RICH) {
+        if ["help", "help filtered", "probe plan", "probe refused", "probing"].contains(&name) {
+            insta::assert_snapshot!(name.replace(' ', "_"), shown(&model));
+        }
+    }
+    insta::assert_snapshot!("too_small", shown(&with(at_risk(), (48, 10), RICH)));
+}
+
+#[test]
+fn enter_on_a_thing_to_do_opens_its_reasons() {
+    let mut model = with(at_risk(), (120, 40), RICH);
+    press(&mut model, "j enter");
+    assert_eq!(model.screen, ScreenId::Advice);
+    assert!(shown(&model).contains("Because of what boot.ext4-nobarrier says."), "{}", shown(&model));
+    press(&mut model, "esc");
+    assert!(!shown(&model).contains("Because of what"));
+    press(&mut model, "esc");
+    assert_eq!(model.screen, ScreenId::Overview);
+    press(&mut model, "esc esc esc");
+    assert_eq!(model.exit, None, "Esc never quits");
+}
+
+#[test]
+fn whatever_is_on_a_page_can_be_reached() {
+    let mut model = with(at_risk(), (80, 24), RICH);
+    press(&mut model, "2");
+    let mut seen = String::new();
+    for _ in 0..20 {
+        press(&mut model, "enter");
+        seen.push_str(&shown(&model));
+        let open = model.page_state().selected;
+        for _ in 0..60 {
+            press(&mut model, "j");
+            seen.push_str(&shown(&model));
+            if model.page_state().selected != open {
+                break;
+            }
+        }
+    }
+    for said in ["lazytime", "kernel.fsync-errors", "ext4.fast-commit", "commit waits 100", "undo"] {
+        assert!(seen.contains(said), "{said}");
+    }
+}
+
+#[test]
+fn y_copies_the_commands_of_the_selected_step() {
+    let mut model = with(at_risk(), (120, 40), RICH);
+    press(&mut model, "2 j");
+    let copied =
+        vec![Effect::Copy("mount -o remount,barrier=1 /srv\nmount -o remount,noatime /srv".to_owned())];
+    assert_eq!(press(&mut model, "y"), copied);
+    assert!(shown(&model).contains("clipboard"));
+    press(&mut model, "g");
+    assert_eq!(press(&mut model, "y"), [], "this step has no command");
+    assert!(shown(&model).contains("it has none"));
+}
+
+#[test]
+fn a_probe_is_planned_confirmed_watched_and_cancelled() {
+    let mut model = with(at_risk(), (80, 24), RICH);
+    let target = sample::data();
+    assert!(matches!(&press(&mut model, "p")[..], [Effect::Start(_, Job::PlanProbe(of))] if *of == target));
+    finish(&mut model, JobResult::Plan(vec!["Writes 16 MiB.".to_owned()]));
+    assert!(matches!(model.overlay, Some(Overlay::Confirm { .. })));
+    assert_eq!(press(&mut model, "n"), [], "nothing is written");
+    press(&mut model, "p");
+    finish(&mut model, JobResult::Plan(vec!["Writes 16 MiB.".to_owned()]));
+    let started = press(&mut model, "y");
+    let [Effect::Start(job, Job::Probe(of))] = &started[..] else { panic!("{started:?}") };
+    assert_eq!(*of, target);
+    progress(&mut model, Partial::Probing { line: "round 3".to_owned(), share: 0.1 });
+    assert!(shown(&model).contains("round 3"));
+    assert_eq!(press(&mut model, "p"), [], "one at a time");
+    assert_eq!(press(&mut model, "esc"), [Effect::Cancel(*job)]);
+    assert_eq!(press(&mut model, "c"), [], "it is stopping already");
+    finish(&mut model, JobResult::Report(Box::new(at_risk())));
+    assert_eq!(model.data.activity, Activity::Idle);
+    assert!(shown(&model).contains("the default stays"));
+}
+
+#[test]
+fn a_refused_or_failed_probe_says_why_and_the_screen_stays() {
+    let mut model = with(at_risk(), (80, 24), RICH);
+    press(&mut model, "p");
+    finish(&mut model, JobResult::Failed("less than 5 % of /srv is free".to_owned()));
+    assert!(shown(&model).contains("less than 5 % of /srv is free"));
+    assert_eq!(press(&mut model, "y"), [], "it cannot be started");
+    press(&mut model, "esc p");
+    finish(&mut model, JobResult::Plan(vec!["Writes.".to_owned()]));
+    press(&mut model, "y");
+    finish(&mut model, JobResult::Failed("this is a bug in walwise: index 7".to_owned()));
+    assert!(shown(&model).contains("the probe failed: this is a bug in walwise: index 7"));
+    assert!(shown(&model).contains("AT RISK"), "what was known stays");
+}
+
+#[test]
+fn what_cannot_be_measured_says_so() {
+    let mut blank = with(sample::blank(), (80, 24), RICH);
+    assert_eq!(press(&mut blank, "p"), []);
+    assert!(shown(&blank).contains("undecided until mounted"));
+    let mut capture = at_risk();
+    capture.host.live = false;
+    let mut capture = with(capture, (80, 24), RICH);
+    assert_eq!(press(&mut capture, "p"), []);
+    assert!(shown(&capture).contains("capture of another machine"));
+}
+
+#[test]
+fn news_of_a_job_that_was_superseded_is_dropped() {
+    let mut model = with(at_risk(), (80, 24), RICH);
+    press(&mut model, "r");
+    update(&mut model, Msg::Done(1, JobResult::Report(Box::new(empty()))));
+    assert!(shown(&model).contains("AT RISK"));
+    assert!(model.data.activity.job().is_some(), "the second one still runs");
+}
+
+#[test]
+fn the_target_stays_when_a_fresher_report_comes() {
+    let mut model = with(two_targets(), (120, 40), RICH);
+    press(&mut model, "t");
+    assert_eq!(model.data.focus.target, Some(sample::new_disk()));
+    assert!(shown(&model).contains("2 of 2"));
+    press(&mut model, "r");
+    let mut fresher = two_targets();
+    fresher.targets.reverse();
+    finish(&mut model, JobResult::Report(Box::new(fresher)));
+    assert_eq!(model.data.focus.target, Some(sample::new_disk()));
+    press(&mut model, "t");
+    assert_eq!(model.data.focus.target, Some(sample::data()));
+}
+
+#[test]
+fn help_filters_runs_and_gives_reasons() {
+    let mut model = with(at_risk(), (80, 24), RICH);
+    press(&mut model, "? r e a d");
+    let listed = shown(&model);
+    assert!(listed.contains("read again") && !listed.contains("next target"), "{listed}");
+    assert!(matches!(&press(&mut model, "enter")[..], [Effect::Start(_, Job::Collect)]));
+    assert!(model.overlay.is_none());
+    press(&mut model, "? p r o b e");
+    assert!(shown(&model).contains("not now: the machine is still being read"), "{}", shown(&model));
+    press(&mut model, "q backspace esc");
+    assert_eq!(model.exit, None, "typing in help is typing");
+    press(&mut model, "q");
+    assert_eq!(model.exit, Some(Exit::Quit));
+}
+
+#[test]
+fn signals_end_the_session_or_stop_it() {
+    let ended = |msg| {
+        let mut model = begun((80, 24), RICH);
+        let effects = update(&mut model, msg);
+        (model.exit, effects)
+    };
+    assert_eq!(ended(Msg::Signal(15)), (Some(Exit::Signal(15)), vec![]));
+    assert_eq!(ended(Msg::Hangup), (Some(Exit::Signal(1)), vec![]));
+    assert_eq!(ended(Msg::Signal(signal_hook::consts::SIGTSTP)), (None, vec![Effect::Suspend]));
+    assert_eq!(ended(Msg::Signal(signal_hook::consts::SIGCONT)), (None, vec![Effect::Resume]));
+    let mut model = begun((80, 24), RICH);
+    press(&mut model, "ctrl-c");
+    assert_eq!(model.exit, Some(Exit::Signal(2)));
+}
+
+#[test]
+fn a_partial_report_is_shown_while_more_is_read() {
+    let mut model = begun((80, 24), RICH);
+    progress(&mut model, Partial::Report(Box::new(at_risk())));
+    progress(&mut model, Partial::Reading("block devices".to_owned()));
+    let screen = shown(&model);
+    assert!(screen.contains("AT RISK") && screen.contains("reading block devices"), "{screen}");
+    assert_eq!(model.data.focus.target, Some(Subject::target("/srv/pg/15/main")));
+}

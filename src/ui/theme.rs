@@ -91,6 +91,7 @@ pub fn to_ascii(buffer: &mut Buffer) {
         let plain = match cell.symbol() {
             "─" => "-",
             "│" | "├" | "┤" => "|",
+            "┌" | "┐" | "┘" => "+",
             "└" => "`",
             "●" => "*",
             "▸" | "→" | "▶" => ">",

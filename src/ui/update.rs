@@ -56,7 +56,7 @@ fn press(model: &mut Model, key: &Key) -> Vec<Effect> {
 
 fn perform(model: &mut Model, command: Command) -> Vec<Effect> {
     if let Err(why) = command.enabled {
-        model.notice = Some(format!("{}: {why}", command.label));
+        model.notice = Some(format!("Not now, {}: {why}", command.label));
         return Vec::new();
     }
     match command.action {
@@ -66,7 +66,9 @@ fn perform(model: &mut Model, command: Command) -> Vec<Effect> {
         Action::Copy => return copy(model),
         Action::Show(screen) => show(model, screen),
         Action::NextTarget => next_target(model),
-        Action::PlanProbe => return model.data.focus.target.clone().map(|t| model.plan_probe(t)).into_iter().collect(),
+        Action::PlanProbe => {
+            return model.data.focus.target.clone().map(|t| model.plan_probe(t)).into_iter().collect();
+        }
         Action::StartProbe => return start_probe(model),
         Action::CancelProbe => return cancel_probe(model),
         Action::Rescan => return vec![model.collect()],

@@ -2,6 +2,7 @@
 //!
 //! Widths are terminal columns ([`unicode_width`]), never bytes or characters.
 
+pub mod area;
 pub mod columns;
 pub mod interval;
 pub mod text;

@@ -35,7 +35,9 @@ pub fn draw(
             ]
         }
         Err(why) => {
-            lines.extend(text::wrap(why, room).into_iter().map(|line| Line::styled(line, theme.style(Role::Doubt))));
+            lines.extend(
+                text::wrap(why, room).into_iter().map(|line| Line::styled(line, theme.style(Role::Doubt))),
+            );
             vec![Span::styled("esc", theme.style(Role::Accent)), Span::raw(" close")]
         }
     };

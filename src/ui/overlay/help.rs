@@ -26,12 +26,24 @@ pub fn draw(model: &Model, filter: &str, chosen: usize, area: Rect, buffer: &mut
     if let Some(row) = rows.next() {
         let typed = if filter.is_empty() { "type to filter".to_owned() } else { format!("{filter}_") };
         let style = theme.style(if filter.is_empty() { Role::Dim } else { Role::Plain });
-        Line::from(vec![Span::styled("/ ", theme.style(Role::Accent)), Span::styled(typed, style)]).render(row, buffer);
+        Line::from(vec![Span::styled("/ ", theme.style(Role::Accent)), Span::styled(typed, style)])
+            .render(row, buffer);
     }
-    rows.next();
+    // The last row gives the whole reason why the chosen command cannot be done, or counts what is out of sight.
+    let last = rows.next_back();
     let rows: Vec<Rect> = rows.collect();
     // As many as fit, with the chosen one among them.
     let skipped = chosen.saturating_add(1).saturating_sub(rows.len());
+    let why = commands.get(chosen).and_then(|command| command.enabled.as_ref().err());
+    let below = commands.len().saturating_sub(skipped).saturating_sub(rows.len());
+    let said = match why {
+        Some(why) => format!("not now: {why}"),
+        None if below > 0 => format!("↓ {below} more"),
+        None => String::new(),
+    };
+    if let Some(row) = last {
+        Span::styled(text::fit(&said, usize::from(row.width)), theme.style(Role::Doubt)).render(row, buffer);
+    }
     let mut group = None;
     for ((i, command), row) in commands.iter().enumerate().skip(skipped).zip(rows) {
         let heading = if group == Some(command.group) { "" } else { command.group.title() };

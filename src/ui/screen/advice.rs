@@ -5,9 +5,9 @@ use ratatui::text::Line;
 
 use super::details::Details;
 use crate::facts::Need;
+use crate::report::text::words as told;
 use crate::report::{Report, Step, Withheld};
 use crate::rules::{Finding, Outcome};
-use crate::ui::focus;
 use crate::ui::model::Data;
 use crate::ui::page::{Block, Enter, Page, PageState};
 use crate::ui::theme::{Role, Theme};
@@ -16,7 +16,7 @@ use crate::ui::words;
 
 /// The name of a step on this page.
 pub fn step_key(step: &Step) -> String {
-    format!("step {} {} {}", step.advice.setting, step.subject, step.level.word())
+    format!("step {} {}", step.advice.setting, step.subject)
 }
 
 /// The name of a finding that is no step.
@@ -39,6 +39,7 @@ pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
     };
     let view = View { data, state, report, room, theme: data.theme };
     view.plan(&mut page);
+    view.options(&mut page);
     view.found(&mut page);
     view.undecided(&mut page);
     view.withheld(&mut page);
@@ -56,11 +57,27 @@ struct View<'a> {
 
 impl View<'_> {
     fn plan(&self, page: &mut Page) {
-        page.heading(self.theme, "Plan", "current → recommended, in this order; nothing is changed by walwise");
+        page.heading(
+            self.theme,
+            "Plan",
+            "current → recommended, in this order; nothing is changed by walwise",
+        );
         let steps = self.data.plan().map(|plan| plan.steps.as_slice()).unwrap_or_default();
         if steps.is_empty() {
-            page.text(vec![Line::raw("Nothing to change, and nothing that has to be kept.")]);
+            page.text(vec![Line::raw("Nothing to change.")]);
         }
+        self.steps(page, steps, step_key);
+    }
+
+    fn options(&self, page: &mut Page) {
+        let options = self.data.plan().map(|plan| plan.options.as_slice()).unwrap_or_default();
+        if !options.is_empty() {
+            page.heading(self.theme, "Allowed, at a price", "not part of the plan");
+            self.steps(page, options, |step| format!("option {}", step_key(step)));
+        }
+    }
+
+    fn steps(&self, page: &mut Page, steps: &[Step], key: impl Fn(&Step) -> String) {
         let rows: Vec<Vec<Cell>> = steps.iter().map(|step| self.step_cells(step)).collect();
         let shape = [
             Column::keep(8),
@@ -68,11 +85,10 @@ impl View<'_> {
             Column::keep(6),
             Column::keep(20),
             Column::drop(1),
-            Column::drop(3),
             Column::drop(2),
         ];
         for (line, step) in columns::lines(&rows, &shape, self.room).into_iter().zip(steps) {
-            let mut block = self.item(step_key(step), line, |details| self.step(details, step));
+            let mut block = self.item(key(step), line, |details| self.step(details, step));
             block.copy = copied(step);
             page.blocks.push(block);
         }
@@ -84,20 +100,20 @@ impl View<'_> {
             (step.level.word().to_owned(), self.theme.level(step.level)),
             (step.advice.setting.clone(), plain),
             (words::subject(&step.subject), plain),
-            (words::change(&step.advice), plain),
+            (told::change(step), plain),
             (words::risk(step.advice.risk).to_owned(), dim),
-            (words::reach(step.advice.reach).to_owned(), dim),
             (step.confidence.word().to_owned(), dim),
         ]
     }
 
     fn step(&self, details: &mut Details, step: &Step) {
         details.paragraph(&step.title);
-        let findings: Vec<&Finding> =
-            step.rules.iter().filter_map(|rule| focus::finding(self.report, rule, &step.subject)).collect();
+        let findings = self.data.focus.findings(self.report, &step.rules);
         findings.iter().for_each(|finding| details.reasons(finding));
         details.advice(&step.advice, step.result.as_deref());
-        details.field("sure", step.confidence.word());
+        for other in &step.alternatives {
+            details.field("or", &format!("{}: {}", other.value, other.title));
+        }
         findings.iter().for_each(|finding| details.trace(finding));
     }
 
@@ -106,8 +122,9 @@ impl View<'_> {
         if found.is_empty() {
             return;
         }
-        page.heading(self.theme, "Also found", "");
-        let rows: Vec<Vec<Cell>> = found.iter().map(|finding| self.finding_cells(finding, String::new())).collect();
+        page.heading(self.theme, "Found", "without advice");
+        let rows: Vec<Vec<Cell>> =
+            found.iter().map(|finding| self.finding_cells(finding, String::new())).collect();
         self.list(page, &rows, &found, |details, finding| {
             details.reasons(finding);
             details.trace(finding);
@@ -159,12 +176,16 @@ impl View<'_> {
     }
 
     fn withheld(&self, page: &mut Page) {
-        let here: Vec<&Withheld> =
-            self.report.withheld.iter().filter(|withheld| self.data.focus.concerns(&withheld.subject)).collect();
+        let here: Vec<&Withheld> = self
+            .report
+            .withheld
+            .iter()
+            .filter(|withheld| self.data.focus.concerns(&withheld.subject))
+            .collect();
         if here.is_empty() {
             return;
         }
-        page.heading(self.theme, "Withheld", "advice that was taken out, and why");
+        page.heading(self.theme, "Withheld", "what a rule would advise and this machine would not take");
         let cells = |withheld: &&Withheld| -> Vec<Cell> {
             vec![
                 (withheld.advice.clone(), self.theme.style(Role::Plain)),
@@ -185,10 +206,11 @@ impl View<'_> {
     }
 
     fn conflicts(&self, page: &mut Page) {
-        let here = self.report.conflicts.iter().filter(|conflict| self.data.focus.concerns(&conflict.subject));
+        let here =
+            self.report.conflicts.iter().filter(|conflict| self.data.focus.concerns(&conflict.subject));
         for (i, conflict) in here.enumerate() {
             if i == 0 {
-                page.heading(self.theme, "Conflicts", "rules that want different values");
+                page.heading(self.theme, "Rules that want different things", "");
             }
             let row = format!("{} on {}", conflict.setting, words::subject(&conflict.subject));
             let key = format!("conflict {} {} {}", conflict.setting, conflict.subject, conflict.overruled);
@@ -204,10 +226,10 @@ impl View<'_> {
     fn item(&self, key: String, line: Line<'static>, beneath: impl FnOnce(&mut Details)) -> Block {
         let mut lines = vec![line];
         if self.state.is_unfolded(&key) {
-            let mut details = Details::new(self.theme, self.room);
+            let mut details = Details::new(self.theme, self.room.saturating_sub(2));
             beneath(&mut details);
             details.gap();
-            lines.extend(details.lines);
+            lines.extend(details.indented());
         }
         Block::item(key, Enter::Unfold, lines)
     }

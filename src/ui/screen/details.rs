@@ -3,6 +3,7 @@
 use ratatui::text::{Line, Span};
 
 use crate::facts::Need;
+use crate::report::text::words as told;
 use crate::rules::{Advice, Finding};
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::{text, trace};
@@ -23,6 +24,11 @@ impl Details {
     /// Nothing yet.
     pub fn new(theme: Theme, room: usize) -> Self {
         Self { theme, room, lines: Vec::new() }
+    }
+
+    /// All lines, a little to the right of what they stand beneath.
+    pub fn indented(self) -> Vec<Line<'static>> {
+        indented(self.lines)
     }
 
     /// A paragraph.
@@ -62,7 +68,7 @@ impl Details {
     /// What a rule says of its subject, with its sources.
     pub fn reasons(&mut self, finding: &Finding) {
         self.paragraph(&finding.because);
-        self.field("rule", &format!("{} on {}", finding.rule, finding.subject));
+        self.field("rule", &format!("{} ({})", finding.rule, finding.confidence.word()));
         if !finding.refs.is_empty() {
             self.field("sources", &finding.refs.join(" · "));
         }
@@ -72,10 +78,9 @@ impl Details {
     pub fn advice(&mut self, advice: &Advice, result: Option<&str>) {
         self.field("now", &now(advice));
         if let Some(result) = result {
-            self.field("then", result);
+            self.field("becomes", result);
         }
-        self.field("reach", words::reach(advice.reach));
-        self.field("takes", words::risk(advice.risk));
+        self.field("affects", &format!("{}; {}", told::reach(advice.reach), told::risk(advice.risk)));
         if let Some(price) = &advice.price {
             self.field("price", price);
         }
@@ -86,8 +91,8 @@ impl Details {
 
     /// A missing fact: what happened, and what would supply it.
     pub fn need(&mut self, need: &Need) {
-        self.field("missing", &format!("{} of {}", need.fact, need.subject));
-        self.field("because", &words::missing(need));
+        self.field("missing", &format!("{} of {}", need.fact, told::subject(&need.subject)));
+        self.field("why", &told::reason(need));
         let remedy = words::remedy(need);
         if !remedy.is_empty() {
             self.field("remedy", &remedy);
@@ -109,4 +114,10 @@ fn now(advice: &Advice) -> String {
         crate::facts::Reading::Known { value, source } => format!("{value}   ({source})"),
         crate::facts::Reading::Unknown { why, detail, .. } => format!("unknown: {why}, {detail}"),
     }
+}
+
+/// Lines a little to the right.
+pub fn indented(mut lines: Vec<Line<'static>>) -> Vec<Line<'static>> {
+    lines.iter_mut().for_each(|line| line.spans.insert(0, Span::raw("  ")));
+    lines
 }

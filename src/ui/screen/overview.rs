@@ -10,8 +10,9 @@ use super::advice::{noted_key, step_key};
 use super::details::Details;
 use crate::durability::{Path, Verdict};
 use crate::facts::Need;
+use crate::report::text::words as told;
 use crate::report::{Report, Step};
-use crate::rules::Level;
+use crate::rules::{Change, Level};
 use crate::ui::model::{Activity, Data};
 use crate::ui::page::{Block, Enter, Page, PageState};
 use crate::ui::theme::{Role, Theme};
@@ -56,8 +57,7 @@ fn no_target(data: &Data, room: usize) -> Vec<Line<'static>> {
     }
     let mut details = Details::new(data.theme, room);
     details.gap();
-    details.paragraph("No database, data mount or blank disk was found.");
-    details.paragraph("`walwise DIR` looks at a directory, whether it exists or not; `walwise DEVICE` at a blank disk.");
+    details.paragraph("No database, data mount or blank disk was found. Name a directory: walwise DIR");
     details.lines
 }
 
@@ -65,7 +65,7 @@ fn verdict(page: &mut Page, data: &Data, state: &PageState, room: usize) {
     const KEY: &str = "verdict";
     let theme = data.theme;
     let Some(verdict) = data.verdict() else {
-        let says = "This target is a device: whether commits survive is decided once it is mounted.";
+        let says = "Undecided until mounted: durability and the price of a commit need a file system.";
         page.text(text::wrap(says, room).into_iter().map(Line::from).collect());
         return;
     };
@@ -82,7 +82,7 @@ fn verdict(page: &mut Page, data: &Data, state: &PageState, room: usize) {
         }
     }
     if state.is_unfolded(KEY) {
-        lines.extend(evidence(verdict, theme, room));
+        lines.extend(super::details::indented(evidence(verdict, theme, room.saturating_sub(2))));
     }
     page.blocks.push(Block::item(KEY, Enter::Unfold, lines));
 }
@@ -99,12 +99,10 @@ fn evidence(verdict: &Verdict, theme: Theme, room: usize) -> Vec<Line<'static>> 
             .evidence
             .iter()
             .map(|evidence| {
-                let source =
-                    if evidence.source.is_empty() { "not read".to_owned() } else { evidence.source.clone() };
                 vec![
                     (format!("  {}", evidence.layer.word()), theme.style(Role::Dim)),
                     (evidence.says.clone(), theme.style(Role::Plain)),
-                    (source, theme.style(Role::Dim)),
+                    (evidence.source.clone(), theme.style(Role::Dim)),
                 ]
             })
             .collect();
@@ -134,8 +132,10 @@ struct Todo {
 fn do_first(page: &mut Page, data: &Data, report: &Report, room: usize) {
     let theme = data.theme;
     let steps = data.plan().map(|plan| plan.steps.as_slice()).unwrap_or_default();
-    let (keep, change): (Vec<&Step>, Vec<&Step>) = steps.iter().partition(|step| step.level == Level::Keep);
-    let mut todo: Vec<Todo> = change.into_iter().map(|step| of_step(step, theme)).collect();
+    let (keep, change): (Vec<&Step>, Vec<&Step>) =
+        steps.iter().partition(|step| step.advice.change == Change::Keep);
+    let setting = change.iter().map(|step| text::width(&step.advice.setting)).max().unwrap_or(0);
+    let mut todo: Vec<Todo> = change.into_iter().map(|step| of_step(step, theme, setting)).collect();
     let noted = data.focus.noted.iter().filter_map(|at| report.findings.get(*at));
     todo.extend(noted.filter(|finding| finding.level >= Level::Warning).map(|finding| Todo {
         level: finding.level,
@@ -159,15 +159,16 @@ fn do_first(page: &mut Page, data: &Data, report: &Report, room: usize) {
     let rows: Vec<Vec<Cell>> = todo.iter().take(MOST).map(|todo| todo.cells.clone()).collect();
     let shape = [Column::keep(8), Column::keep(6), Column::keep(18), Column::drop(1), Column::drop(2)];
     for (line, todo) in columns::lines(&rows, &shape, room).into_iter().zip(&todo) {
-        let mut block = Block::item(todo.key.clone(), Enter::Open(ScreenId::Advice, todo.key.clone()), vec![line]);
+        let mut block =
+            Block::item(todo.key.clone(), Enter::Open(ScreenId::Advice, todo.key.clone()), vec![line]);
         block.copy.clone_from(&todo.copy);
         page.blocks.push(block);
     }
     rest(page, theme, todo.len(), "2 shows all of the plan");
 }
 
-fn of_step(step: &Step, theme: Theme) -> Todo {
-    let what = format!("{}  {}", step.advice.setting, words::change(&step.advice));
+fn of_step(step: &Step, theme: Theme, setting: usize) -> Todo {
+    let what = format!("{}  {}", text::pad(&step.advice.setting, setting), told::change(step));
     Todo {
         level: step.level,
         key: step_key(step),
@@ -207,7 +208,11 @@ fn not_known(page: &mut Page, data: &Data, state: &PageState, room: usize) {
     if data.focus.needs.is_empty() {
         return;
     }
-    page.heading(theme, "Not known", "");
+    page.heading(
+        theme,
+        "Not known",
+        &format!("{} in all; these would settle something", told::count(data.focus.unknown, "fact")),
+    );
     let shown = data.focus.needs.iter().take(MOST);
     let rows: Vec<Vec<Cell>> = shown.clone().map(|(need, _)| need_cells(need, theme)).collect();
     let shape = [Column::keep(6), Column::keep(16), Column::drop(1), Column::keep(14)];
@@ -215,12 +220,12 @@ fn not_known(page: &mut Page, data: &Data, state: &PageState, room: usize) {
         let key = format!("need {} {}", need.fact, need.subject);
         let mut lines = vec![line];
         if state.is_unfolded(&key) {
-            let mut details = Details::new(theme, room);
+            let mut details = Details::new(theme, room.saturating_sub(2));
             details.need(need);
             if !rules.is_empty() {
                 details.field("decides", &rules.join(", "));
             }
-            lines.extend(details.lines);
+            lines.extend(details.indented());
         }
         page.blocks.push(Block::item(key, Enter::Unfold, lines));
     }
@@ -233,7 +238,7 @@ fn need_cells(need: &Need, theme: Theme) -> Vec<Cell> {
     vec![
         (words::subject(&need.subject), theme.style(Role::Plain)),
         (need.fact.clone(), theme.style(Role::Plain)),
-        (words::missing(need), theme.style(Role::Dim)),
+        (told::reason(need), theme.style(Role::Dim)),
         (remedy, theme.style(Role::Plain)),
     ]
 }
@@ -250,7 +255,7 @@ fn warnings(page: &mut Page, theme: Theme, report: &Report, room: usize) {
     if report.warnings.is_empty() {
         return;
     }
-    page.heading(theme, "Of this run", "");
+    page.heading(theme, "About this run", "");
     let mut details = Details::new(theme, room);
     report.warnings.iter().for_each(|warning| details.paragraph(warning));
     page.text(details.lines);

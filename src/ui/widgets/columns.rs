@@ -59,11 +59,8 @@ fn widths(rows: &[Vec<Cell>], columns: &[Column], room: usize) -> Vec<usize> {
     order.sort_unstable();
     loop {
         let shown = |column: &Column| column.drop == 0 || left_out == 0 || column.drop < left_out;
-        let mut widths: Vec<usize> = full
-            .iter()
-            .zip(columns)
-            .map(|(width, column)| if shown(column) { *width } else { 0 })
-            .collect();
+        let mut widths: Vec<usize> =
+            full.iter().zip(columns).map(|(width, column)| if shown(column) { *width } else { 0 }).collect();
         shrink(&mut widths, columns, room);
         match order.pop() {
             Some(next) if total(&widths) > room => left_out = next,
@@ -102,7 +99,10 @@ mod tests {
 
     #[test]
     fn columns_align_then_shrink_then_give_way() {
-        assert_eq!(shown(60), ["critical  nobarrier → barrier  remount", "keep      fdatasync            at once"]);
+        assert_eq!(
+            shown(60),
+            ["critical  nobarrier → barrier  remount", "keep      fdatasync            at once"]
+        );
         assert_eq!(shown(30), ["critical  nobarrier …  remount", "keep      fdatasync    at once"]);
         assert_eq!(shown(20), ["critical  nobarrier…", "keep      fdatasync "]);
     }

@@ -67,11 +67,7 @@ impl Row<'_> {
 
 fn flatten<'a>(trace: &'a Trace, branch: &str, under: &str, depth: usize, rows: &mut Vec<Row<'a>>) {
     let subject = trace.seen.as_ref().map(|seen| format!("  ({})", seen.subject)).unwrap_or_default();
-    rows.push(Row {
-        left: format!("{branch}{}{subject}", trace.label),
-        under: under.to_owned(),
-        trace,
-    });
+    rows.push(Row { left: format!("{branch}{}{subject}", trace.label), under: under.to_owned(), trace });
     if depth >= DEEPEST {
         return;
     }

@@ -12,7 +12,7 @@ use crate::ui::page::Page;
 use crate::ui::screen::details::Details;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::columns::{self, Cell, Column};
-use crate::ui::widgets::interval;
+use crate::ui::widgets::{interval, text};
 
 /// Columns of the field that the intervals are drawn in.
 const FIELD: usize = 22;
@@ -22,10 +22,13 @@ pub fn add(page: &mut Page, data: &Data, report: &Report, room: usize) {
     let theme = data.theme;
     let Some(measurement) = data.measurement() else {
         page.heading(theme, "Price of one commit", "not measured");
-        page.text(vec![Line::from(vec![
-            Span::styled("p", theme.style(Role::Accent)),
-            Span::raw(" measures it, after showing what it would write"),
-        ])]);
+        page.text(vec![match data.measurable() {
+            Ok(()) => Line::from(vec![
+                Span::styled("p", theme.style(Role::Accent)),
+                Span::raw(" measures it, after showing what it would write"),
+            ]),
+            Err(why) => Line::styled(text::fit(why, room), theme.style(Role::Dim)),
+        }]);
         return;
     };
     page.heading(theme, "Price of one commit", &format!("8 kB, one session   measured {}", measurement.when));
@@ -34,10 +37,12 @@ pub fn add(page: &mut Page, data: &Data, report: &Report, room: usize) {
     let mut details = Details::new(theme, room);
     details.paragraph(&measurement.sentence);
     for caveat in &measurement.caveats {
-        details.field("caveat", &caveat.says);
+        let closes =
+            if caveat.refuses_advice { "; no change of method is advised on these figures" } else { "" };
+        details.field("caveat", &format!("{}{closes}", caveat.says));
     }
     if measurement.cancelled {
-        details.field("caveat", "stopped before its end; this is what was measured until then");
+        details.field("caveat", "cancelled before its end");
     }
     page.text(details.lines);
 }
@@ -57,14 +62,15 @@ fn table(measurement: &Measurement, in_force: Option<&str>, theme: Theme, room: 
     let of_server = |row: &&MethodResult| row.as_server && row.pages == 1;
     let methods: Vec<&MethodResult> = measurement.methods.iter().filter(of_server).collect();
     let top = methods.iter().map(|row| row.median_us.high.max(row.median_us.value)).fold(0.0, f64::max);
-    let rows: Vec<Vec<Cell>> = methods.iter().map(|row| cells(row, measurement, top, in_force, theme)).collect();
+    let rows: Vec<Vec<Cell>> =
+        methods.iter().map(|row| cells(row, measurement, top, in_force, theme)).collect();
     let shape = [
         Column::keep(13),
         Column::keep(8),
         Column::drop(2),
         Column::drop(3),
         Column::drop(4),
-        Column::keep(14),
+        Column::keep(26),
     ];
     columns::lines(&rows, &shape, room)
 }
@@ -95,15 +101,19 @@ fn cells(
         (format!("{:>8}", micros(median)), plain),
         (interval::bar(row.median_us, top, FIELD), theme.style(Role::Accent)),
         (format!("{p99:>11}"), dim),
-        (format!("{:>7} commits/s", per_second(median)), dim),
+        (format!("{:>7} commits/s", per_second(row.mean_us)), dim),
         (said, plain),
     ]
 }
 
-fn per_second(median_us: f64) -> String {
-    if median_us.is_finite() && median_us > 0.0 {
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive, and saturates")]
-        let whole = (1e6 / median_us).round() as u64;
+fn per_second(mean_us: f64) -> String {
+    if mean_us.is_finite() && mean_us > 0.0 {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "positive, and saturates"
+        )]
+        let whole = (1e6 / mean_us).round() as u64;
         grouped(whole)
     } else {
         "?".to_owned()
