@@ -68,7 +68,7 @@ impl Focus {
             match finding.outcome {
                 Outcome::Undecided { .. } => self.undecided.push(at),
                 Outcome::Applies if finding.advice.is_empty() && finding.level > Level::Keep => {
-                    self.noted.push(at)
+                    self.noted.push(at);
                 }
                 Outcome::Applies | Outcome::DoesNotApply => {}
             }

@@ -1,5 +1,7 @@
 //! Sessions for tests: a database at risk with its measurement, a blank disk, an empty host, and the keys to move in them.
 
+use std::fmt::Write as _;
+
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Rect, Size};
 
@@ -136,13 +138,13 @@ pub fn styled(buffer: &Buffer) -> String {
     for row in buffer.content.chunks(width) {
         let line: String = row.iter().map(ratatui::buffer::Cell::symbol).collect();
         let styles: String = row.iter().map(|cell| letter(cell, &mut legend)).collect();
-        out.push_str(&format!("|{}\n", line.trim_end()));
+        let _ = writeln!(out, "|{}", line.trim_end());
         if !styles.trim().is_empty() {
-            out.push_str(&format!(".{}\n", styles.trim_end()));
+            let _ = writeln!(out, ".{}", styles.trim_end());
         }
     }
     for (letter, meaning) in ('a'..='z').zip(&legend) {
-        out.push_str(&format!("{letter} = {meaning}\n"));
+        let _ = writeln!(out, "{letter} = {meaning}");
     }
     out
 }

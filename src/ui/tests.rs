@@ -40,10 +40,14 @@ fn no_size_is_too_small_or_too_large() {
     }
     for (_, mut model) in states((80, 24), RICH) {
         for width in 60..=140 {
-            [15, 24, 50].into_iter().for_each(|height| drawn_at(&mut model, width, height));
+            for height in [15, 24, 50] {
+                drawn_at(&mut model, width, height);
+            }
         }
         for height in 15..=50 {
-            [60, 80, 140].into_iter().for_each(|width| drawn_at(&mut model, width, height));
+            for width in [60, 80, 140] {
+                drawn_at(&mut model, width, height);
+            }
         }
     }
 }

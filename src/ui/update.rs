@@ -42,16 +42,14 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
 
 fn press(model: &mut Model, key: &Key) -> Vec<Effect> {
     model.notice = None;
-    match command::lookup(model, key) {
-        Some(command) => perform(model, command),
-        None => {
-            if let (Some(Overlay::Help { filter, chosen }), Some(c)) = (&mut model.overlay, key.types()) {
-                filter.push(c);
-                *chosen = 0;
-            }
-            Vec::new()
-        }
+    if let Some(command) = command::lookup(model, key) {
+        return perform(model, command);
     }
+    if let (Some(Overlay::Help { filter, chosen }), Some(c)) = (&mut model.overlay, key.types()) {
+        filter.push(c);
+        *chosen = 0;
+    }
+    Vec::new()
 }
 
 fn perform(model: &mut Model, command: Command) -> Vec<Effect> {

@@ -109,12 +109,16 @@ impl View<'_> {
     fn step(&self, details: &mut Details, step: &Step) {
         details.paragraph(&step.title);
         let findings = self.data.focus.findings(self.report, &step.rules);
-        findings.iter().for_each(|finding| details.reasons(finding));
+        for finding in &findings {
+            details.reasons(finding);
+        }
         details.advice(&step.advice, step.result.as_deref());
         for other in &step.alternatives {
             details.field("or", &format!("{}: {}", other.value, other.title));
         }
-        findings.iter().for_each(|finding| details.trace(finding));
+        for finding in &findings {
+            details.trace(finding);
+        }
     }
 
     fn found(&self, page: &mut Page) {
@@ -247,6 +251,8 @@ fn needs(details: &mut Details, finding: &Finding) {
     let Outcome::Undecided { needs } = &finding.outcome else { return };
     for (i, set) in needs.iter().enumerate() {
         details.paragraph(if i == 0 { "To decide it:" } else { "or:" });
-        set.iter().for_each(|need| details.need(need));
+        for need in set {
+            details.need(need);
+        }
     }
 }

@@ -118,6 +118,8 @@ fn now(advice: &Advice) -> String {
 
 /// Lines a little to the right.
 pub fn indented(mut lines: Vec<Line<'static>>) -> Vec<Line<'static>> {
-    lines.iter_mut().for_each(|line| line.spans.insert(0, Span::raw("  ")));
+    for line in &mut lines {
+        line.spans.insert(0, Span::raw("  "));
+    }
     lines
 }
