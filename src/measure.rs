@@ -14,7 +14,7 @@ mod table;
 #[cfg(test)]
 mod simulation;
 
-pub use caveats::{Circumstances, DiskTraffic, Paced, SpeedLimit};
+pub use caveats::{Circumstances, DiskTraffic, SpeedLimit};
 pub use compare::{LOOKS, decided};
 pub use facts::to_facts;
 pub use measurement::{Caveat, Comparison, Estimate, Measurement, Method, MethodResult, Settled};

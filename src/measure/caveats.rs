@@ -34,8 +34,6 @@ pub struct Circumstances {
     pub disks: Vec<String>,
     /// Processor time that the hypervisor gave to others meanwhile, in percent.
     pub steal_percent: Option<f64>,
-    /// Commits made with pauses between them.
-    pub paced: Option<Paced>,
 }
 
 /// How fast flushes can honestly be.
@@ -74,23 +72,6 @@ pub struct DiskTraffic {
     pub ours: u64,
 }
 
-/// Times of commits that came at least ten milliseconds apart.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Paced {
-    /// With fdatasync.
-    pub fdatasync_us: Vec<f64>,
-    /// With fsync.
-    pub fsync_us: Vec<f64>,
-}
-
-impl Paced {
-    /// Time of fsync over time of fdatasync; `None` when too few were made.
-    pub fn ratio(&self) -> Option<f64> {
-        let enough = self.fsync_us.len() >= 8 && self.fdatasync_us.len() >= 8;
-        enough.then(|| median_of(&self.fsync_us) / median_of(&self.fdatasync_us).max(1e-3))
-    }
-}
-
 /// All caveats, the gravest first.
 pub fn find(samples: &Samples, seen: &Circumstances) -> Vec<Caveat> {
     let all = [
@@ -103,7 +84,7 @@ pub fn find(samples: &Samples, seen: &Circumstances) -> Vec<Caveat> {
         competing_io(seen),
         steal(seen),
         direct_refused(samples),
-        pauses(samples, seen),
+        pauses(samples),
     ];
     all.into_iter().flatten().collect()
 }
@@ -227,19 +208,89 @@ fn direct_refused(samples: &Samples) -> Option<Caveat> {
 
 /// fsync writes the journal only when the modification time changed, which is once per timer tick: in a tight loop most
 /// calls find nothing to write, at a server's pace each does.
-fn pauses(samples: &Samples, seen: &Circumstances) -> Option<Caveat> {
+fn pauses(samples: &Samples) -> Option<Caveat> {
     samples.cell(Method::Fsync, 1)?;
-    let paced = seen.paced.as_ref().and_then(|p| Some((p, p.ratio()?)));
-    let says = match paced {
-        Some((_, ratio)) if ratio < 1.1 => return None,
-        Some((paced, ratio)) => format!(
-            "With 10 ms between commits fsync took {}, {ratio:.1} × as long as fdatasync; in an unbroken loop fsync \
-             and open_sync look cheaper than that.",
-            text::micros(median_of(&paced.fsync_us))
-        ),
+    let paced = samples.paced(Method::Fsync).zip(samples.paced(Method::Fdatasync));
+    let says = match paced.map(|(all, data)| (all.round_medians(), data.round_medians())) {
+        Some((all, data)) => {
+            let ratios: Vec<f64> = all.iter().zip(&data).map(|(all, data)| all / data.max(1e-3)).collect();
+            let ratio = median_of(&ratios);
+            if ratio < 1.1 {
+                return None;
+            }
+            format!(
+                "With 10 ms between commits fsync took {}, {ratio:.1} × as long as fdatasync; in an unbroken loop \
+                 fsync and open_sync look cheaper than that.",
+                text::micros(median_of(&all))
+            )
+        }
         None => "fsync and open_sync may cost more at a server's pace than in this unbroken loop; there was no time \
                  to measure it."
             .to_owned(),
     };
     Some(caveat("fsync-pace", says, false))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn samples(one: f64, two: f64) -> Samples {
+        let cell =
+            |pages, us| Cell { rounds: vec![vec![us]; 20], ..Cell::new(Method::Fdatasync, pages, true) };
+        Samples { cells: vec![cell(1, one), cell(2, two)], paced: Vec::new() }
+    }
+
+    fn ids(samples: &Samples, seen: &Circumstances) -> Vec<String> {
+        find(samples, seen).into_iter().map(|c| c.id).collect()
+    }
+
+    #[test]
+    fn a_quiet_honest_disk_has_none() {
+        let seen = Circumstances {
+            speed_limit: Some(SpeedLimit::platter(7_200)),
+            clock_us: 0.05,
+            // Journal and mirror double what we write; that is nobody else's doing.
+            traffic: vec![DiskTraffic { seconds: 0.1, read: 0, written: 2 << 20, ours: 1 << 20 }; 20],
+            idle: Some(DiskTraffic { seconds: 0.1, ..DiskTraffic::default() }),
+            steal_percent: Some(1.0),
+            ..Circumstances::default()
+        };
+        assert_eq!(ids(&samples(8_300.0, 8_400.0), &seen), [""; 0]);
+    }
+
+    #[test]
+    fn a_platter_cannot_flush_faster_than_it_turns() {
+        let seen =
+            Circumstances { speed_limit: Some(SpeedLimit::platter(7_200)), ..Circumstances::default() };
+        assert_eq!(ids(&samples(5_000.0, 5_100.0), &seen), ["implausible-speed"]);
+    }
+
+    #[test]
+    fn others_on_the_disk_are_seen() {
+        let ours = DiskTraffic { seconds: 0.1, read: 0, written: 1 << 20, ours: 1 << 20 };
+        let disturbed = DiskTraffic { written: 9 << 20, ..ours };
+        let read = DiskTraffic { read: 4 << 20, ..ours };
+        for guest in [disturbed, read] {
+            let mut traffic = vec![ours; 15];
+            traffic.extend([guest; 5]);
+            let seen = Circumstances { traffic, disks: vec!["sdb".to_owned()], ..Circumstances::default() };
+            let found = find(&samples(200.0, 210.0), &seen);
+            assert_eq!(found.len(), 1);
+            assert!(
+                found[0].says.contains("sdb") && found[0].says.contains("5 of 20 rounds"),
+                "{}",
+                found[0].says
+            );
+        }
+        let idle = Some(DiskTraffic { seconds: 0.1, written: 1 << 20, ..DiskTraffic::default() });
+        let seen = Circumstances { idle, ..Circumstances::default() };
+        assert_eq!(ids(&samples(200.0, 210.0), &seen), ["competing-io"]);
+    }
+
+    #[test]
+    fn clock_steal_and_contradiction_are_said() {
+        let seen = Circumstances { clock_us: 20.0, steal_percent: Some(30.0), ..Circumstances::default() };
+        assert_eq!(ids(&samples(200.0, 100.0), &seen), ["clock", "inconsistent", "steal"]);
+    }
 }

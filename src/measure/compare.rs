@@ -3,8 +3,9 @@
 //! Per round and write size the ratio of the two medians is one observation; the interval of their median is the
 //! sign-test interval ([`super::order`]). A probe may stop early, but only at the planned [`LOOKS`]: the 5 % are shared
 //! out over all of them and the end (Bonferroni; Jennison and Turnbull, *Group Sequential Methods*, ch. 2), so looking
-//! often does not make chance into a winner. A gain counts only if one- *and* two-page commits have it; the lower bound
-//! over both needs no correction for that (intersection-union test; Berger, *Technometrics* 24, 1982).
+//! often does not make chance into a winner. A gain counts only if one- *and* two-page commits have it, and for methods
+//! that an unbroken loop flatters also commits with pauses; the lower bound over all needs no correction for that
+//! (intersection-union test; Berger, *Technometrics* 24, 1982).
 
 use super::order::{self, ALPHA};
 use super::{Cell, Comparison, Estimate, Method, Samples, Settled};
@@ -22,9 +23,16 @@ pub const MEANINGFUL_PERCENT: f64 = 5.0;
 /// Compares a method with the default; `None` when either was not measured with both write sizes.
 pub fn compare(samples: &Samples, method: Method, against: Method) -> Option<Comparison> {
     let of_size = |pages| gain(samples.cell(method, pages)?, samples.cell(against, pages)?);
-    let ((one, enough), (two, _)) = (of_size(1)?, of_size(2)?);
-    let gain_percent =
-        Estimate { value: one.value.min(two.value), low: one.low.min(two.low), high: one.high.min(two.high) };
+    let paced = || gain(samples.paced(method)?, samples.paced(against)?).filter(|(_, enough)| *enough);
+    let paced = if method.is_flattered_by_loops() { paced() } else { None };
+    let gains = [Some(of_size(1)?), Some(of_size(2)?), paced];
+    let enough = gains.iter().flatten().all(|(_, enough)| *enough);
+    let least = |a: Estimate, b: Estimate| Estimate {
+        value: a.value.min(b.value),
+        low: a.low.min(b.low),
+        high: a.high.min(b.high),
+    };
+    let gain_percent = gains.into_iter().flatten().map(|(gain, _)| gain).reduce(least)?;
     let settled = if enough { settled(gain_percent) } else { Settled::NotSettled };
     Some(Comparison { method, against, gain_percent, settled })
 }
@@ -54,11 +62,16 @@ fn settled(gain: Estimate) -> Settled {
     }
 }
 
-/// The gain in percent of the default's time, and whether there were rounds enough for its interval; `None` without a
-/// single round.
+/// The gain of a cell over another, see [`paired_gain`].
 fn gain(method: &Cell, default: &Cell) -> Option<(Estimate, bool)> {
-    let pairs = method.round_medians().into_iter().zip(default.round_medians());
-    let ratios: Vec<f64> = pairs.filter(|(a, b)| *a > 0.0 && *b > 0.0).map(|(a, b)| a / b).collect();
+    paired_gain(&method.round_medians(), &default.round_medians())
+}
+
+/// The gain of a method in percent of the other's time, from the medians of the same rounds, and whether there were rounds
+/// enough for its interval; `None` without a single round.
+pub fn paired_gain(method: &[f64], other: &[f64]) -> Option<(Estimate, bool)> {
+    let pairs = method.iter().zip(other);
+    let ratios: Vec<f64> = pairs.filter(|(a, b)| **a > 0.0 && **b > 0.0).map(|(a, b)| a / b).collect();
     if ratios.is_empty() {
         return None;
     }
@@ -98,6 +111,7 @@ mod tests {
                 cell(Method::OpenDatasync, 1, 50.0),
                 cell(Method::OpenDatasync, 2, 130.0),
             ],
+            paced: Vec::new(),
         };
         let comparison = compare(&samples, Method::OpenDatasync, Method::Fdatasync).unwrap();
         assert!((comparison.gain_percent.value + 30.0).abs() < 1e-9, "{comparison:?}");

@@ -54,12 +54,19 @@ impl Cell {
 pub struct Samples {
     /// One cell per method and write size, in the order of the report.
     pub cells: Vec<Cell>,
+    /// One-page commits that came at least ten milliseconds apart, as a quiet server makes them: one commit per round.
+    pub paced: Vec<Cell>,
 }
 
 impl Samples {
     /// The cell of a method and write size, when it could be measured.
     pub fn cell(&self, method: Method, pages: u32) -> Option<&Cell> {
         self.cells.iter().find(|c| c.method == method && c.pages == pages && c.error.is_none())
+    }
+
+    /// The commits with pauses of a method, when there are any.
+    pub fn paced(&self, method: Method) -> Option<&Cell> {
+        self.paced.iter().find(|c| c.method == method && c.count() > 0)
     }
 
     /// The method the others are compared with: fdatasync, the Linux default, as the server does it here.

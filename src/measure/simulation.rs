@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::caveats::{Circumstances, Paced};
+use super::caveats::Circumstances;
 use super::compare::{LOOKS, compare, decided};
 use super::{Cell, Method, Samples, Settled, SpeedLimit, summarise};
 
@@ -45,7 +45,7 @@ impl Disk {
     fn probe(&self, seed: u64, methods: &[(Method, f64)]) -> Samples {
         let mut dice = Dice(seed);
         let cells = methods.iter().flat_map(|(m, _)| [Cell::new(*m, 1, true), Cell::new(*m, 2, true)]);
-        let mut samples = Samples { cells: cells.collect() };
+        let mut samples = Samples { cells: cells.collect(), paced: Vec::new() };
         let mut drift = 0.0;
         for round in 1..=self.rounds {
             for (i, cell) in samples.cells.iter_mut().enumerate() {
@@ -131,17 +131,21 @@ fn fsync_wins_only_when_pauses_agree() {
     let methods = [(Method::Fdatasync, 1.0), (Method::Fsync, 0.7)];
     let samples = SSD.probe(1, &methods);
     assert_eq!(summarise(&samples, &seen()).best, Method::Fdatasync);
-    let paced = |fsync| Some(Paced { fdatasync_us: vec![200.0; 10], fsync_us: vec![fsync; 10] });
-    let slower = Circumstances { paced: paced(400.0), ..seen() };
-    let found = summarise(&samples, &slower);
-    assert_eq!(found.best, Method::Fdatasync);
+    let paced = |fsync, commits| {
+        let cell = |method, us| Cell { rounds: vec![vec![us]; commits], ..Cell::new(method, 1, true) };
+        let paced = vec![cell(Method::Fdatasync, 200.0), cell(Method::Fsync, fsync)];
+        summarise(&Samples { paced, ..samples.clone() }, &seen())
+    };
+    let slower = paced(400.0, 10);
+    assert_eq!((slower.best, slower.comparisons[0].settled), (Method::Fdatasync, Settled::Settled));
+    assert!((slower.comparisons[0].gain_percent.value + 100.0).abs() < 1e-9, "the smallest gain counts");
     assert!(
-        found.caveats.iter().any(|c| c.id == "fsync-pace" && c.says.contains("2.0 ×")),
+        slower.caveats.iter().any(|c| c.id == "fsync-pace" && c.says.contains("2.0 ×")),
         "{:?}",
-        found.caveats
+        slower.caveats
     );
-    let faster = Circumstances { paced: paced(140.0), ..seen() };
-    assert_eq!(summarise(&samples, &faster).best, Method::Fsync);
+    assert_eq!(paced(140.0, 10).best, Method::Fsync);
+    assert_eq!(paced(140.0, 7).best, Method::Fdatasync, "too few with pauses");
 }
 
 #[test]
@@ -171,7 +175,7 @@ fn the_last_percentile_needs_a_thousand_samples() {
     let of = |commits, rounds| {
         let cell =
             Cell { rounds: vec![vec![200.0; commits]; rounds], ..Cell::new(Method::Fdatasync, 1, true) };
-        summarise(&Samples { cells: vec![cell] }, &seen()).methods[0].p99_us
+        summarise(&Samples { cells: vec![cell], paced: Vec::new() }, &seen()).methods[0].p99_us
     };
     assert!(of(25, 40).is_some());
     assert!(of(27, 37).is_none());

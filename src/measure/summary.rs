@@ -4,7 +4,7 @@
 //! forbids advice. fsync and open_sync need the commits with pauses to agree as well, since the unbroken loop flatters
 //! them.
 
-use super::caveats::{self, Circumstances, Paced};
+use super::caveats::{self, Circumstances};
 use super::order::{ALPHA, interval_or_span, quantile, sorted};
 use super::{Caveat, Cell, Comparison, Measurement, Method, MethodResult, Samples, Settled, compare};
 use crate::text;
@@ -61,13 +61,14 @@ fn best(samples: &Samples, seen: &Circumstances, comparisons: &[Comparison], cav
     if caveats.iter().any(|c| c.refuses_advice) {
         return default;
     }
-    let flattered = |m| matches!(m, Method::Fsync | Method::OpenSync | Method::OpenSyncDirect);
-    let paced_agrees = || seen.paced.as_ref().and_then(Paced::ratio).is_some_and(|r| r < 0.95);
+    let enough =
+        |m| samples.paced(m).is_some_and(|cell| cell.count() >= compare::LOOKS.first().copied().unwrap_or(0));
+    let fairly_compared = |m: Method| !m.is_flattered_by_loops() || (enough(m) && enough(default));
     let winners = comparisons.iter().filter(|c| {
         c.settled == Settled::Settled
             && c.gain_percent.low > compare::MEANINGFUL_PERCENT
             && !caveats::too_fast(samples, c.method, seen)
-            && (!flattered(c.method) || paced_agrees())
+            && fairly_compared(c.method)
     });
     winners.max_by(|a, b| a.gain_percent.low.total_cmp(&b.gain_percent.low)).map_or(default, |c| c.method)
 }

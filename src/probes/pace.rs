@@ -8,10 +8,10 @@ use std::time::Duration;
 /// The pause before each commit: at least one tick of the slowest timer (100 Hz).
 pub const PAUSE: Duration = Duration::from_millis(10);
 
-/// Commits with each of the two methods, at most.
+/// Commits with each method, at most.
 pub const COMMITS: usize = 24;
 
 /// Time to set aside for them out of a budget, in seconds; none when it would not be enough for a figure.
 pub fn reserve(seconds: f64) -> f64 {
-    if seconds >= 2.0 { (0.1 * seconds).min(1.0) } else { 0.0 }
+    if seconds >= 2.0 { (0.15 * seconds).min(1.5) } else { 0.0 }
 }

@@ -19,8 +19,8 @@ use super::plan::Plan;
 use super::schedule::{Dice, commits};
 use super::scratch::Scratch;
 use crate::measure::{
-    Cell, Circumstances, DiskTraffic, FlushCount, LOOKS, Measurement, Method, Paced, Phase, Progress,
-    Samples, decided, histogram, median_of, summarise,
+    Cell, Circumstances, DiskTraffic, FlushCount, LOOKS, Measurement, Method, Phase, Progress, Samples,
+    decided, histogram, median_of, summarise,
 };
 
 /// How others end a probe. Clones share one flag.
@@ -131,7 +131,7 @@ impl<'a> Run<'a> {
             begun: now,
             told: now,
             telling: Duration::ZERO,
-            samples: Samples { cells },
+            samples: Samples { cells, paced: Vec::new() },
             seen: Circumstances {
                 directory: shown(&plan.directory),
                 when: jiff::Timestamp::now().round(jiff::Unit::Second).unwrap_or_default().to_string(),
@@ -350,28 +350,39 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// fdatasync and fsync in turn, each after a pause.
+    /// The default and the methods that the unbroken loop flatters in turn, each commit after a pause.
     fn paced(&mut self) -> Result<(), Stop> {
-        let of = |method| self.samples.cells.iter().position(|c| c.method == method && c.pages == 1);
-        let (Some(data), Some(all)) = (of(Method::Fdatasync), of(Method::Fsync)) else { return Ok(()) };
+        let default = self.samples.default_method();
+        let is_paced = |c: &Cell| {
+            let wanted = c.method == default || c.method.is_flattered_by_loops();
+            wanted && c.pages == 1 && c.as_server && c.error.is_none()
+        };
+        let cells = self.samples.cells.iter().enumerate().filter(|(_, c)| is_paced(c));
+        let (indices, mut paced): (Vec<_>, Vec<_>) =
+            cells.map(|(i, c)| (i, Cell::new(c.method, c.pages, c.as_server))).unzip();
         let time = pace::reserve(self.plan.seconds);
-        if time == 0.0 || self.samples.rounds() == 0 {
+        if indices.len() < 2 || time == 0.0 || self.samples.rounds() == 0 {
             return Ok(());
         }
         self.say(Phase::Paced);
         let begun = Instant::now();
-        let mut paced = Paced::default();
-        while paced.fsync_us.len() < pace::COMMITS && begun.elapsed().as_secs_f64() < time {
-            for (i, times) in [(data, &mut paced.fdatasync_us), (all, &mut paced.fsync_us)] {
+        for made in 0..pace::COMMITS {
+            // Another pass takes about as long as those before.
+            let spent = begun.elapsed().as_secs_f64();
+            if spent + spent / made.max(1) as f64 > time {
+                break;
+            }
+            let mut pass = Vec::new();
+            for i in &indices {
                 self.check()?;
                 std::thread::sleep(pace::PAUSE);
-                let done = self.commit(i)?;
-                if !done.interrupted {
-                    times.push(done.micros);
-                }
+                pass.push(self.commit(*i)?);
+            }
+            if !pass.iter().any(|done| done.interrupted) {
+                paced.iter_mut().zip(&pass).for_each(|(cell, done)| cell.rounds.push(vec![done.micros]));
             }
         }
-        self.seen.paced = Some(paced);
+        self.samples.paced = paced;
         Ok(())
     }
 
@@ -415,7 +426,7 @@ impl<'a> Run<'a> {
     fn check_budget(&self) -> Result<(), Stop> {
         let reserved = pace::reserve(self.plan.seconds) + 0.02;
         let over = self.elapsed() > self.plan.seconds - reserved;
-        let most = self.plan.max_bytes - (2 * pace::COMMITS + 2) as u64 * PAGE as u64;
+        let most = self.plan.max_bytes - (3 * pace::COMMITS + 3) as u64 * PAGE as u64;
         if over || self.seen.bytes_written > most { Err(Stop::Over) } else { Ok(()) }
     }
 
