@@ -33,6 +33,8 @@ pub enum Question {
     Read(PathBuf),
     /// The names in a directory, sorted, with a zero byte after each (at most 1 MiB; more is cut).
     List(PathBuf),
+    /// Whether a directory has nothing in it but an empty `lost+found`: `yes` or `no`. Names are somebody's own.
+    Empty(PathBuf),
     /// Where a symbolic link points, as it is written.
     Link(PathBuf),
     /// The path with every link followed.
@@ -215,6 +217,15 @@ pub trait Host: Sync {
             .filter(|n| !n.is_empty())
             .map(|n| OsString::from_vec(n.to_vec()))
             .collect())
+    }
+
+    /// Whether a directory has nothing in it but an empty `lost+found`.
+    fn is_empty(&self, path: &Path) -> Result<bool, Miss> {
+        match self.ask(&Question::Empty(path.to_owned()))?.trim_ascii() {
+            b"yes" => Ok(true),
+            b"no" => Ok(false),
+            _ => Err(Miss::new(MissKind::Failed, "neither yes nor no")),
+        }
     }
 
     /// Where a link points, as written.

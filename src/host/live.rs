@@ -61,6 +61,7 @@ impl LiveHost {
         match question {
             Question::Read(path)
             | Question::List(path)
+            | Question::Empty(path)
             | Question::Link(path)
             | Question::RealPath(path)
             | Question::Stat(path)
@@ -116,6 +117,7 @@ pub(super) fn answer(question: &Question) -> Result<Vec<u8>, Miss> {
             None => files::read(path).map(|text| redact::plain(path, text)),
         },
         Question::List(path) => files::list(path),
+        Question::Empty(path) => files::is_empty(path),
         Question::Link(path) => files::link(path),
         Question::RealPath(path) => files::real_path(path),
         Question::Stat(path) => files::stat(path),

@@ -324,6 +324,7 @@ fn path_of(question: &Question) -> Option<&PathBuf> {
     match question {
         Question::Read(path)
         | Question::List(path)
+        | Question::Empty(path)
         | Question::Link(path)
         | Question::RealPath(path)
         | Question::Stat(path)
@@ -347,6 +348,7 @@ fn path_of_mut(question: &mut Question) -> Option<&mut PathBuf> {
     match question {
         Question::Read(path)
         | Question::List(path)
+        | Question::Empty(path)
         | Question::Link(path)
         | Question::RealPath(path)
         | Question::Stat(path)

@@ -30,6 +30,7 @@ pub fn encode(question: &Question) -> String {
     match question {
         Question::Read(path) => with_path("read", path),
         Question::List(path) => with_path("list", path),
+        Question::Empty(path) => with_path("empty", path),
         Question::Link(path) => with_path("link", path),
         Question::RealPath(path) => with_path("real-path", path),
         Question::Stat(path) => with_path("stat", path),
@@ -68,6 +69,7 @@ pub fn decode(words: &str) -> Option<Question> {
     match verb {
         "read" => Some(Question::Read(path())),
         "list" => Some(Question::List(path())),
+        "empty" => Some(Question::Empty(path())),
         "link" => Some(Question::Link(path())),
         "real-path" => Some(Question::RealPath(path())),
         "stat" => Some(Question::Stat(path())),
@@ -125,6 +127,7 @@ pub mod tests {
         prop_oneof![
             path().prop_map(Question::Read),
             path().prop_map(Question::List),
+            path().prop_map(Question::Empty),
             path().prop_map(Question::Link),
             path().prop_map(Question::RealPath),
             path().prop_map(Question::Stat),

@@ -64,19 +64,10 @@ pub fn put(
 /// Whether nothing is in the directory; a `lost+found` with nothing in it is nothing.
 fn empty(host: &dyn Host, directory: &Path) -> Reading<bool> {
     let shown = safe(path_bytes(directory));
-    let names = match host.list(directory) {
-        Ok(names) => names,
-        Err(miss) => return refused(&miss, &shown),
-    };
-    let nothing = match names.as_slice() {
-        [] => true,
-        [only] if only == "lost+found" => match host.list(&directory.join(only)) {
-            Ok(names) => names.is_empty(),
-            Err(miss) => return refused(&miss, &format!("{shown}/lost+found")),
-        },
-        _ => false,
-    };
-    Reading::known(nothing, Source::file(shown))
+    match host.is_empty(directory) {
+        Ok(nothing) => Reading::known(nothing, Source::file(shown)),
+        Err(miss) => refused(&miss, &shown),
+    }
 }
 
 /// Inode flags; a directory that is to be created inherits them from the one it is created in.

@@ -21,7 +21,7 @@ impl Directories for Fake {
     fn directory(self, path: &str) -> Self {
         self.answer(Question::Stat(path.into()), stat(0o040_755, (0, 0)))
             .answer(Question::RealPath(path.into()), path)
-            .answer(Question::List(path.into()), "")
+            .answer(Question::Empty(path.into()), "yes\n")
             .answer(Question::Flags(path.into()), "0")
     }
 
@@ -287,19 +287,4 @@ fn asking_for_the_data_names_the_wal_that_lies_elsewhere() {
         let facts = collect(&host().directory(asked), Some(asked), storage);
         assert_eq!(facts.warnings().iter().any(|warning| warning.contains("/wal/pg")), warned, "{asked}");
     }
-}
-
-#[test]
-fn only_lost_and_found_is_empty() {
-    let listed = |inner: &str| {
-        host()
-            .answer(Question::List("/data".into()), "lost+found")
-            .answer(Question::List("/data/lost+found".into()), inner)
-    };
-    let empty = |host: Fake| {
-        collect(&host, Some("/data"), storage()).value(&Subject::target("/data"), &target::EMPTY)
-    };
-    assert_eq!(empty(listed("")), Some(true));
-    assert_eq!(empty(listed("#12")), Some(false));
-    assert_eq!(empty(listed("").refuse(Question::List("/data/lost+found".into()), MissKind::Denied)), None);
 }

@@ -49,6 +49,19 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Miss> {
     Ok(bytes)
 }
 
+/// Whether a directory has nothing in it but an empty `lost+found`, which mke2fs makes.
+pub fn is_empty(path: &Path) -> Result<Vec<u8>, Miss> {
+    let mut spare = false;
+    for entry in fs::read_dir(path).map_err(|e| miss(&e))? {
+        spare = entry.map_err(|e| miss(&e))?.file_name() == "lost+found";
+        if !spare {
+            return Ok(b"no\n".to_vec());
+        }
+    }
+    let nothing = !spare || fs::read_dir(path.join("lost+found")).map_err(|e| miss(&e))?.next().is_none();
+    Ok(if nothing { b"yes\n".to_vec() } else { b"no\n".to_vec() })
+}
+
 /// The sorted names, a zero byte after each.
 pub fn list(path: &Path) -> Result<Vec<u8>, Miss> {
     let mut names = Vec::new();
@@ -132,6 +145,20 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
+
+    #[test]
+    fn only_an_empty_lost_and_found_is_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let spare = dir.path().join("lost+found");
+        assert_eq!(is_empty(dir.path()).unwrap(), b"yes\n");
+        fs::create_dir(&spare).unwrap();
+        assert_eq!(is_empty(dir.path()).unwrap(), b"yes\n");
+        fs::write(spare.join("#12"), "").unwrap();
+        assert_eq!(is_empty(dir.path()).unwrap(), b"no\n");
+        fs::remove_file(spare.join("#12")).unwrap();
+        fs::write(dir.path().join("PG_VERSION"), "16").unwrap();
+        assert_eq!(is_empty(dir.path()).unwrap(), b"no\n");
+    }
     use crate::host::{Host, Question, live};
 
     /// The machine, asked in this process.
