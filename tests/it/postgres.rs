@@ -10,7 +10,7 @@ use std::sync::Mutex;
 
 use walwise::collect::{Request, run_all};
 use walwise::facts::catalog::{postgres, target};
-use walwise::facts::{FactSet, Reading, Scope, Subject, Why};
+use walwise::facts::{FactSet, Reading, Scope, Source, Subject, Why};
 use walwise::host::LiveHost;
 use walwise::host::{Host, Miss, Question};
 
@@ -165,4 +165,25 @@ fn a_running_cluster_is_found_with_where_its_settings_are_set() {
         let _ = write!(everything, "{reading:?}");
     }
     assert!(!everything.contains(SECRET) && !everything.contains("conninfo"), "a secret came out");
+}
+
+#[test]
+#[ignore = "needs root and PostgreSQL 15"]
+fn a_change_that_awaits_a_reload_is_not_taken_for_what_is_in_force() {
+    let cluster = Cluster::start();
+    cluster.program(
+        "psql",
+        &["-h", &cluster.path(""), "-p", "5499", "-d", "postgres", "-c", "create role root superuser login"],
+    );
+    cluster.append("storage.conf", "wal_sync_method = fsync\n");
+    let (facts, _) = cluster.scan();
+    let subject = Subject::cluster(cluster.path("data"));
+    assert_eq!(facts.value(&subject, &postgres::WAL_SYNC_METHOD).as_deref(), Some("open_datasync"));
+    let reading = facts.get(&subject, &postgres::FULL_PAGE_WRITES);
+    assert!(matches!(reading.source(), Some(Source::Server { .. })), "{reading:?}");
+    assert!(
+        facts.warnings().iter().any(|w| w.contains("wal_sync_method is fsync")),
+        "{:?}",
+        facts.warnings()
+    );
 }
