@@ -28,8 +28,6 @@ use crate::facts::{FactSet, Scope, Subject};
 /// Judges every target that is a directory and puts what was concluded into the facts: `device.cache` of every disk at a
 /// bottom, and `target.verdict`, `.cache`, `.flush`, `.flush_suppressed_by` and `.flush_removal_allowed`. `live` is
 /// whether these are facts of the machine that walwise runs on; measurements of another one open no interlock.
-///
-/// The validity table's facts (`kernel.ext4_nobarrier`) must be there before, or the interlock stays shut.
 pub fn judge(facts: &mut FactSet, live: bool) -> Vec<Verdict> {
     let mut disks = BTreeMap::new();
     for disk in facts.subjects(Scope::Device).filter(|device| is_bottom(facts, device)) {

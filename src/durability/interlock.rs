@@ -11,6 +11,7 @@ use super::join::Judgement;
 use crate::facts::catalog::{kernel, mount, probe};
 use crate::facts::{FactSet, Key, Need, Reading, Scope, Source, Subject, Why};
 use crate::truth::Truth;
+use crate::validity::{self, Effect};
 
 /// The gain of going without flushes must be more than this share of a commit's time, or it is not worth a thought.
 const LEAST_GAIN: f64 = 0.05;
@@ -103,7 +104,15 @@ fn only_ext4(ask: &mut Ask, target: &Subject) -> (Truth, String) {
 
 /// Whether the kernel takes the option and heeds it, from the validity table.
 fn heeded(ask: &mut Ask) -> (Truth, String) {
-    let holds = ask.need(&Subject::host(), &kernel::EXT4_NOBARRIER).map_or(Truth::Unknown, Truth::from);
+    let host = Subject::host();
+    let kernel = ask.need(&host, &kernel::VERSION).zip(ask.need(&host, &kernel::VENDOR));
+    let holds = kernel.map_or(Truth::Unknown, |(version, vendor)| {
+        match validity::mount_option("ext4", "nobarrier", &version, &vendor).effect {
+            Effect::Ok => Truth::True,
+            Effect::Unknown => Truth::Unknown,
+            Effect::DefaultAnyway | Effect::NoEffect | Effect::Deprecated | Effect::Refused => Truth::False,
+        }
+    });
     (holds, "this kernel's ext4 accepts and heeds nobarrier".to_owned())
 }
 

@@ -17,3 +17,4 @@ mod script;
 mod storage;
 mod support;
 mod targets;
+mod validity;

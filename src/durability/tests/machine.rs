@@ -3,6 +3,7 @@
 use crate::durability::{Verdict, judge};
 use crate::facts::catalog::{self, target};
 use crate::facts::{FactSet, Kind, Reading, Scope, Source, Subject, Value, Why};
+use crate::version::Version;
 
 /// A machine.
 #[derive(Clone, Debug)]
@@ -60,7 +61,8 @@ impl Machine {
     /// A machine on which the interlock opens.
     pub fn protected() -> Self {
         Self::plain()
-            .with("kernel.ext4_nobarrier", "true")
+            .with("kernel.version", "6.1.0")
+            .with("kernel.vendor", "debian")
             .with("device.transport", "megaraid")
             .with("controller.battery", "healthy")
             .with("controller.policy", "write back")
@@ -94,6 +96,7 @@ impl Machine {
             Kind::Bool => Value::Bool(word.parse().unwrap()),
             Kind::Count | Kind::Bytes => Value::Whole(word.parse().unwrap()),
             Kind::Micros | Kind::Number => Value::Number(word.parse().unwrap()),
+            Kind::Version => Value::Version(Version::parse(word).unwrap()),
             Kind::List => Value::List(word.split(',').map(str::to_owned).collect()),
             _ => Value::Text(word.to_owned()),
         };

@@ -13,8 +13,6 @@ facts! {
     FILESYSTEMS: Vec<String> = Host "kernel.filesystems" Kind::List;
     /// Whether ext4 in this kernel announces fast_commit, from /sys/fs/ext4/features (absence proves nothing on 5.10).
     FAST_COMMIT: bool = Host "kernel.ext4_fast_commit" Kind::Bool;
-    /// Whether ext4 in this kernel accepts the mount option nobarrier and heeds it, from the validity table.
-    EXT4_NOBARRIER: bool = Host "kernel.ext4_nobarrier" Kind::Bool;
     /// Mount flags for the root file system on the kernel command line, from /proc/cmdline.
     ROOT_FLAGS: Vec<String> = Host "kernel.root_flags" Kind::List;
 }

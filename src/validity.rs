@@ -1,0 +1,77 @@
+//! What a kernel, a tool or a server makes of an option: option × file system × kernel, as data in
+//! `rules/tables/validity.toml`.
+//!
+//! It is asked twice: for lines that the next boot will mount ([`derive`]), and for every piece of advice before anybody
+//! sees it ([`guard`]). It reads no machine. The surprise: an option that the table does not know is *unknown*, never
+//! refused and never accepted, and so is a step that a vendor may have carried into an older kernel.
+
+mod derive;
+mod guard;
+mod life;
+mod load;
+mod mkfs;
+mod mount;
+mod server;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use derive::derive;
+pub use guard::guard;
+pub use mkfs::{mkfs_defaults, mkfs_feature};
+pub use mount::{Example, examples, file_system, mount_option, mount_options, scheduler};
+pub use server::{postgres_setting, wal_sync_method};
+
+/// What becomes of an option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Effect {
+    /// It is accepted and heeded.
+    Ok,
+    /// It is accepted, and things would be the same without it.
+    #[serde(rename = "default anyway")]
+    DefaultAnyway,
+    /// It is accepted and ignored.
+    #[serde(rename = "no effect")]
+    NoEffect,
+    /// It is accepted with a warning, and will go.
+    Deprecated,
+    /// It is refused: the mount fails, the server does not start, the tool stops.
+    Refused,
+    /// It cannot be said.
+    Unknown,
+}
+
+impl Effect {
+    /// The word in JSON and on screens.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::DefaultAnyway => "default anyway",
+            Self::NoEffect => "no effect",
+            Self::Deprecated => "deprecated",
+            Self::Refused => "refused",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// What the table says of an option.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Ruling {
+    /// What becomes of it.
+    pub effect: Effect,
+    /// Why, or why it cannot be said; a sentence, empty where there is nothing to say.
+    pub because: String,
+    /// The public source.
+    pub source: String,
+}
+
+impl Ruling {
+    fn unknown(because: impl Into<String>) -> Self {
+        Self { effect: Effect::Unknown, because: because.into(), source: String::new() }
+    }
+}

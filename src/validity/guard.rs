@@ -1,0 +1,115 @@
+//! The last look at advice: every value in it must be accepted by the kernel, tool or server it is for. What is not known
+//! to be accepted is held back like what is refused.
+//!
+//! It looks at values that advice would put in, not at those it takes out. The surprise: a value that would be ignored or
+//! is on its way out is held back too, for it is no advice.
+
+use super::mount::{file_system, mount_options, scheduler};
+use super::server::{always, postgres_setting, wal_sync_method};
+use super::{Effect, Ruling, mkfs_defaults, mkfs_feature};
+use crate::facts::catalog::{boot, host, kernel, mount, postgres};
+use crate::facts::{FactSet, Key, Scope, Subject};
+use crate::version::Version;
+
+/// Whether advice to give a setting these values, or add them to it, may be shown for a subject. The error is a sentence
+/// that says what would refuse it, or what is not known. Settings of which no kernel, tool or server has a say pass.
+pub fn guard(setting: &str, values: &[&str], facts: &FactSet, subject: &Subject) -> Result<(), String> {
+    if values.is_empty() {
+        return Ok(());
+    }
+    let all = |judge: &dyn Fn(&str) -> Result<(), String>| values.iter().try_for_each(|value| judge(value));
+    match setting {
+        "mount.options" | "boot.options" => options(values, facts, subject),
+        "filesystem" => all(&|fs| filesystem(fs, facts)),
+        "ext4.fast_commit" => {
+            all(&|value| if value == "on" { feature("ext4", "fast_commit", facts) } else { Ok(()) })
+        }
+        "block.scheduler" => {
+            let (version, vendor) = kernel_of(facts)?;
+            all(&|name| accepted(&format!("scheduler {name}"), &scheduler(name, &version, &vendor)))
+        }
+        _ => match setting.strip_prefix("pg.") {
+            Some(name) => server(name, values, facts, subject),
+            None => Ok(()),
+        },
+    }
+}
+
+/// The ruling as an answer to whoever wants to show advice.
+fn accepted(what: &str, ruling: &Ruling) -> Result<(), String> {
+    let because = &ruling.because;
+    match ruling.effect {
+        Effect::Ok | Effect::DefaultAnyway => Ok(()),
+        Effect::NoEffect => Err(format!("{what} has no effect here. {because}")),
+        Effect::Deprecated => Err(format!("{what} is on its way out. {because}")),
+        Effect::Refused => Err(format!("{what} is refused here. {because}")),
+        Effect::Unknown => Err(format!("Whether {what} is accepted here is not known. {because}")),
+    }
+}
+
+fn kernel_of(facts: &FactSet) -> Result<(Version, String), String> {
+    let version = facts.value(&Subject::host(), &kernel::VERSION);
+    let vendor = facts.value(&Subject::host(), &kernel::VENDOR);
+    version.zip(vendor).ok_or_else(|| "The kernel's version and vendor are not known.".to_owned())
+}
+
+fn options(values: &[&str], facts: &FactSet, subject: &Subject) -> Result<(), String> {
+    let (version, vendor) = kernel_of(facts)?;
+    let of = |scope, key: &Key<String>| facts.resolve(subject, scope).and_then(|at| facts.value(&at, key));
+    let fs = of(Scope::Boot, &boot::FSTYPE).or_else(|| of(Scope::Mount, &mount::FSTYPE));
+    let mounted = facts.resolve(subject, Scope::Mount);
+    let in_force = mounted.and_then(|at| facts.value(&at, &mount::SUPER_OPTIONS)).unwrap_or_default();
+    let words: Vec<String> = values.iter().map(|&value| value.to_owned()).collect();
+    // Without a file system only what every file system takes is known.
+    let fs = fs.unwrap_or_else(|| "a new file system".to_owned());
+    let rulings = mount_options(&fs, &words, &in_force, &version, &vendor);
+    words.iter().zip(&rulings).try_for_each(|(option, ruling)| accepted(&format!("{option} ({fs})"), ruling))
+}
+
+fn filesystem(fs: &str, facts: &FactSet) -> Result<(), String> {
+    let (version, vendor) = kernel_of(facts)?;
+    let loaded = facts.value(&Subject::host(), &kernel::FILESYSTEMS).unwrap_or_default();
+    let ruling = file_system(fs, &version, &vendor);
+    if !(ruling.effect == Effect::Unknown && loaded.iter().any(|name| name == fs)) {
+        accepted(fs, &ruling)?;
+    }
+    match tool(fs, facts) {
+        Some(tool) => accepted(&format!("a new {fs}"), &mkfs_defaults(fs, &tool, &version, &vendor)),
+        None => Ok(()),
+    }
+}
+
+/// The version of the tool that makes a file system.
+fn tool(fs: &str, facts: &FactSet) -> Option<Version> {
+    let key = match fs {
+        "ext4" => &host::E2FSPROGS,
+        "xfs" => &host::XFSPROGS,
+        "btrfs" => &host::BTRFSPROGS,
+        _ => return None,
+    };
+    facts.value(&Subject::host(), key)
+}
+
+fn feature(fs: &str, name: &str, facts: &FactSet) -> Result<(), String> {
+    let kernel = facts.value(&Subject::host(), &kernel::VERSION);
+    let ruling = mkfs_feature(fs, name, tool(fs, facts).as_ref(), kernel.as_ref());
+    accepted(&format!("the {fs} feature {name}"), &ruling)
+}
+
+fn server(name: &str, values: &[&str], facts: &FactSet, subject: &Subject) -> Result<(), String> {
+    let cluster = facts.resolve(subject, Scope::Cluster);
+    let version = cluster.and_then(|of| facts.value(&of, &postgres::VERSION));
+    match &version {
+        Some(version) => accepted(name, &postgres_setting(name, version))?,
+        None if always(name) => {}
+        None => return Err(format!("Whether the server knows {name} is not known: its version is not.")),
+    }
+    if name == "wal_sync_method" {
+        let version = version.or_else(|| Version::parse("9.4"));
+        let Some(version) = version else { return Ok(()) };
+        values.iter().try_for_each(|method| {
+            accepted(&format!("wal_sync_method = {method}"), &wal_sync_method(method, &version))
+        })?;
+    }
+    Ok(())
+}

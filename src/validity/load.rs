@@ -1,0 +1,336 @@
+//! Reads the table and says everything that is wrong with it at once, each with the row it is in.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::Effect;
+use super::life::{Life, Step, release};
+use super::table::{Feature, Form, InForce, Method, Row, Setting, Table};
+use crate::version::Version;
+
+/// The table, compiled in.
+pub const TEXT: &str = include_str!("../../rules/tables/validity.toml");
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawStep {
+    from: String,
+    is: Effect,
+    #[serde(default)]
+    because: Option<String>,
+    #[serde(default)]
+    source: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawInForce {
+    option: String,
+    is: Effect,
+    because: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawOptions {
+    of: Vec<String>,
+    names: Vec<String>,
+    steps: Vec<RawStep>,
+    #[serde(default)]
+    vendors: BTreeMap<String, Vec<RawStep>>,
+    #[serde(default)]
+    number: bool,
+    range: Option<[u64; 2]>,
+    #[serde(default)]
+    size: bool,
+    words: Option<Vec<String>>,
+    #[serde(rename = "try")]
+    example: Option<String>,
+    #[serde(default)]
+    needs_any: Vec<String>,
+    #[serde(default)]
+    in_force: Vec<RawInForce>,
+    #[serde(default)]
+    not_on_ext3: bool,
+    #[serde(default)]
+    because: String,
+    source: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawSetting {
+    names: Vec<String>,
+    since: Vec<String>,
+    source: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawMethod {
+    names: Vec<String>,
+    is: Effect,
+    because: String,
+    source: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawFeature {
+    of: String,
+    feature: String,
+    tool: String,
+    default: Option<String>,
+    advised: Option<String>,
+    kernel: String,
+    #[serde(default)]
+    because: String,
+    source: String,
+}
+
+/// What is wrong, collected.
+#[derive(Default)]
+struct Problems(Vec<String>);
+
+impl Problems {
+    fn add(&mut self, place: &str, what: impl std::fmt::Display) {
+        self.0.push(format!("{place}: {what}"));
+    }
+
+    fn version(&mut self, place: &str, text: &str) -> Option<Version> {
+        let version = Version::parse(text);
+        if version.is_none() {
+            self.add(place, format!("`{text}` is no version"));
+        }
+        version
+    }
+}
+
+/// Reads a table; everything that is wrong with it otherwise.
+pub fn load(text: &str) -> Result<Table, Vec<String>> {
+    let document: toml::Table = match text.parse() {
+        Ok(document) => document,
+        Err(error) => return Err(vec![error.to_string()]),
+    };
+    let mut problems = Problems::default();
+    let mut table = Table::default();
+    for name in document
+        .keys()
+        .filter(|name| !["options", "postgres", "wal_sync_method", "mkfs"].contains(&name.as_str()))
+    {
+        problems.add(name, "no such table");
+    }
+    for (place, raw) in rows::<RawOptions>(&document, "options", &mut problems) {
+        options(&mut table, &place, raw, &mut problems);
+    }
+    for (place, raw) in rows::<RawSetting>(&document, "postgres", &mut problems) {
+        let since: Vec<Version> =
+            raw.since.iter().filter_map(|text| problems.version(&place, text)).collect();
+        for name in raw.names {
+            let setting = Setting { since: since.clone(), source: raw.source.clone() };
+            insert(&mut table.postgres, name, setting, &place, &mut problems);
+        }
+    }
+    for (place, raw) in rows::<RawMethod>(&document, "wal_sync_method", &mut problems) {
+        for name in raw.names {
+            let method = Method { is: raw.is, because: raw.because.clone(), source: raw.source.clone() };
+            insert(&mut table.methods, name, method, &place, &mut problems);
+        }
+    }
+    for (place, raw) in rows::<RawFeature>(&document, "mkfs", &mut problems) {
+        table.features.extend(feature(&place, raw, &mut problems));
+    }
+    if problems.0.is_empty() { Ok(table) } else { Err(problems.0) }
+}
+
+/// The rows of one kind that can be read; the others are problems.
+fn rows<T: DeserializeOwned>(
+    document: &toml::Table,
+    kind: &str,
+    problems: &mut Problems,
+) -> Vec<(String, T)> {
+    let Some(found) = document.get(kind) else { return Vec::new() };
+    let Some(found) = found.as_array() else {
+        problems.add(kind, format!("write [[{kind}]]"));
+        return Vec::new();
+    };
+    let mut read = Vec::new();
+    for (index, row) in found.iter().enumerate() {
+        let first = row.get("names").and_then(|names| names.as_array()?.first()?.as_str());
+        let name = first.or_else(|| row.get("feature")?.as_str()).unwrap_or("?");
+        let place = format!("{kind} {} ({name})", index + 1);
+        match row.clone().try_into() {
+            Ok(raw) => read.push((place, raw)),
+            Err(error) => problems.add(&place, error.to_string().trim()),
+        }
+    }
+    read
+}
+
+fn insert<T>(map: &mut BTreeMap<String, T>, name: String, value: T, place: &str, problems: &mut Problems) {
+    match map.entry(name) {
+        Entry::Vacant(free) => {
+            free.insert(value);
+        }
+        Entry::Occupied(taken) => problems.add(place, format!("`{}` stands there twice", taken.key())),
+    }
+}
+
+fn options(table: &mut Table, place: &str, raw: RawOptions, problems: &mut Problems) {
+    if raw.source.is_empty() {
+        problems.add(place, "a row needs a source");
+    }
+    let form = form(&raw, place, problems);
+    let mut read = |steps: Vec<RawStep>, what: &str| {
+        steps_of(steps, &format!("{place}, {what}"), &raw.because, &raw.source, problems)
+    };
+    let steps = read(raw.steps, "steps");
+    let vendors =
+        raw.vendors.into_iter().map(|(vendor, steps)| (vendor.clone(), read(steps, &vendor))).collect();
+    let index = table.rows.len();
+    for of in &raw.of {
+        for name in &raw.names {
+            let taken = table.names.insert((of.clone(), name.clone()), index);
+            if taken.is_some() {
+                problems.add(place, format!("`{name}` of {of} stands there twice"));
+            }
+        }
+    }
+    let in_force = |raw: RawInForce| InForce { option: raw.option, is: raw.is, because: raw.because };
+    table.rows.push(Row {
+        life: Life { steps, vendors },
+        form,
+        example: raw.example,
+        needs_any: raw.needs_any,
+        in_force: raw.in_force.into_iter().map(in_force).collect(),
+        not_on_ext3: raw.not_on_ext3,
+        because: raw.because,
+        source: raw.source,
+    });
+}
+
+fn form(raw: &RawOptions, place: &str, problems: &mut Problems) -> Form {
+    let takes_value = raw.names.iter().any(|name| name.ends_with('='));
+    let described = raw.number || raw.size || raw.words.is_some();
+    if described && !takes_value {
+        problems.add(place, "no name ends in `=`, so there is no value to describe");
+    }
+    if raw.range.is_some() && !raw.number {
+        problems.add(place, "a range belongs to a number");
+    }
+    match (&raw.words, raw.number, raw.size) {
+        (None, false, false) => Form::Any,
+        (None, true, false) => {
+            let [low, high] = raw.range.unwrap_or([0, u64::MAX]);
+            Form::Number(low, high)
+        }
+        (None, false, true) => Form::Size,
+        (Some(words), false, false) => Form::Words(words.clone()),
+        _ => {
+            problems.add(place, "a value is a number, a size or one of some words, not several of these");
+            Form::Any
+        }
+    }
+}
+
+fn steps_of(
+    steps: Vec<RawStep>,
+    place: &str,
+    because: &str,
+    source: &str,
+    problems: &mut Problems,
+) -> Vec<Step> {
+    if steps.is_empty() {
+        problems.add(place, "no step");
+    }
+    let mut read: Vec<Step> = Vec::new();
+    for raw in steps {
+        let Some(from) = problems.version(place, &raw.from) else { continue };
+        if read.last().is_some_and(|last| (&last.from, release(&last.from)) >= (&from, release(&from))) {
+            problems.add(place, format!("`{}` does not come after the step before it", raw.from));
+        }
+        let because = raw.because.unwrap_or_else(|| because.to_owned());
+        if because.is_empty() && matches!(raw.is, Effect::Refused | Effect::NoEffect | Effect::Deprecated) {
+            problems.add(place, format!("from {} it is {}: say why", raw.from, raw.is.word()));
+        }
+        read.push(Step {
+            from,
+            is: raw.is,
+            because,
+            source: raw.source.unwrap_or_else(|| source.to_owned()),
+        });
+    }
+    read
+}
+
+fn feature(place: &str, raw: RawFeature, problems: &mut Problems) -> Option<Feature> {
+    let mut optional = |text: Option<String>| text.and_then(|text| problems.version(place, &text));
+    let (default, advised) = (optional(raw.default), optional(raw.advised));
+    let tool = problems.version(place, &raw.tool);
+    let kernel = problems.version(place, &raw.kernel);
+    let (of, name, because, source) = (raw.of, raw.feature, raw.because, raw.source);
+    Some(Feature { of, name, tool: tool?, default, advised, kernel: kernel?, because, source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_loads() {
+        let table = load(TEXT).unwrap_or_else(|problems| panic!("{}", problems.join("\n")));
+        assert!(table.names.len() > 250, "{}", table.names.len());
+    }
+
+    #[test]
+    fn everything_wrong_is_said_at_once() {
+        let problems = load(
+            r#"
+            [[options]]
+            of = ["xfs"]
+            names = ["a"]
+            number = true
+            source = "s"
+            steps = [{ from = "4.19", is = "refused" }, { from = "4.10", is = "ok" }]
+            [[options]]
+            of = ["xfs"]
+            names = ["a", "b"]
+            source = ""
+            steps = []
+            [[options]]
+            of = ["xfs"]
+            names = ["c"]
+            source = "s"
+            steps = [{ from = "soon", is = "gone" }]
+            [[postgres]]
+            names = ["x"]
+            since = ["never"]
+            source = "s"
+            [[surprise]]
+            "#,
+        )
+        .unwrap_err();
+        let all = problems.join("\n");
+        for expected in [
+            "there is no value to describe",
+            "say why",
+            "does not come after",
+            "needs a source",
+            "no step",
+            "`a` of xfs stands there twice",
+            "options 3 (c)",
+            "`never` is no version",
+            "surprise: no such table",
+        ] {
+            assert!(all.contains(expected), "{expected} is not in:\n{all}");
+        }
+    }
+
+    #[test]
+    fn text_that_is_no_toml_is_one_problem() {
+        assert_eq!(load("[[").unwrap_err().len(), 1);
+    }
+}

@@ -1,0 +1,171 @@
+//! Mount options, and the other words that only the kernel accepts: file system types and I/O schedulers.
+//!
+//! One option may depend on those beside it and on what the file system is mounted with now, so the whole list is asked
+//! at once. The surprise: ext4, XFS and btrfs refuse options they do not know, so one that belongs to another of them is
+//! refused for certain, while one that nobody here knows stays unknown.
+
+use super::life::backports;
+use super::table::{Form, Row, key, table};
+use super::{Effect, Ruling};
+use crate::version::Version;
+
+/// File systems whose options the table knows.
+const FAMILIES: [&str; 3] = ["ext4", "xfs", "btrfs"];
+
+/// What a kernel makes of one mount option. `vendor` is the fact `kernel.vendor`.
+pub fn mount_option(fs: &str, option: &str, kernel: &Version, vendor: &str) -> Ruling {
+    one(fs, option, &[option.to_owned()], &[], kernel, vendor)
+}
+
+/// What a kernel makes of each of the mount options that stand together, given those that the file system is mounted
+/// with now (none where it is not).
+pub fn mount_options(
+    fs: &str,
+    options: &[String],
+    in_force: &[String],
+    kernel: &Version,
+    vendor: &str,
+) -> Vec<Ruling> {
+    options.iter().map(|option| one(fs, option, options, in_force, kernel, vendor)).collect()
+}
+
+/// Whether a kernel has a file system.
+pub fn file_system(fs: &str, kernel: &Version, vendor: &str) -> Ruling {
+    word("file system", fs, kernel, vendor)
+}
+
+/// Whether a kernel has an I/O scheduler.
+pub fn scheduler(name: &str, kernel: &Version, vendor: &str) -> Ruling {
+    word("scheduler", name, kernel, vendor)
+}
+
+fn word(of: &str, name: &str, kernel: &Version, vendor: &str) -> Ruling {
+    match table().find(of, name) {
+        Some((row, _)) => row.life.at(kernel, vendor),
+        None => Ruling::unknown(format!("The table does not know the {of} {name}.")),
+    }
+}
+
+fn one(
+    fs: &str,
+    option: &str,
+    beside: &[String],
+    in_force: &[String],
+    kernel: &Version,
+    vendor: &str,
+) -> Ruling {
+    let table = table();
+    let family = family(fs, kernel, vendor);
+    let of_family = family.and_then(|of| table.find(of, option));
+    let Some((row, value)) = of_family.or_else(|| table.find("vfs", option)) else {
+        return not_listed(fs, family, option, kernel);
+    };
+    if row.not_on_ext3 && fs == "ext3" {
+        return row.refused("The ext4 driver refuses it for a file system mounted as ext3.".to_owned());
+    }
+    let in_force = row.in_force.iter().find(|now| in_force.contains(&now.option));
+    let ruling = match in_force {
+        Some(now) => Ruling { effect: now.is, because: now.because.clone(), source: row.source.clone() },
+        None => row.life.at(kernel, vendor),
+    };
+    if matches!(ruling.effect, Effect::Unknown | Effect::Refused) {
+        return ruling;
+    }
+    if let Some(wrong) = value.and_then(|value| row.form.wrong(value)) {
+        return row.refused(format!("`{}` takes {wrong}.", key(option)));
+    }
+    if !row.needs_any.is_empty() && !row.needs_any.iter().any(|other| beside.contains(other)) {
+        let because = format!("It is refused without {}. {}", row.needs_any.join(" or "), row.because);
+        return row.refused(because.trim().to_owned());
+    }
+    ruling
+}
+
+/// An option that stands neither with the file system nor with all file systems.
+fn not_listed(fs: &str, family: Option<&str>, option: &str, kernel: &Version) -> Ruling {
+    let table = table();
+    let covered = kernel.number(0) > 3 || (kernel.number(0) == 3 && kernel.number(1) >= 10);
+    if let Some(family) = family.filter(|_| covered)
+        && !table.has_key(family, option)
+        && !table.has_key("vfs", option)
+        && let Some(other) = FAMILIES.into_iter().find(|other| table.has_key(other, option))
+    {
+        return Ruling {
+            effect: Effect::Refused,
+            because: format!("It is an option of {other}; {fs} refuses options it does not know."),
+            source: format!("kernel: the mount options of fs/{family}"),
+        };
+    }
+    Ruling::unknown(format!("The table does not know the option {option} of {fs}."))
+}
+
+/// Whose options a file system type has.
+fn family(fs: &str, kernel: &Version, vendor: &str) -> Option<&'static str> {
+    // ext3 has had a driver of its own until 4.2; vendors that backport used the ext4 driver before.
+    let driver_of_its_own = kernel.number(0) < 4 || (kernel.number(0) == 4 && kernel.number(1) < 3);
+    match fs {
+        "ext3" if driver_of_its_own && !backports(kernel, vendor) => None,
+        "ext3" => Some("ext4"),
+        fs => FAMILIES.into_iter().find(|name| *name == fs),
+    }
+}
+
+impl Row {
+    fn refused(&self, because: String) -> Ruling {
+        Ruling { effect: Effect::Refused, because, source: self.source.clone() }
+    }
+}
+
+impl Form {
+    /// What the value should have been, when it is something else.
+    fn wrong(&self, value: &str) -> Option<String> {
+        let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        match self {
+            Self::Any => None,
+            Self::Number(low, high) => match value.parse::<u64>() {
+                Ok(number) if digits(value) && (*low..=*high).contains(&number) => None,
+                _ if *high == u64::MAX => Some("a whole number".to_owned()),
+                _ => Some(format!("a whole number from {low} to {high}")),
+            },
+            Self::Size => {
+                let number = value.strip_suffix(['k', 'K', 'm', 'M', 'g', 'G', 't', 'T']).unwrap_or(value);
+                (!digits(number)).then(|| "a size such as 64m".to_owned())
+            }
+            Self::Words(words) => {
+                (!words.iter().any(|word| word == value)).then(|| format!("one of {}", words.join(", ")))
+            }
+        }
+    }
+}
+
+/// An option of the table as it can be mounted, with what must stand beside it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Example {
+    /// The option, with a value where it takes one.
+    pub option: String,
+    /// What it needs beside it; empty mostly.
+    pub beside: Option<String>,
+}
+
+/// Every option of a file system that the table can give an example of, those of all file systems included.
+pub fn examples(fs: &str) -> Vec<Example> {
+    let table = table();
+    let mut found = Vec::new();
+    for ((of, name), index) in table.names.iter().filter(|((of, _), _)| of == fs || of == "vfs") {
+        let Some(row) = table.rows.get(*index) else { continue };
+        if of == "vfs" && table.names.contains_key(&(fs.to_owned(), name.clone())) {
+            continue;
+        }
+        let value = row.example.clone();
+        let option = match name.strip_suffix('*') {
+            Some(start) => format!("{start}walwise"),
+            None if name.ends_with('=') => match value {
+                Some(value) => format!("{name}{value}"),
+                None => continue,
+            },
+            None => name.clone(),
+        };
+        found.push(Example { option, beside: row.needs_any.first().cloned() });
+    }
+    found
+}

@@ -1,0 +1,59 @@
+//! PostgreSQL settings by release, and the values of `wal_sync_method` on Linux. A server refuses to start with a setting
+//! or a value that it does not know.
+
+use super::table::table;
+use super::{Effect, Ruling};
+use crate::version::Version;
+
+/// What a server makes of a value of `wal_sync_method` on Linux. The same in every supported release so far.
+pub fn wal_sync_method(method: &str, server: &Version) -> Ruling {
+    match table().methods.get(method) {
+        Some(found) => {
+            Ruling { effect: found.is, because: found.because.clone(), source: found.source.clone() }
+        }
+        None => Ruling::unknown(format!(
+            "The table does not know the wal_sync_method {method} of PostgreSQL {server}."
+        )),
+    }
+}
+
+/// Whether a server knows a setting. The version may lack its minor release, as in `PG_VERSION`; then a setting that a
+/// minor release brought is unknown.
+pub fn postgres_setting(name: &str, server: &Version) -> Ruling {
+    let Some(setting) = table().postgres.get(name) else {
+        return Ruling::unknown(format!("The table does not know the setting {name}."));
+    };
+    let ruling = |effect, because: String| Ruling { effect, because, source: setting.source.clone() };
+    let (line, minor) = line(server);
+    let newest = setting.since.iter().max();
+    if newest.is_some_and(|newest| line >= self::line(newest).0)
+        && newest.is_some_and(|newest| server >= newest)
+    {
+        return ruling(Effect::Ok, String::new());
+    }
+    match setting.since.iter().map(self::line).find(|(known, _)| *known == line) {
+        Some((_, from)) => match (minor, from) {
+            (_, None) => ruling(Effect::Ok, String::new()),
+            (None, Some(_)) => Ruling::unknown(format!("A minor release of PostgreSQL {server} brought it.")),
+            (Some(minor), Some(from)) if minor >= from => ruling(Effect::Ok, String::new()),
+            _ => {
+                ruling(Effect::Refused, format!("PostgreSQL {server} does not know it and would not start."))
+            }
+        },
+        None => ruling(Effect::Refused, format!("PostgreSQL {server} does not know it and would not start.")),
+    }
+}
+
+/// Whether every release that the table covers knows a setting.
+pub(super) fn always(name: &str) -> bool {
+    let oldest = Version::parse("9.4");
+    table().postgres.get(name).zip(oldest).is_some_and(|(setting, oldest)| setting.since == [oldest])
+}
+
+/// The major release (9.6, 10, 18) and, where it is told, the minor one.
+fn line(version: &Version) -> ((u64, u64), Option<u64>) {
+    let major_numbers = if version.number(0) >= 10 { 1 } else { 2 };
+    let second = if major_numbers == 2 { version.number(1) } else { 0 };
+    let minor = (version.depth() > major_numbers).then(|| version.number(major_numbers));
+    ((version.number(0), second), minor)
+}

@@ -1,0 +1,382 @@
+//! What is publicly documented of options, kernels, tools and servers, against the table.
+
+use super::*;
+use crate::version::Version;
+
+fn v(text: &str) -> Version {
+    Version::parse(text).unwrap()
+}
+
+/// The vendor as the kernel collector names it, by the release's tail.
+fn effect(fs: &str, options: &str, kernel: &str, vendor: &str) -> Effect {
+    let options: Vec<String> = options.split(',').map(str::to_owned).collect();
+    let backports = vendor.starts_with("el") || vendor == "sles";
+    let rulings = mount_options(fs, &options, &[], &v(kernel).with_backports(backports), vendor);
+    rulings.last().unwrap().effect
+}
+
+use Effect::{DefaultAnyway, Deprecated, NoEffect, Refused, Unknown};
+
+#[test]
+fn mount_options_of_documented_kernels() {
+    for (fs, options, kernel, vendor, expect) in [
+        // Documentation/admin-guide/xfs.rst; commits 4cf4573 and 1c02d502c208.
+        ("xfs", "nobarrier", "4.9.337", "mainline", Effect::Ok),
+        ("xfs", "nobarrier", "4.10", "mainline", NoEffect),
+        ("xfs", "nobarrier", "4.18.20", "mainline", NoEffect),
+        ("xfs", "nobarrier", "4.19", "mainline", Refused),
+        ("xfs", "barrier", "4.19", "mainline", Refused),
+        ("xfs", "nobarrier", "5.15.0-91-generic", "ubuntu", Refused),
+        ("xfs", "nobarrier", "7.0", "mainline", Refused),
+        // Sources of 3.10.0-514, -1127 and -1160; Red Hat's leapp removes it for 8.
+        ("xfs", "nobarrier", "3.10.0-514.el7.x86_64", "el7", Effect::Ok),
+        ("xfs", "nobarrier", "3.10.0-957.el7.x86_64", "el7", Unknown),
+        ("xfs", "nobarrier", "3.10.0-1127.el7.x86_64", "el7", NoEffect),
+        ("xfs", "nobarrier", "3.10.0-1160.119.1.el7.x86_64", "el7", NoEffect),
+        ("xfs", "nobarrier", "4.18.0-147.el8.x86_64", "el8", Refused),
+        ("xfs", "barrier", "4.18.0-553.el8_10.x86_64", "el8", Refused),
+        ("xfs", "nobarrier", "5.14.0-362.el9.x86_64", "el9", Refused),
+        // SUSE KB 000020240.
+        ("xfs", "nobarrier", "4.12.14-95.3-default", "sles", NoEffect),
+        ("xfs", "nobarrier", "5.3.18-22-default", "sles", Refused),
+        ("xfs", "nobarrier", "4.4.21-69-default", "sles", Unknown),
+        // linux-xfs, October 2025.
+        ("xfs", "attr2", "4.18.0-553.el8", "el8", Unknown),
+        ("xfs", "attr2", "6.1.176", "mainline", Deprecated),
+        ("xfs", "attr2", "6.18-rc1", "mainline", Refused),
+        ("xfs", "attr2", "6.18-rc2", "mainline", Refused),
+        ("xfs", "attr2", "6.18.1", "mainline", Deprecated),
+        ("xfs", "ikeep", "6.12.117", "mainline", Deprecated),
+        ("xfs", "noattr2", "6.1.176", "mainline", Refused),
+        ("xfs", "noattr2", "6.12.117", "mainline", Refused),
+        ("xfs", "noattr2", "6.18.44", "mainline", Deprecated),
+        ("xfs", "inode64", "3.10.0-1160.el7", "el7", DefaultAnyway),
+        ("xfs", "logbufs=8", "6.1", "mainline", DefaultAnyway),
+        ("xfs", "logbufs=9", "6.1", "mainline", Refused),
+        ("xfs", "logbsize=256k", "6.1", "mainline", Effect::Ok),
+        ("xfs", "logbsize=100", "6.1", "mainline", Refused),
+        ("xfs", "nodelaylog", "4.0", "mainline", Refused),
+        ("xfs", "osyncisdsync", "5.14.0-1.el9", "el9", Refused),
+        ("xfs", "max_atomic_write=16k", "6.12.117", "mainline", Refused),
+        ("xfs", "max_atomic_write=16k", "6.16", "mainline", Effect::Ok),
+        ("xfs", "max_atomic_write=16k", "6.12.0-55.el10", "el10", Unknown),
+        ("xfs", "norecovery", "6.1", "mainline", Refused),
+        ("xfs", "ro,norecovery", "6.1", "mainline", Effect::Ok),
+        // Another file system's option.
+        ("xfs", "data=ordered", "6.1", "mainline", Refused),
+        ("ext4", "inode64", "6.1", "mainline", Refused),
+        ("btrfs", "logbufs=8", "6.1", "mainline", Refused),
+        ("btrfs", "data=writeback", "5.14.0-362.el9", "el9", Refused),
+        // Nobody's option.
+        ("xfs", "nobarier", "6.1", "mainline", Unknown),
+        ("ext4", "go-faster", "6.1", "mainline", Unknown),
+        ("vfat", "nobarrier", "6.1", "mainline", Unknown),
+        ("nfs4", "noatime", "6.1", "mainline", Effect::Ok),
+        // Documentation/admin-guide/ext4.rst, fs/ext4/super.c.
+        ("ext4", "nobarrier", "3.10.0-1160.el7", "el7", Effect::Ok),
+        ("ext4", "nobarrier", "6.18.44", "mainline", Effect::Ok),
+        ("ext4", "barrier=0", "6.18.44", "mainline", Effect::Ok),
+        ("ext4", "barrier=1", "6.1", "mainline", DefaultAnyway),
+        ("ext4", "data=ordered", "6.1", "mainline", DefaultAnyway),
+        ("ext4", "data=writeback", "6.1", "mainline", Effect::Ok),
+        ("ext4", "data=sideways", "6.1", "mainline", Refused),
+        ("ext4", "commit=60", "6.1", "mainline", Effect::Ok),
+        ("ext4", "commit=soon", "6.1", "mainline", Refused),
+        ("ext4", "journal_async_commit", "6.1", "mainline", Refused),
+        ("ext4", "data=ordered,journal_async_commit", "6.1", "mainline", Refused),
+        ("ext4", "data=writeback,journal_async_commit", "6.1", "mainline", Effect::Ok),
+        ("ext4", "dioread_nolock", "5.6", "mainline", DefaultAnyway),
+        ("ext4", "dioread_nolock", "5.4", "mainline", Effect::Ok),
+        ("ext4", "fast_commit", "6.12", "mainline", Refused),
+        ("ext4", "nobh", "6.1", "mainline", NoEffect),
+        // ext3 by the ext4 driver since 4.3, in Red Hat 7 before.
+        ("ext3", "nobarrier", "6.1", "mainline", Effect::Ok),
+        ("ext3", "delalloc", "6.1", "mainline", Refused),
+        ("ext3", "barrier=0", "4.2", "mainline", Unknown),
+        ("ext3", "barrier=0", "3.10.0-1160.el7", "el7", Effect::Ok),
+        // btrfs(5), btrfs: Kernel by version.
+        ("btrfs", "nobarrier", "6.1", "mainline", Effect::Ok),
+        ("btrfs", "inode_cache", "5.10", "mainline", Effect::Ok),
+        ("btrfs", "inode_cache", "6.1.176", "mainline", NoEffect),
+        ("btrfs", "inode_cache", "6.8", "mainline", Refused),
+        ("btrfs", "recovery", "6.7", "mainline", Deprecated),
+        ("btrfs", "recovery", "6.12.117", "mainline", Refused),
+        ("btrfs", "check_int", "6.7", "mainline", Refused),
+        ("btrfs", "subvolrootid=5", "5.9", "mainline", Refused),
+        ("btrfs", "nologreplay", "6.12", "mainline", Refused),
+        ("btrfs", "ro,nologreplay", "6.12", "mainline", Deprecated),
+        ("btrfs", "ro,nologreplay", "6.16", "mainline", Refused),
+        ("btrfs", "space_cache", "6.1", "mainline", Unknown),
+        ("btrfs", "space_cache=v2", "6.1", "mainline", Effect::Ok),
+        ("btrfs", "compress=zstd", "4.13", "mainline", Refused),
+        ("btrfs", "compress=zstd:3", "5.15", "mainline", Effect::Ok),
+        ("btrfs", "discard=async", "6.2", "mainline", Effect::Ok),
+        // mount(8), systemd.mount(5).
+        ("ext4", "noatime", "3.10.0-1160.el7", "el7", Effect::Ok),
+        ("xfs", "x-systemd.device-timeout=9", "6.1", "mainline", Effect::Ok),
+        ("btrfs", "relatime", "6.1", "mainline", DefaultAnyway),
+        ("xfs", "lazytime", "4.16", "mainline", Unknown),
+        ("ext4", "mand", "5.15", "mainline", NoEffect),
+        // Beyond the table.
+        ("ext4", "nobarrier", "8.0", "mainline", Unknown),
+        ("ext4", "noatime", "2.6.32", "mainline", Unknown),
+    ] {
+        assert_eq!(effect(fs, options, kernel, vendor), expect, "{fs} {options} on {kernel} ({vendor})");
+    }
+}
+
+#[test]
+fn what_is_mounted_now_decides_what_the_option_alone_cannot() {
+    let ruled = |option: &str, in_force: &str| {
+        let (options, in_force) = ([option.to_owned()], [in_force.to_owned()]);
+        let fs = if option == "noattr2" { "xfs" } else { "btrfs" };
+        mount_options(fs, &options, &in_force, &v("6.1"), "mainline").remove(0).effect
+    };
+    assert_eq!(ruled("space_cache", "space_cache=v2"), Refused);
+    assert_eq!(ruled("space_cache=v1", "space_cache=v2"), Refused);
+    assert_eq!(ruled("space_cache", "space_cache"), Deprecated);
+    assert_eq!(ruled("nospace_cache", "space_cache=v2"), Refused);
+    assert_eq!(ruled("noattr2", "noattr2"), Deprecated);
+    assert_eq!(ruled("noattr2", "attr2"), Refused);
+}
+
+#[test]
+fn everything_but_ok_says_why() {
+    for fs in ["ext4", "xfs", "btrfs"] {
+        for kernel in ["3.10.1", "4.18.20", "6.1", "6.18.44", "7.1"] {
+            for example in examples(fs) {
+                let ruling = mount_option(fs, &example.option, &v(kernel), "mainline");
+                let silent = ruling.because.is_empty() && ruling.effect != Effect::Ok;
+                assert!(!silent || ruling.effect == Unknown, "{fs} {} on {kernel}", example.option);
+                assert!(!ruling.source.is_empty() || ruling.effect == Unknown);
+            }
+        }
+    }
+}
+
+#[test]
+fn servers() {
+    for (name, server, expect) in [
+        ("commit_delay", "9.6.24", Effect::Ok),
+        ("wal_init_zero", "12", Effect::Ok),
+        ("wal_recycle", "16.4 (Debian 16.4-1)", Effect::Ok),
+        ("wal_recycle", "11.22", Refused),
+        ("debug_io_direct", "15.20", Refused),
+        ("debug_io_direct", "16", Effect::Ok),
+        ("file_extend_method", "15.20", Refused),
+        ("file_extend_method", "16.11", Refused),
+        ("file_extend_method", "16.12", Effect::Ok),
+        ("file_extend_method", "17.7", Refused),
+        ("file_extend_method", "17.8", Effect::Ok),
+        ("file_extend_method", "18.2", Effect::Ok),
+        ("file_extend_method", "18", Unknown),
+        ("file_extend_method", "19beta3", Effect::Ok),
+        ("file_extend_method", "20.1", Effect::Ok),
+        ("data_sync_retry", "9.6.11", Refused),
+        ("data_sync_retry", "9.6.12", Effect::Ok),
+        ("data_sync_retry", "11.1", Refused),
+        ("data_sync_retry", "13.1", Effect::Ok),
+        ("io_method", "17.8", Refused),
+        ("make_it_fast", "17.8", Unknown),
+    ] {
+        assert_eq!(postgres_setting(name, &v(server)).effect, expect, "{name} on {server}");
+    }
+    for (method, expect) in [
+        ("fdatasync", Effect::Ok),
+        ("fsync", Effect::Ok),
+        ("open_datasync", Effect::Ok),
+        ("open_sync", Effect::Ok),
+        ("fsync_writethrough", Refused),
+        ("O_DIRECT", Unknown),
+    ] {
+        assert_eq!(wal_sync_method(method, &v("17.8")).effect, expect, "{method}");
+    }
+}
+
+#[test]
+fn features_of_new_file_systems() {
+    let judge = |fs: &str, feature: &str, tool: &str, kernel: &str| {
+        let backports = kernel.contains(".el");
+        let read = |text: &str| Version::parse(text).map(|version| version.with_backports(backports));
+        mkfs_feature(fs, feature, read(tool).as_ref(), read(kernel).as_ref()).effect
+    };
+    for (fs, feature, tool, kernel, expect) in [
+        ("ext4", "fast_commit", "1.45.5", "6.12", Refused),
+        ("ext4", "fast_commit", "1.46.4", "6.12", Deprecated),
+        ("ext4", "fast_commit", "1.47.0", "6.12", Effect::Ok),
+        ("ext4", "fast_commit", "1.47.0", "5.4", Refused),
+        ("ext4", "fast_commit", "1.46.5", "4.18.0-553.el8", Unknown),
+        ("ext4", "fast_commit", "?", "6.12", Unknown),
+        ("ext4", "fast_commit", "1.47.0", "?", Unknown),
+        ("ext4", "orphan_file", "1.47.0", "5.10", Refused),
+        ("ext4", "metadata_csum_seed", "1.47.0", "5.10", Effect::Ok),
+        ("xfs", "nrext64", "6.5.0", "5.15", Refused),
+        ("xfs", "nrext64", "6.5.0", "6.1", Effect::Ok),
+        ("btrfs", "block-group-tree", "6.19", "6.1", Effect::Ok),
+        ("ext4", "warp_drive", "1.47.0", "6.12", Unknown),
+    ] {
+        assert_eq!(judge(fs, feature, tool, kernel), expect, "{fs} {feature} {tool} {kernel}");
+    }
+}
+
+#[test]
+fn what_tools_set_by_default_must_be_mountable() {
+    let judge = |fs: &str, tool: &str, kernel: &str, vendor: &str| {
+        mkfs_defaults(fs, &v(tool), &v(kernel), vendor).effect
+    };
+    assert_eq!(judge("ext4", "1.47.0", "6.1", "debian"), Effect::Ok);
+    assert_eq!(judge("ext4", "1.47.0", "5.10", "mainline"), Refused);
+    assert_eq!(judge("ext4", "1.46.5", "5.10", "mainline"), Effect::Ok);
+    assert_eq!(judge("xfs", "6.18.0", "6.6", "mainline"), Refused);
+    assert_eq!(judge("xfs", "6.5.0", "5.14.0-362.el9", "el9"), Unknown);
+}
+
+mod lines_and_advice {
+    use super::super::{derive, guard};
+    use super::v;
+    use crate::facts::catalog::{boot, host, kernel, mount, postgres};
+    use crate::facts::{FactSet, Reading, Source, Subject, Why};
+
+    fn list(words: &str) -> Vec<String> {
+        words.split(',').map(str::to_owned).collect()
+    }
+
+    fn with_kernel(release: &str, vendor: &str) -> FactSet {
+        let mut facts = FactSet::default();
+        let uname = || Source::call("uname");
+        facts.know(&Subject::host(), &kernel::VERSION, v(release), uname());
+        facts.know(&Subject::host(), &kernel::VENDOR, vendor.to_owned(), uname());
+        facts
+    }
+
+    fn with_line(mut facts: FactSet, fs: &str, options: &str) -> FactSet {
+        let line = Subject::boot("/data");
+        facts.know(&line, &boot::FSTYPE, fs.to_owned(), Source::line("/etc/fstab", 3));
+        facts.know(&line, &boot::OPTIONS, list(options), Source::line("/etc/fstab", 3));
+        facts
+    }
+
+    #[test]
+    fn a_line_is_sorted_by_effect() {
+        let mut facts = with_line(
+            with_kernel("6.1.0-28-amd64", "debian"),
+            "xfs",
+            "noatime,nobarrier,attr2,inode64,frobnicate,lazytime",
+        );
+        derive(&mut facts);
+        let line = Subject::boot("/data");
+        assert_eq!(facts.value(&line, &boot::REFUSED), Some(list("nobarrier")));
+        assert_eq!(facts.value(&line, &boot::DEPRECATED), Some(list("attr2")));
+        assert_eq!(facts.value(&line, &boot::DEFAULT_ANYWAY), Some(list("inode64")));
+        assert_eq!(facts.value(&line, &boot::UNDECIDED), Some(list("frobnicate")));
+        assert_eq!(facts.value(&line, &boot::NO_EFFECT), Some(Vec::new()));
+    }
+
+    #[test]
+    fn without_a_kernel_nothing_is_known() {
+        let mut facts = with_line(FactSet::default(), "xfs", "nobarrier");
+        derive(&mut facts);
+        let line = Subject::boot("/data");
+        for key in
+            [&boot::REFUSED, &boot::NO_EFFECT, &boot::DEPRECATED, &boot::DEFAULT_ANYWAY, &boot::UNDECIDED]
+        {
+            let Reading::Unknown { why, detail, .. } = facts.get(&line, key) else {
+                panic!("{}", key.name())
+            };
+            assert_eq!(why, Why::NotCollected);
+            assert!(detail.contains("kernel.version"), "{detail}");
+        }
+    }
+
+    #[test]
+    fn a_stated_kernel_marks_what_is_concluded() {
+        let mut facts = with_line(with_kernel("6.1", "debian"), "xfs", "nobarrier");
+        facts.know(&Subject::host(), &kernel::VERSION, v("6.12"), Source::Stated);
+        derive(&mut facts);
+        let reading = facts.get(&Subject::boot("/data"), &boot::REFUSED);
+        assert!(!reading.source().unwrap().is_evidence());
+    }
+
+    #[test]
+    fn the_mounted_file_system_helps_to_decide() {
+        let mut facts = with_line(with_kernel("6.1", "debian"), "btrfs", "space_cache");
+        let mounted = Subject::mount("/data");
+        facts.link(&Subject::boot("/data"), &mounted);
+        facts.know(&mounted, &mount::SUPER_OPTIONS, list("rw,space_cache=v2"), Source::file("mountinfo"));
+        derive(&mut facts);
+        assert_eq!(facts.value(&Subject::boot("/data"), &boot::REFUSED), Some(list("space_cache")));
+    }
+
+    fn on_mount(facts: &mut FactSet, fs: &str) -> Subject {
+        let mounted = Subject::mount("/data");
+        facts.know(&mounted, &mount::FSTYPE, fs.to_owned(), Source::file("mountinfo"));
+        mounted
+    }
+
+    #[test]
+    fn advice_that_the_kernel_would_refuse_is_held_back() {
+        let mut facts = with_kernel("6.1", "debian");
+        let xfs = on_mount(&mut facts, "xfs");
+        assert!(guard("mount.options", &["noatime"], &facts, &xfs).is_ok());
+        assert!(guard("mount.options", &["inode64"], &facts, &xfs).is_ok());
+        for refused in ["nobarrier", "data=ordered", "attr2", "made_up", "norecovery"] {
+            assert!(guard("mount.options", &[refused], &facts, &xfs).is_err(), "{refused}");
+        }
+        assert!(guard("mount.options", &["noatime", "nobarrier"], &facts, &xfs).is_err());
+        assert!(guard("mount.options", &[], &facts, &xfs).is_ok(), "taking away is no matter for the kernel");
+    }
+
+    #[test]
+    fn advice_for_what_is_not_known_is_held_back() {
+        let facts = FactSet::default();
+        let mounted = Subject::mount("/data");
+        assert!(guard("mount.options", &["noatime"], &facts, &mounted).is_err(), "no kernel");
+        let facts = with_kernel("6.1", "debian");
+        assert!(guard("mount.options", &["nobarrier"], &facts, &mounted).is_err(), "no file system");
+        let blank = Subject::target("/dev/sdb");
+        assert!(guard("mount.options", &["noatime"], &facts, &blank).is_ok(), "every file system takes it");
+    }
+
+    #[test]
+    fn file_systems_must_exist_and_what_their_tool_makes_must_mount() {
+        let blank = Subject::target("/dev/sdb");
+        let el9 = with_kernel("5.14.0-362.el9", "el9");
+        assert!(guard("filesystem", &["ext4"], &el9, &blank).is_ok());
+        assert!(guard("filesystem", &["btrfs"], &el9, &blank).is_err());
+        let mut old = with_kernel("5.10.1", "mainline");
+        assert!(guard("filesystem", &["xfs"], &old, &blank).is_ok());
+        old.know(&Subject::host(), &host::XFSPROGS, v("6.5.0"), Source::call("mkfs.xfs -V"));
+        assert!(guard("filesystem", &["xfs"], &old, &blank).is_err(), "nrext64");
+        let mut custom = with_kernel("6.12", "mainline");
+        assert!(guard("filesystem", &["btrfs"], &custom, &blank).is_err());
+        custom.know(&Subject::host(), &kernel::FILESYSTEMS, list("ext4,btrfs"), Source::file("filesystems"));
+        assert!(guard("filesystem", &["btrfs"], &custom, &blank).is_ok());
+    }
+
+    #[test]
+    fn servers_must_know_their_settings() {
+        let mut facts = FactSet::default();
+        let cluster = Subject::cluster("/pg");
+        let none = Subject::target("/new");
+        assert!(guard("pg.wal_sync_method", &["fdatasync"], &facts, &none).is_ok(), "valid in every release");
+        assert!(guard("pg.wal_sync_method", &["fsync_writethrough"], &facts, &none).is_err());
+        assert!(guard("pg.wal_init_zero", &["on"], &facts, &none).is_err());
+        facts.know(&cluster, &postgres::VERSION, v("11.22"), Source::file("PG_VERSION"));
+        assert!(guard("pg.wal_init_zero", &["on"], &facts, &cluster).is_err());
+        facts.know(&cluster, &postgres::VERSION, v("17.2"), Source::file("PG_VERSION"));
+        assert!(guard("pg.wal_init_zero", &["on"], &facts, &cluster).is_ok());
+        assert!(guard("block.write_cache", &["write back"], &facts, &cluster).is_ok());
+    }
+
+    #[test]
+    fn features_need_kernel_and_tools() {
+        let mut facts = with_kernel("6.12", "mainline");
+        let mounted = on_mount(&mut facts, "ext4");
+        assert!(guard("ext4.fast_commit", &["on"], &facts, &mounted).is_err(), "no tools known");
+        facts.know(&Subject::host(), &host::E2FSPROGS, v("1.47.0"), Source::call("mke2fs -V"));
+        assert!(guard("ext4.fast_commit", &["on"], &facts, &mounted).is_ok());
+        assert!(guard("ext4.fast_commit", &["off"], &facts, &mounted).is_ok());
+        assert!(guard("block.scheduler", &["mq-deadline"], &facts, &mounted).is_ok());
+        assert!(guard("block.scheduler", &["cfq"], &facts, &mounted).is_err());
+    }
+}
