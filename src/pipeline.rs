@@ -12,6 +12,7 @@ use crate::host::Host;
 use crate::measure::Measurement;
 use crate::report::{self, Report};
 use crate::rules::{self, RuleSet};
+use crate::validity;
 
 mod measuring;
 
@@ -47,6 +48,7 @@ impl Session {
         for (target, measurement) in &self.measured {
             measuring::to_facts(measurement, target, &mut facts);
         }
+        validity::derive(&mut facts);
         let verdicts = durability::judge(&mut facts, self.live);
         (facts, verdicts)
     }
@@ -55,7 +57,10 @@ impl Session {
     pub fn report(&self) -> Report {
         let (facts, verdicts) = self.judged();
         let findings = rules::evaluate(&self.rules, &facts, self.circumstances());
-        let guard = |_: &Subject, _: &rules::Advice| Ok(());
+        let guard = |subject: &Subject, advice: &rules::Advice| {
+            let values: Vec<&str> = advice.change.values().iter().map(String::as_str).collect();
+            validity::guard(&advice.setting, &values, &facts, subject)
+        };
         report::build(report::Input {
             facts: &facts,
             verdicts,
