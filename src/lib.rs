@@ -26,9 +26,6 @@ pub mod report;
 pub mod rules;
 pub mod text;
 pub mod truth;
-<<<<<<< HEAD
 pub mod ui;
-=======
 pub mod validity;
->>>>>>> c63fe84 (validity: what which kernel, tool or server makes of an option; the interlock asks it)
 pub mod version;
