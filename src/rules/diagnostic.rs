@@ -3,6 +3,7 @@
 //! It knows nothing of rules. The surprise: positions are bytes of the file as it was read; a position outside of it is
 //! moved to its end rather than refused.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
@@ -37,7 +38,7 @@ impl FileDiags {
     pub fn render(&self, coloured: bool) -> String {
         let renderer = if coloured { Renderer::styled() } else { Renderer::plain() };
         let shown = self.diags.iter().map(|diag| self.show(&renderer, diag));
-        shown.collect::<Vec<_>>().join("\n\n")
+        shown.collect::<Vec<_>>().join("\n\n") + "\n"
     }
 
     fn show(&self, renderer: &Renderer, diag: &Diag) -> String {
@@ -66,13 +67,15 @@ pub fn line_of(text: &str, at: usize) -> usize {
 #[derive(Debug, Default)]
 pub struct Problems {
     diags: Vec<Diag>,
-    broken: bool,
+    /// By line: broken syntax.
+    broken: BTreeMap<usize, Diag>,
 }
 
 impl Problems {
-    /// Notes that the file could not be parsed as a whole, so that things are missing from it which were written.
-    pub fn broken_syntax(&mut self) {
-        self.broken = true;
+    /// A mistake of syntax. The first of a line stands for all that follows from it there.
+    pub fn broken_syntax(&mut self, span: Span, message: &str, source: &str) {
+        let line = line_of(source, span.start);
+        self.broken.entry(line).or_insert(Diag { span, message: message.to_owned(), help: None });
     }
 
     /// A mistake.
@@ -82,13 +85,15 @@ impl Problems {
 
     /// Something that is not there. Not reported when it may only have been lost with broken syntax.
     pub fn missing(&mut self, span: Span, message: impl Into<String>, help: impl Into<Option<String>>) {
-        if !self.broken {
+        if self.broken.is_empty() {
             self.report(span, message, help);
         }
     }
 
     /// The mistakes in the order of the file.
-    pub fn into_diags(mut self) -> Vec<Diag> {
+    pub fn into_diags(mut self, source: &str) -> Vec<Diag> {
+        self.diags.retain(|diag| !self.broken.contains_key(&line_of(source, diag.span.start)));
+        self.diags.extend(self.broken.into_values());
         self.diags.sort_by_key(|diag| (diag.span.start, diag.span.end));
         self.diags
     }

@@ -13,27 +13,20 @@ mod value;
 use toml::de::DeTable;
 
 use self::cond::Sight;
-use self::fields::{Fields, Item, Text};
+use self::fields::{Fields, Item, Shape, Text};
 use super::diagnostic::{Diag, Problems, Span, line_of};
 use super::model::{Expect, Rule};
 use super::template::Template;
 use super::{Confidence, Level};
 use crate::facts::Scope;
 
-const RULE_KEYS: [&str; 12] = [
-    "id",
-    "since",
-    "for",
-    "title",
-    "level",
-    "confidence",
-    "because",
-    "refs",
-    "overrides",
-    "when",
-    "advise",
-    "example",
-];
+const FILE: Shape = Shape { what: "a rule file", required: &[], optional: &["rule", "off"] };
+const OFF: Shape = Shape { what: "this table", required: &["rule", "because"], optional: &[] };
+const RULE: Shape = Shape {
+    what: "this rule",
+    required: &["id", "since", "for", "title", "level", "confidence", "because", "refs", "when"],
+    optional: &["overrides", "advise", "example"],
+};
 
 /// What a file has in it.
 #[derive(Debug, Default)]
@@ -66,27 +59,25 @@ pub(super) fn load(file: &str, source: &str) -> Loaded {
     let mut problems = Problems::default();
     let (document, errors) = DeTable::parse_recoverable(source);
     for error in errors {
-        problems.broken_syntax();
-        problems.report(error.span().unwrap_or(0..0), error.message(), None);
+        problems.broken_syntax(error.span().unwrap_or(0..0), error.message(), source);
     }
     let mut loaded = Loaded::default();
-    let top = Fields::of(document.get_ref(), 0..0, "a rule file", &["rule", "off"], &mut problems);
+    let top = Fields::of(document.get_ref(), 0..0, &FILE, &mut problems);
     for item in top.tables("rule", &mut problems) {
         let rule = rule(item, file, source, &mut loaded, &mut problems);
         loaded.rules.extend(rule);
     }
     for item in top.tables("off", &mut problems) {
-        let Some(fields) = Fields::open(item, "this table", &["rule", "because"], &mut problems) else {
+        let Some(fields) = Fields::open(item, &OFF, &mut problems) else {
             continue;
         };
-        let (rule, because) =
-            (fields.need_text("rule", &mut problems), fields.need_text("because", &mut problems));
+        let (rule, because) = (fields.text("rule", &mut problems), fields.text("because", &mut problems));
         if let (Some(rule), Some(because)) = (rule, because) {
             let off = Off { rule: rule.text, because: flowing(&because.text), file: file.to_owned() };
             loaded.off.push((off, rule.span));
         }
     }
-    loaded.diags = problems.into_diags();
+    loaded.diags = problems.into_diags(source);
     loaded
 }
 
@@ -98,10 +89,9 @@ fn rule(
     problems: &mut Problems,
 ) -> Option<(Rule, Span)> {
     let before = problems.count();
-    let mut fields = Fields::open(item, "this rule", &RULE_KEYS, problems)?;
-    let id = fields.need_text("id", problems);
+    let fields = Fields::open(item, &RULE, problems)?;
+    let id = fields.text("id", problems);
     if let Some(id) = &id {
-        fields.span = id.span.clone();
         loaded.ids.push((id.text.clone(), id.span.clone()));
         if !is_id(&id.text) {
             let help = "such as \"mount.ext4-nobarrier\": lower-case words, digits and dashes, with a dot"
@@ -109,14 +99,14 @@ fn rule(
             problems.report(id.span.clone(), format!("`{}` is no id", id.text), help);
         }
     }
-    let since = fields.need_text("since", problems);
-    let scope = fields.need_word("for", &Scope::ALL, Scope::word, problems);
-    let level = fields.need_word("level", &Level::ALL, Level::word, problems);
-    let confidence = fields.need_word("confidence", &Confidence::ALL, Confidence::word, problems);
-    let title = fields.need_text("title", problems);
-    let because = fields.need_text("because", problems);
-    let refs = fields.need("refs", problems).map(|item| fields::texts(item, problems));
-    if refs.as_ref().is_some_and(Vec::is_empty) {
+    let since = fields.text("since", problems);
+    let scope = fields.word("for", &Scope::ALL, Scope::word, problems);
+    let level = fields.word("level", &Level::ALL, Level::word, problems);
+    let confidence = fields.word("confidence", &Confidence::ALL, Confidence::word, problems);
+    let title = fields.text("title", problems);
+    let because = fields.text("because", problems);
+    let refs = fields.get("refs").map(|item| fields::texts(item, problems));
+    if fields.get("refs").and_then(|refs| refs.get_ref().as_array()).is_some_and(|refs| refs.is_empty()) {
         problems.missing(
             fields.span.clone(),
             "a rule without a source",
@@ -128,7 +118,7 @@ fn rule(
     let sight = Sight::from(scope);
     let title = title.map(|title| prose(&title, &sight, problems));
     let because = because.map(|because| prose(&because, &sight, problems));
-    let when = fields.need("when", problems).and_then(|when| cond::cond(when, &sight, problems));
+    let when = fields.get("when").and_then(|when| cond::cond(when, &sight, problems));
     let mut advise = Vec::new();
     for item in fields.tables("advise", problems) {
         advise.extend(advice::advice(item, &sight, level, problems));

@@ -1,34 +1,35 @@
 //! The advice of a rule: a setting, one change that fits it, who is affected, what could go wrong, and commands.
 
 use super::cond::{self, Sight};
-use super::fields::{Fields, Item, Text};
+use super::fields::{Fields, Item, Shape, Text};
 use super::{prose, template};
 use crate::facts::{KeyInfo, Kind, catalog};
 use crate::rules::diagnostic::Problems;
 use crate::rules::model::{AdviceSpec, ChangeSpec};
-use crate::rules::settings::{self, Setting, Shape};
+use crate::rules::settings::{self, Setting};
 use crate::rules::suggest;
 use crate::rules::template::{Template, quotes_a_placeholder};
 use crate::rules::{Change, Level, Reach, Risk};
 
-const KEYS: [&str; 16] = [
-    "setting",
-    "set",
-    "set_from",
-    "add",
-    "add_from",
-    "remove",
-    "remove_from",
-    "keep",
-    "when",
-    "reach",
-    "risk",
-    "rank",
-    "price",
-    "apply",
-    "verify",
-    "undo",
-];
+const ADVICE: Shape = Shape {
+    what: "this advice",
+    required: &["setting", "reach", "risk"],
+    optional: &[
+        "set",
+        "set_from",
+        "add",
+        "add_from",
+        "remove",
+        "remove_from",
+        "keep",
+        "when",
+        "rank",
+        "price",
+        "apply",
+        "verify",
+        "undo",
+    ],
+};
 const CHANGES: [&str; 7] = ["set", "set_from", "add", "add_from", "remove", "remove_from", "keep"];
 
 /// Reads a piece of advice of a rule of this level.
@@ -38,15 +39,12 @@ pub(super) fn advice(
     level: Option<Level>,
     problems: &mut Problems,
 ) -> Option<AdviceSpec> {
-    let mut fields = Fields::open(item, "this advice", &KEYS, problems)?;
-    let setting = fields.need_text("setting", problems).and_then(|name| {
-        fields.span = name.span.clone();
-        setting(&name, problems)
-    });
+    let fields = Fields::open(item, &ADVICE, problems)?;
+    let setting = fields.text("setting", problems).and_then(|name| setting(&name, problems));
     let change = change(&fields, setting, sight, problems);
     let when = fields.get("when").map(|when| cond::cond(when, sight, problems));
-    let reach = fields.need_word("reach", &Reach::ALL, Reach::word, problems);
-    let risk = fields.need_word("risk", &Risk::ALL, Risk::word, problems);
+    let reach = fields.word("reach", &Reach::ALL, Reach::word, problems);
+    let risk = fields.word("risk", &Risk::ALL, Risk::word, problems);
     let price = fields.text("price", problems);
     let rank = fields.get("rank").map(|item| rank(item, problems));
     if risk == Some(Risk::DataLossIfWrong) && level.is_some_and(|level| level != Level::Option) {
@@ -148,8 +146,10 @@ fn fits(
 ) -> bool {
     let Some(setting) = setting else { return true };
     let (fitting, is, help) = match setting.shape {
-        Shape::One => (["set", "set_from", "keep"].contains(&change), "one value", "set, set_from or keep"),
-        Shape::Options => (!change.starts_with("set"), "a list of options", "add, remove or keep"),
+        settings::Shape::One => {
+            (["set", "set_from", "keep"].contains(&change), "one value", "set, set_from or keep")
+        }
+        settings::Shape::Options => (!change.starts_with("set"), "a list of options", "add, remove or keep"),
     };
     if !fitting {
         let span = fields.key_span(change).unwrap_or_else(|| fields.span.clone());

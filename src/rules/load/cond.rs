@@ -1,6 +1,6 @@
 //! Conditions: quantifiers, combinations and tests, and whether the facts they name can be seen from the rule's subject.
 
-use super::fields::{Fields, Item, Text, found, list, shown, text};
+use super::fields::{Fields, Item, Shape, Text, found, list, shown, text};
 use super::value::{self, OPERATORS};
 use crate::facts::{KeyInfo, Scope, catalog};
 use crate::rules::diagnostic::{Problems, Span};
@@ -92,25 +92,26 @@ pub(super) fn cond(item: Item<'_>, sight: &Sight, problems: &mut Problems) -> Op
 }
 
 fn combination(head: &str, item: Item<'_>, sight: &Sight, problems: &mut Problems) -> Option<Cond> {
-    let (all, quantifier): (&[&'static str], _) = match head {
+    let (required, quantifier): (&'static [&'static str], _) = match head {
         "all" => (&["all"], None),
         "any" => (&["any"], None),
         "not" => (&["not"], None),
         "every" => (&["every", "holds"], Some(Cond::Every as fn(_, _) -> _)),
         _ => (&["some", "holds"], Some(Cond::Some as fn(_, _) -> _)),
     };
-    let fields = Fields::open(item, "this condition", all, problems)?;
+    let shape = Shape { what: "this condition", required, optional: &[] };
+    let fields = Fields::open(item, &shape, problems)?;
     if let Some(build) = quantifier {
-        let relation = fields.need_word(head, &Relation::ALL, Relation::word, problems);
+        let relation = fields.word(head, &Relation::ALL, Relation::word, problems);
         let inside = relation.map_or_else(|| sight.clone(), |relation| sight.inside(relation));
-        let holds = fields.need("holds", problems).and_then(|holds| cond(holds, &inside, problems));
+        let holds = fields.get("holds").and_then(|holds| cond(holds, &inside, problems));
         if sight.scope == Some(Scope::Host) {
             problems.report(item.span(), "the host has no stack to quantify over", None);
             return None;
         }
         return Some(build(relation?, Box::new(holds?)));
     }
-    let inner = fields.need(head, problems)?;
+    let inner = fields.get(head)?;
     if head == "not" {
         return cond(inner, sight, problems).map(|inner| Cond::Not(Box::new(inner)));
     }

@@ -4,7 +4,7 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use super::cond::{self, Sight};
-use super::fields::{Fields, Item, Text, found, list, shown};
+use super::fields::{Fields, Item, Shape, Text, found, list, shown};
 use super::value;
 use crate::facts::{KeyInfo, Kind, Reading, Scope, Source, Value, Why};
 use crate::rules::diagnostic::{Problems, line_of};
@@ -12,7 +12,11 @@ use crate::rules::model::{Example, ExampleStack, Expect, Given};
 use crate::rules::settings;
 use crate::rules::suggest;
 
-const KEYS: [&str; 7] = ["name", "facts", "leaves", "layers", "mounts", "expect", "advise"];
+const EXAMPLE: Shape = Shape {
+    what: "this example",
+    required: &["name", "expect"],
+    optional: &["facts", "leaves", "layers", "mounts", "advise"],
+};
 /// What unknown readings are written as.
 const UNKNOWN: [(&str, Why); 6] = [
     ("?absent", Why::Absent),
@@ -31,11 +35,8 @@ pub(super) fn example(
     problems: &mut Problems,
 ) -> Option<Example> {
     let before = problems.count();
-    let mut fields = Fields::open(item, "this example", &KEYS, problems)?;
-    let name = fields.need_text("name", problems);
-    if let Some(name) = &name {
-        fields.span = name.span.clone();
-    }
+    let fields = Fields::open(item, &EXAMPLE, problems)?;
+    let name = fields.text("name", problems);
     let facts = fields.get("facts").map(|facts| {
         let named =
             given(facts, problems, |name, problems| cond::named(&name.text, &name.span, sight, problems));
@@ -43,7 +44,7 @@ pub(super) fn example(
     });
     let facts = facts.unwrap_or_default();
     let stack = stack(&fields, problems);
-    let expect = fields.need_word("expect", &Expect::ALL, Expect::word, problems);
+    let expect = fields.word("expect", &Expect::ALL, Expect::word, problems);
     let advise = fields.texts("advise", problems);
     for name in advise.iter().flatten().filter(|name| settings::find(&name.text).is_none()) {
         let help = suggest::or_list(&name.text, settings::ALL.iter().map(|setting| setting.name));

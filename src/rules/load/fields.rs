@@ -20,45 +20,51 @@ pub(super) struct Text {
     pub span: Span,
 }
 
+/// What a kind of table can have in it.
+pub(super) struct Shape {
+    /// How messages call it.
+    pub what: &'static str,
+    /// Keys that must be there.
+    pub required: &'static [&'static str],
+    /// Keys that may be there.
+    pub optional: &'static [&'static str],
+}
+
 /// A table whose keys have been checked.
 pub(super) struct Fields<'a> {
     table: &'a DeTable<'a>,
-    /// Where to report what is missing.
+    /// Where to report what is wrong with it as a whole: its name, where it has one.
     pub span: Span,
-    what: &'static str,
 }
 
 impl<'a> Fields<'a> {
-    /// Opens a table of the file; keys that are not among the known ones are reported.
-    pub fn open(
-        item: Item<'a>,
-        what: &'static str,
-        known: &[&'static str],
-        problems: &mut Problems,
-    ) -> Option<Self> {
+    /// Opens a table of the file. Keys that do not belong there, or are not there, are reported.
+    pub fn open(item: Item<'a>, shape: &Shape, problems: &mut Problems) -> Option<Self> {
         let Some(table) = item.get_ref().as_table() else {
-            problems.report(item.span(), format!("{what} is a table, found {}", found(item)), None);
+            problems.report(item.span(), format!("{} is a table, found {}", shape.what, found(item)), None);
             return None;
         };
-        Some(Self::of(table, item.span(), what, known, problems))
+        Some(Self::of(table, item.span(), shape, problems))
     }
 
     /// The same for a table that is at hand.
-    pub fn of(
-        table: &'a DeTable<'a>,
-        span: Span,
-        what: &'static str,
-        known: &[&'static str],
-        problems: &mut Problems,
-    ) -> Self {
+    pub fn of(table: &'a DeTable<'a>, span: Span, shape: &Shape, problems: &mut Problems) -> Self {
+        let Shape { what, required, optional } = shape;
         for key in table.keys() {
             let name = key.get_ref().as_ref();
-            if !known.contains(&name) {
-                let help = suggest::or_list(name, known.iter().copied());
+            if !required.contains(&name) && !optional.contains(&name) {
+                let help = suggest::or_list(name, required.iter().chain(*optional).copied());
                 problems.report(key.span(), format!("unknown key `{}` in {what}", shown(name)), help);
             }
         }
-        Self { table, span, what }
+        let names = ["id", "name", "setting"].iter().find_map(|key| table.get(*key));
+        let span = names.map_or(span, Spanned::span);
+        let lacking: Vec<String> =
+            required.iter().filter(|key| !table.contains_key(**key)).map(|key| format!("`{key}`")).collect();
+        if !lacking.is_empty() {
+            problems.missing(span.clone(), format!("{what} lacks {}", lacking.join(", ")), None);
+        }
+        Self { table, span }
     }
 
     pub fn get(&self, key: &str) -> Option<Item<'a>> {
@@ -70,20 +76,8 @@ impl<'a> Fields<'a> {
         self.table.get_key_value(key).map(|(key, _)| key.span())
     }
 
-    pub fn need(&self, key: &str, problems: &mut Problems) -> Option<Item<'a>> {
-        let item = self.get(key);
-        if item.is_none() {
-            problems.missing(self.span.clone(), format!("{} lacks `{key}`", self.what), None);
-        }
-        item
-    }
-
     pub fn text(&self, key: &str, problems: &mut Problems) -> Option<Text> {
         text(self.get(key)?, problems)
-    }
-
-    pub fn need_text(&self, key: &str, problems: &mut Problems) -> Option<Text> {
-        text(self.need(key, problems)?, problems)
     }
 
     /// A list of texts; `None` when it is not there.
@@ -99,19 +93,19 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// One of a few words that must be there.
-    pub fn need_word<T: Copy>(
+    /// One of a few words.
+    pub fn word<T: Copy>(
         &self,
         key: &str,
         all: &[T],
         word: fn(T) -> &'static str,
         problems: &mut Problems,
     ) -> Option<T> {
-        let Text { text, span } = self.need_text(key, problems)?;
+        let Text { text, span } = self.text(key, problems)?;
         let meant = all.iter().copied().find(|one| word(*one) == text);
         if meant.is_none() {
             let help = suggest::or_list(&text, all.iter().map(|one| word(*one)));
-            problems.report(span, format!("`{text}` is no {key}"), help);
+            problems.report(span, format!("`{key}` is never `{text}`"), help);
         }
         meant
     }
