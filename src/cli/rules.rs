@@ -6,6 +6,7 @@ use super::CliError;
 use super::args::Rules;
 use super::host::rule_files;
 use super::out::{Done, print};
+use crate::rules::explain::{self, Drawing};
 use crate::rules::settings::{self, Shape};
 use crate::rules::{Rule, RuleSet, examples};
 
@@ -75,7 +76,11 @@ fn rule_text(rule: &Rule) -> String {
     let mut out = format!("{id}\n{}\n\n", rule.title.source());
     let _ =
         writeln!(out, "for {scope}, {}, {}, since {since}, {file}:{line}\n", level.word(), confidence.word());
-    let _ = writeln!(out, "{}\n\nSources", rule.because.source());
+    let _ = writeln!(out, "{}\n\nApplies when", rule.because.source());
+    for line in explain::condition(&rule.when, Drawing::Unicode) {
+        let _ = writeln!(out, "  {line}");
+    }
+    let _ = writeln!(out, "\nSources");
     for source in &rule.refs {
         let _ = writeln!(out, "  {source}");
     }

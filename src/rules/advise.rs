@@ -4,10 +4,10 @@
 //! this machine. The surprise: advice is dropped without a word when its value comes from a fact that is not known,
 //! since there is nothing to advise then.
 
-use super::ground::{Ground, proven};
+use super::ground::{Ground, Node, proven};
 use super::model::{AdviceSpec, ChangeSpec, Rule};
 use super::template::Template;
-use super::{Advice, Change, HeldBack, Risk};
+use super::{Advice, Change, HeldBack, Level, Risk};
 use crate::facts::{FactSet, KeyInfo, Reading, Source, Subject, Value, Why};
 use crate::truth::Truth;
 
@@ -48,20 +48,48 @@ pub(super) fn advise(
             continue;
         }
         let Some(change) = spec.change(facts, subject) else { continue };
+        // What a fact says is to be set may be what loses data, however the rule words the risk.
+        let risk = if spec.setting.can_lose(&change) { Risk::DataLossIfWrong } else { spec.risk };
         let sure = proven(ground, &seen_here)
-            && when.is_none_or(|when| proven(&when, &seen_here))
+            && when.as_ref().is_none_or(|when| proven(when, &seen_here))
             && spec.value_from().is_none_or(|fact| seen_here(&facts.lookup(subject, fact)));
-        if spec.risk == Risk::DataLossIfWrong && !sure {
+        if risk == Risk::DataLossIfWrong && !(sure && rule.level == Level::Option) {
             held_back.push(HeldBack {
                 advice: format!("{}: {}", spec.setting.name, change.words()),
-                because: "it can lose data, and not every fact that decides it was seen on this machine"
-                    .to_owned(),
+                because: why_held_back(ground, when.as_ref(), &seen_here),
             });
         } else {
-            given.push(spec.advice(change, facts, subject));
+            given.push(Advice { risk, ..spec.advice(change, facts, subject) });
         }
     }
     (given, held_back)
+}
+
+fn why_held_back(
+    ground: &Ground<'_>,
+    when: Option<&Ground<'_>>,
+    seen_here: &dyn Fn(&Reading<Value>) -> bool,
+) -> String {
+    let mut elsewhere = Vec::new();
+    for ground in [Some(ground), when].into_iter().flatten() {
+        not_seen_here(ground, seen_here, &mut elsewhere);
+    }
+    let not = if elsewhere.is_empty() { String::new() } else { format!(": {}", elsewhere.join(", ")) };
+    format!("it can lose data, and not everything that decides it was seen on this machine{not}")
+}
+
+/// The known facts of a condition that were not seen on this machine, with where they are from.
+fn not_seen_here(ground: &Ground<'_>, seen_here: &dyn Fn(&Reading<Value>) -> bool, names: &mut Vec<String>) {
+    if let Node::Test(_, seen) = &ground.node
+        && let Some(source) = seen.reading.source()
+        && !seen_here(&seen.reading)
+    {
+        let name = format!("{} ({source})", seen.fact);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    ground.kids().iter().for_each(|kid| not_seen_here(kid, seen_here, names));
 }
 
 impl AdviceSpec {
@@ -76,7 +104,10 @@ impl AdviceSpec {
 
     /// What to do; `None` when the value to set is not known, or the words to add or take away are none.
     fn change(&self, facts: &FactSet, subject: &Subject) -> Option<Change> {
-        let text = |fact| facts.lookup(subject, fact).value().map(ToString::to_string);
+        let text = |fact| match facts.lookup(subject, fact).value()? {
+            Value::Bool(on) => Some(if *on { "on" } else { "off" }.to_owned()),
+            value => Some(value.to_string()),
+        };
         let words = |fact| match facts.lookup(subject, fact).value() {
             Some(Value::List(words)) if !words.is_empty() => Some(words.clone()),
             _ => None,

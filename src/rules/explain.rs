@@ -2,8 +2,12 @@
 //!
 //! It draws and does not print; the command line and the screens show the same lines.
 
+use unicode_width::UnicodeWidthStr;
+
+use super::model::Cond;
 use super::{Seen, Trace};
-use crate::facts::Reading;
+use crate::facts::{Reading, catalog};
+use crate::truth::Truth;
 
 /// With which characters the tree is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +18,22 @@ pub enum Drawing {
     Ascii,
 }
 
+struct Strokes {
+    tee: &'static str,
+    end: &'static str,
+    pipe: &'static str,
+    arrow: &'static str,
+}
+
+impl Drawing {
+    fn strokes(self) -> Strokes {
+        match self {
+            Self::Unicode => Strokes { tee: "├─ ", end: "└─ ", pipe: "│  ", arrow: "→" },
+            Self::Ascii => Strokes { tee: "|- ", end: "`- ", pipe: "|  ", arrow: "->" },
+        }
+    }
+}
+
 /// One condition of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
@@ -21,8 +41,8 @@ pub struct Line {
     pub branch: String,
     /// The condition in words.
     pub label: String,
-    /// `yes`, `no` or `unknown`.
-    pub truth: crate::truth::Truth,
+    /// What it came to.
+    pub truth: Truth,
     /// What was seen, or why nothing was.
     pub seen: String,
     /// Where it was read, or what would help.
@@ -37,12 +57,9 @@ pub fn rows(trace: &Trace, drawing: Drawing) -> Vec<Line> {
 }
 
 fn add(trace: &Trace, drawing: Drawing, branch: String, stem: &str, rows: &mut Vec<Line>) {
-    let (seen, from) = trace.seen.as_ref().map(told).unwrap_or_default();
+    let (seen, from) = trace.seen.as_ref().map(|seen| told(seen, drawing)).unwrap_or_default();
     rows.push(Line { branch, label: trace.label.clone(), truth: trace.truth, seen, from });
-    let (tee, end, pipe) = match drawing {
-        Drawing::Unicode => ("├─ ", "└─ ", "│  "),
-        Drawing::Ascii => ("|- ", "`- ", "|  "),
-    };
+    let Strokes { tee, end, pipe, .. } = drawing.strokes();
     for (index, kid) in trace.kids.iter().enumerate() {
         let last = index + 1 == trace.kids.len();
         let branch = format!("{stem}{}", if last { end } else { tee });
@@ -51,23 +68,23 @@ fn add(trace: &Trace, drawing: Drawing, branch: String, stem: &str, rows: &mut V
     }
 }
 
-fn told(seen: &Seen) -> (String, String) {
+fn told(seen: &Seen, drawing: Drawing) -> (String, String) {
     match &seen.reading {
         Reading::Known { value, source } => {
-            let info = crate::facts::catalog::find(&seen.fact);
+            let info = catalog::find(&seen.fact);
             let shown = info.map_or_else(|| value.to_string(), |info| info.show(value));
             (shown, source.to_string())
         }
         Reading::Unknown { why, detail, remedy } => {
             let why = if detail.is_empty() { why.to_string() } else { format!("{why}: {detail}") };
-            (why, remedy.as_ref().map(|remedy| format!("→ {remedy}")).unwrap_or_default())
+            let arrow = drawing.strokes().arrow;
+            (why, remedy.as_ref().map(|remedy| format!("{arrow} {remedy}")).unwrap_or_default())
         }
     }
 }
 
 /// The same as aligned lines of text.
 pub fn lines(trace: &Trace, drawing: Drawing) -> Vec<String> {
-    use unicode_width::UnicodeWidthStr;
     let rows = rows(trace, drawing);
     let left = |row: &Line| format!("{}{}", row.branch, row.label);
     let wide = |text: &str| UnicodeWidthStr::width(text);
@@ -81,4 +98,58 @@ pub fn lines(trace: &Trace, drawing: Drawing) -> Vec<String> {
         line.trim_end().to_owned()
     };
     rows.iter().map(line).collect()
+}
+
+/// A condition as a tree of words, before anything is known.
+pub fn condition(cond: &Cond, drawing: Drawing) -> Vec<String> {
+    let rows = rows(&unseen(cond), drawing);
+    rows.into_iter().map(|row| row.branch + &row.label).collect()
+}
+
+fn unseen(cond: &Cond) -> Trace {
+    let kids: Vec<Trace> = match cond {
+        Cond::All(conds) | Cond::Any(conds) => conds.iter().map(unseen).collect(),
+        Cond::Not(cond) | Cond::Every(_, cond) | Cond::Some(_, cond) => vec![unseen(cond)],
+        Cond::Fact(_) => Vec::new(),
+    };
+    Trace { label: cond.label(), truth: Truth::Unknown, seen: None, kids }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::catalog::{device, kernel, mount, probe};
+    use crate::facts::{FactSet, Remedy, Source, Subject, Why};
+    use crate::rules::{Circumstances, evaluate_one, tests};
+    use crate::version::Version;
+
+    #[test]
+    fn a_trace_reads_as_a_tree_with_what_was_seen() {
+        let (target, top) = (Subject::target("/db"), Subject::mount("/db"));
+        let mut facts = FactSet::default();
+        facts.link(&target, &top);
+        facts.stand(&target, &top);
+        facts.know(&top, &mount::FSTYPE, "ext4".to_owned(), Source::line("/proc/self/mountinfo", 31));
+        facts.know(&top, &mount::CLASS, "block".to_owned(), Source::line("/proc/self/mountinfo", 31));
+        let kernel = Version::parse("6.1.0-28-amd64").unwrap();
+        facts.know(&Subject::host(), &kernel::VERSION, kernel, Source::call("uname"));
+        facts.know(&target, &probe::FLUSH_COST, 1820.0, Source::Probe { id: "fsync".to_owned() });
+        for (disk, cache) in [("sda", Some("protected")), ("sdb", None)] {
+            facts.stand(&top, &Subject::device(disk));
+            let help = Remedy::Install("storcli64".to_owned());
+            let unknown = Reading::unknown(Why::Absent, "running storcli64").or_try(help);
+            let known =
+                |cache: &str| Reading::known(cache.to_owned(), Source::derived(["controller.battery"]));
+            facts.put(&Subject::device(disk), &device::CACHE, cache.map_or(unknown, known));
+        }
+        let rules = tests::good();
+        let rule = rules.find("mount.barrier-option").unwrap();
+        let finding = evaluate_one(rule, &facts, &target, Circumstances { live: true });
+        let shown = [
+            condition(&rule.when, Drawing::Unicode),
+            lines(&finding.trace, Drawing::Unicode),
+            lines(&finding.trace, Drawing::Ascii),
+        ];
+        insta::assert_snapshot!(shown.map(|lines| lines.join("\n")).join("\n\n"));
+    }
 }

@@ -89,19 +89,15 @@ struct Place<'f> {
 impl Place<'_> {
     fn ground<'a>(&self, cond: &'a Cond) -> Ground<'a> {
         let each = |conds: &'a [Cond]| conds.iter().map(|one| self.ground(one)).collect();
-        let (label, node) = match cond {
-            Cond::All(conds) => ("all of".to_owned(), Node::All(each(conds))),
-            Cond::Any(conds) => ("any of".to_owned(), Node::Any(each(conds))),
-            Cond::Not(cond) => ("not".to_owned(), Node::Not(Box::new(self.ground(cond)))),
-            Cond::Every(relation, cond) => {
-                (format!("every {}", relation.word()), Node::All(self.spread(*relation, cond)))
-            }
-            Cond::Some(relation, cond) => {
-                (format!("some {}", relation.word()), Node::Any(self.spread(*relation, cond)))
-            }
-            Cond::Fact(test) => (test.label(), Node::Test(test, self.look(test.fact))),
+        let node = match cond {
+            Cond::All(conds) => Node::All(each(conds)),
+            Cond::Any(conds) => Node::Any(each(conds)),
+            Cond::Not(cond) => Node::Not(Box::new(self.ground(cond))),
+            Cond::Every(relation, cond) => Node::All(self.spread(*relation, cond)),
+            Cond::Some(relation, cond) => Node::Any(self.spread(*relation, cond)),
+            Cond::Fact(test) => Node::Test(test, self.look(test.fact)),
         };
-        Ground { label, node }
+        Ground { label: cond.label(), node }
     }
 
     fn look(&self, fact: &KeyInfo) -> Seen {

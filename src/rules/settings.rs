@@ -3,6 +3,7 @@
 //! It says where the current value is read; it does not know how to change anything. The surprise: a setting can have
 //! no fact that holds its current value (the options that a file system was made with are kept nowhere).
 
+use super::Change;
 use crate::facts::catalog::{boot, device, mount, postgres, target};
 use crate::facts::{KeyInfo, Scope};
 
@@ -19,7 +20,37 @@ pub struct Setting {
     pub scope: Scope,
     /// The fact that holds its current value, where one does.
     pub current: Option<&'static KeyInfo>,
+    /// Values, or options to add, that give up what a power failure would leave: never without
+    /// [`Risk::DataLossIfWrong`](super::Risk::DataLossIfWrong), whatever a rule says.
+    pub loses: &'static [&'static str],
 }
+
+impl Setting {
+    /// Whether this change can lose data.
+    pub fn can_lose(&self, change: &Change) -> bool {
+        change.values().iter().any(|value| self.loses.contains(&value.as_str()))
+    }
+
+    const fn losing(mut self, loses: &'static [&'static str]) -> Self {
+        self.loses = loses;
+        self
+    }
+}
+
+/// Mount options that stop flushes, let the journal run ahead of the data, or give up on errors: ext4(5), nfs(5),
+/// Documentation/filesystems/f2fs.rst of the kernel.
+const LOSING_OPTIONS: &[&str] = &[
+    "nobarrier",
+    "barrier=0",
+    "barrier=none",
+    "data=writeback",
+    "journal_async_commit",
+    "fsync_mode=nobarrier",
+    "norecovery",
+    "noload",
+    "soft",
+    "softerr",
+];
 
 /// What values a setting has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +67,7 @@ const fn one(
     current: Option<&'static KeyInfo>,
     doc: &'static str,
 ) -> Setting {
-    Setting { name, doc, shape: Shape::One, scope, current }
+    Setting { name, doc, shape: Shape::One, scope, current, loses: &[] }
 }
 
 const fn options(
@@ -45,21 +76,25 @@ const fn options(
     current: Option<&'static KeyInfo>,
     doc: &'static str,
 ) -> Setting {
-    Setting { name, doc, shape: Shape::Options, scope, current }
+    Setting { name, doc, shape: Shape::Options, scope, current, loses: &[] }
 }
 
 /// Every setting, by area.
 pub const ALL: &[Setting] = &[
     one("filesystem", Scope::Mount, Some(&mount::FSTYPE.info), "The file system type."),
-    options("mkfs.options", Scope::Mount, None, "Options to make the file system with."),
-    options("mkfs.features", Scope::Mount, None, "Features to make the file system with (`mkfs -O`)."),
+    options("mkfs.options", Scope::Mount, None, "Options to make the file system with.")
+        .losing(&["-O ^has_journal"]),
+    options("mkfs.features", Scope::Mount, None, "Features to make the file system with (`mkfs -O`).")
+        .losing(&["^has_journal"]),
     options(
         "mount.options",
         Scope::Mount,
         Some(&mount::SUPER_OPTIONS.info),
         "Options the file system is mounted with.",
-    ),
-    options("boot.options", Scope::Boot, Some(&boot::OPTIONS.info), "Options the next boot will mount with."),
+    )
+    .losing(LOSING_OPTIONS),
+    options("boot.options", Scope::Boot, Some(&boot::OPTIONS.info), "Options the next boot will mount with.")
+        .losing(LOSING_OPTIONS),
     one(
         "ext4.fast_commit",
         Scope::Mount,
@@ -83,7 +118,8 @@ pub const ALL: &[Setting] = &[
         Scope::Device,
         Some(&device::WRITE_CACHE.info),
         "What the kernel believes of the disk's cache, which decides whether flushes are sent.",
-    ),
+    )
+    .losing(&["write through"]),
     one("block.scheduler", Scope::Device, Some(&device::SCHEDULER.info), "I/O scheduler of the disk."),
     one(
         "md.array",
@@ -99,19 +135,22 @@ pub const ALL: &[Setting] = &[
         Some(&postgres::WAL_SYNC_METHOD.info),
         "How PostgreSQL asks for its WAL to be on disk.",
     ),
-    one("pg.fsync", Scope::Cluster, Some(&postgres::FSYNC.info), "Whether PostgreSQL flushes at all."),
+    one("pg.fsync", Scope::Cluster, Some(&postgres::FSYNC.info), "Whether PostgreSQL flushes at all.")
+        .losing(&["off"]),
     one(
         "pg.synchronous_commit",
         Scope::Cluster,
         Some(&postgres::SYNCHRONOUS_COMMIT.info),
         "Whether a commit waits for its WAL to be on disk.",
-    ),
+    )
+    .losing(&["off", "false", "no", "0"]),
     one(
         "pg.full_page_writes",
         Scope::Cluster,
         Some(&postgres::FULL_PAGE_WRITES.info),
         "Whether whole pages go into the WAL after a checkpoint, against torn pages.",
-    ),
+    )
+    .losing(&["off"]),
     one(
         "pg.wal_init_zero",
         Scope::Cluster,
@@ -135,7 +174,8 @@ pub const ALL: &[Setting] = &[
         Scope::Cluster,
         Some(&postgres::DATA_SYNC_RETRY.info),
         "Whether PostgreSQL tries again after a flush of data files failed.",
-    ),
+    )
+    .losing(&["on"]),
     one(
         "pg.debug_io_direct",
         Scope::Cluster,

@@ -1,8 +1,22 @@
-//! One test of one fact: what it comes to for a value, and how it reads.
+//! One test of one fact: what it comes to for a value. And how tests, and conditions made of them, read.
 
-use super::model::{Op, Test};
+use super::model::{Cond, Op, Test};
 use crate::facts::{Reading, Value};
 use crate::truth::Truth;
+
+impl Cond {
+    /// The condition in words, without what it is made of.
+    pub fn label(&self) -> String {
+        match self {
+            Self::All(_) => "all of".to_owned(),
+            Self::Any(_) => "any of".to_owned(),
+            Self::Not(_) => "not".to_owned(),
+            Self::Every(relation, _) => format!("every {}", relation.word()),
+            Self::Some(relation, _) => format!("some {}", relation.word()),
+            Self::Fact(test) => test.label(),
+        }
+    }
+}
 
 impl Test {
     /// What it comes to. Unknown for an unknown fact, except where the question is whether it is known.

@@ -3,6 +3,8 @@
 mod arbitrary;
 mod properties;
 
+use proptest::prelude::*;
+
 use super::{RuleFile, RuleSet, examples};
 
 /// The rules of a file of the test directory.
@@ -47,4 +49,48 @@ fn ten_mistakes_are_ten_diagnostics() {
     let text = include_str!("../../tests/rules/bad/ten-mistakes.toml").to_owned();
     let (_, mistakes) = RuleSet::parse(&[RuleFile { name: "bad.toml".to_owned(), text }]);
     assert_eq!(mistakes[0].diags.len(), 10, "{}", mistakes[0].render(false));
+}
+
+/// Loads and renders a text, whatever it is.
+fn read(text: String) -> (RuleSet, usize) {
+    let (set, mistakes) = RuleSet::parse(&[RuleFile { name: "any.toml".to_owned(), text }]);
+    let shown: String = mistakes.iter().map(|file| file.render(true) + &file.render(false)).collect();
+    assert_eq!(shown.is_empty(), mistakes.is_empty());
+    (set, mistakes.iter().map(|file| file.diags.len()).sum())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn no_text_is_too_strange(text in any::<String>()) {
+        read(text);
+    }
+
+    #[test]
+    fn a_damaged_file_is_read_as_far_as_it_goes(at in 0..4000usize, length in 0..40usize, with in ".{0,8}") {
+        let mut text = include_str!("../../tests/rules/good.toml").to_owned();
+        let fit = |text: &str, at: usize| text.floor_char_boundary(at.min(text.len()));
+        let (start, end) = (fit(&text, at), fit(&text, at + length));
+        text.replace_range(start..end, &with);
+        let (set, mistakes) = read(text);
+        prop_assert!(mistakes > 0 || !set.rules().is_empty());
+    }
+}
+
+#[test]
+fn a_rule_is_switched_off_with_a_reason_and_ids_are_unique_across_files() {
+    let file = |name: &str, text: &str| RuleFile { name: name.to_owned(), text: text.to_owned() };
+    let good = include_str!("../../tests/rules/good.toml");
+    let off = "[[off]]\nrule = \"mount.ext4-nobarrier\"\nbecause = \"a   scratch disk\"\n";
+    let (set, mistakes) = RuleSet::parse(&[file("good.toml", good), file("off.toml", off)]);
+    assert!(mistakes.is_empty(), "{}", mistakes[0].render(false));
+    assert!(set.find("mount.ext4-nobarrier").is_none() && set.find("mount.barrier-option").is_some());
+    assert_eq!(set.off()[0].because, "a scratch disk");
+
+    let (set, mistakes) = RuleSet::parse(&[file("good.toml", good), file("again.toml", good)]);
+    assert_eq!(set.rules().len(), 2);
+    assert!(set.rules().iter().all(|rule| rule.file == "good.toml"));
+    assert_eq!(mistakes[0].diags[0].help.as_deref(), Some("the other one is good.toml:4"));
+    assert_eq!((mistakes[0].file.as_str(), mistakes[0].diags.len()), ("again.toml", 2));
 }

@@ -54,6 +54,16 @@ pub(super) fn advice(
             "level = \"option\", with its price".to_owned(),
         );
     }
+    if let (Some(setting), Some(ChangeSpec::Fixed(change)), Some(risk)) = (setting, &change, risk)
+        && setting.can_lose(change)
+        && risk != Risk::DataLossIfWrong
+    {
+        problems.report(
+            fields.get("risk").map_or(fields.span.clone(), toml::Spanned::span),
+            format!("{}: {} can lose data", setting.name, change.words()),
+            "risk = \"data-loss-if-wrong\"".to_owned(),
+        );
+    }
     let keeps = matches!(change, Some(ChangeSpec::Fixed(Change::Keep)));
     if level == Some(Level::Option) && price.is_none() && !keeps && fields.get("price").is_none() {
         problems.missing(fields.span.clone(), "an option without its `price`", None);
@@ -191,9 +201,12 @@ fn set(value: &Text, setting: Option<&'static Setting>, problems: &mut Problems)
         );
         return None;
     }
-    if let Some(Kind::Choice(words)) = setting.and_then(|setting| setting.current).map(|fact| fact.kind)
-        && !words.contains(&value.text.as_str())
-    {
+    let words: &[&str] = match setting.and_then(|setting| setting.current).map(|fact| fact.kind) {
+        Some(Kind::Choice(words)) => words,
+        Some(Kind::Bool) => &["on", "off"],
+        _ => &[],
+    };
+    if !words.is_empty() && !words.contains(&value.text.as_str()) {
         let help = suggest::or_list(&value.text, words.iter().copied());
         problems.report(value.span.clone(), format!("the setting is never `{}`", value.text), help);
         return None;
