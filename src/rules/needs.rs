@@ -64,16 +64,15 @@ impl Way {
     }
 
     /// Both ways at once, where one value can meet both.
-    fn with(&self, other: &Self) -> Option<Self> {
-        let mut both = self.clone();
+    fn with(mut self, other: &Self) -> Option<Self> {
         for (slot, options) in &other.0 {
-            let joined = both.0.entry(*slot).or_insert(u64::MAX);
+            let joined = self.0.entry(*slot).or_insert(u64::MAX);
             *joined &= options;
             if *joined == 0 {
                 return None;
             }
         }
-        Some(both)
+        Some(self)
     }
 
     /// Whether everything that goes this other way goes this way too.
@@ -104,10 +103,14 @@ impl<'g> Unknowns<'g> {
             (Node::Test(test, seen), wanted) => self.ways_of_test(test, seen, wanted),
             (Node::All(kids), true) | (Node::Any(kids), false) => {
                 let Some((first, rest)) = kids.split_first() else { return Vec::new() };
-                let join = |ways: Vec<Way>, kid: &Ground<'_>| {
-                    let more = self.ways(kid, wanted);
-                    let pairs = ways.iter().flat_map(|way| more.iter().filter_map(|other| way.with(other)));
-                    fewest(pairs.collect())
+                // One way each is the rule, and the stack can be wide: then nothing is copied.
+                let join = |ways: Vec<Way>, kid: &Ground<'_>| match self.ways(kid, wanted).as_slice() {
+                    [only] => ways.into_iter().filter_map(|way| way.with(only)).collect(),
+                    more => {
+                        let each =
+                            |way: &Way| more.iter().filter_map(|other| way.clone().with(other)).collect();
+                        fewest(ways.iter().flat_map(|way| -> Vec<Way> { each(way) }).collect())
+                    }
                 };
                 rest.iter().fold(self.ways(first, wanted), join)
             }
