@@ -12,6 +12,7 @@ mod host;
 mod out;
 mod probe;
 mod rules;
+mod screens;
 mod signals;
 
 use std::ffi::OsString;
@@ -65,7 +66,7 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
 
 fn dispatch(cli: Cli) -> Done {
     match cli.command {
-        None => Err(CliError::Usage("the screens are not built in yet".to_owned())),
+        None => screens::run(cli.bare),
         Some(Command::Check(args)) => check::run(&args),
         Some(Command::Probe(args)) => probe::run(&args),
         Some(Command::Facts(args)) => facts::run(&args),

@@ -38,8 +38,12 @@ impl Session {
         rules: RuleSet,
         progress: &mut dyn FnMut(&'static str, &FactSet),
     ) -> Self {
-        let read = collect::run_all(host, request, progress);
-        Self { rules, live: host.is_live(), read, measured: BTreeMap::new() }
+        Self::of(collect::run_all(host, request, progress), rules, host.is_live())
+    }
+
+    /// What was read so far, with nothing measured.
+    pub fn of(read: FactSet, rules: RuleSet, live: bool) -> Self {
+        Self { rules, live, read, measured: BTreeMap::new() }
     }
 
     /// Everything known: what was read, what was measured, and what follows from both.

@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::Context;
 
 use super::CliError;
+use crate::measure::Progress;
 use crate::report::output;
 
 /// How a command went: its exit code, or why it ended early.
@@ -48,4 +49,10 @@ pub(super) fn progress(line: &str) {
 /// Whether progress would be seen.
 pub(super) fn stderr_is_terminal() -> bool {
     io::IsTerminal::is_terminal(&io::stderr())
+}
+
+/// How far a probe is, in words.
+pub(super) fn progress_line(now: &Progress) -> String {
+    let settled = if now.settled { ", settled" } else { "" };
+    format!("{}{settled}: round {}, {:.1} s", now.phase.words(), now.round, now.seconds)
 }

@@ -61,12 +61,7 @@ pub(super) fn measure(plan: &Plan) -> Result<Result<Measurement, ProbeError>, Cl
     }
     let mut tell = |progress: &Progress| {
         if show && progress.so_far.is_some() {
-            let settled = if progress.settled { ", settled" } else { "" };
-            let Progress { phase, round, seconds: spent, .. } = progress;
-            out::progress(&format!(
-                "{}: round {round}, {spent:.1} of at most {seconds:.0} s{settled}",
-                phase.words()
-            ));
+            out::progress(&format!("{} of at most {seconds:.0} s", out::progress_line(progress)));
         }
     };
     let outcome = probes::run(plan, &listener.control(), &mut tell);

@@ -29,7 +29,7 @@ pub trait Worker: Send + Sync {
     fn probe(
         &self,
         target: &Subject,
-        cancel: &AtomicBool,
+        cancel: &Arc<AtomicBool>,
         progress: &mut dyn FnMut(Partial),
     ) -> Result<Report, String>;
 }
@@ -128,7 +128,13 @@ impl Jobs {
     }
 }
 
-fn perform(worker: &dyn Worker, job: &Job, id: JobId, cancel: &AtomicBool, out: &Sender<Msg>) -> JobResult {
+fn perform(
+    worker: &dyn Worker,
+    job: &Job,
+    id: JobId,
+    cancel: &Arc<AtomicBool>,
+    out: &Sender<Msg>,
+) -> JobResult {
     let mut progress = |partial| {
         let _ = out.send(Msg::Progress(id, partial));
     };

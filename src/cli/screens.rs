@@ -1,0 +1,127 @@
+//! `walwise [TARGET]`: the screens on a terminal, the text report otherwise. Nothing is measured until the user says so.
+
+use std::env;
+use std::io::{self, IsTerminal};
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::Context;
+
+use super::CliError;
+use super::args::{Bare, From};
+use super::host;
+use super::out::{self, Done};
+use crate::collect::Request;
+use crate::facts::{FactSet, Subject};
+use crate::measure::Progress;
+use crate::pipeline::{self, Options, Rows, Session};
+use crate::probes::{self, Control, Plan};
+use crate::report::{Report, text};
+use crate::rules::RuleSet;
+use crate::ui::{self, Exit, Partial, Worker};
+
+/// How long a probe asked for on the screens takes at most.
+const PROBE_SECONDS: f64 = 10.0;
+
+/// Shows the screens, or prints the report.
+pub(super) fn run(args: Bare) -> Done {
+    if !(io::stdout().is_terminal() && io::stdin().is_terminal()) {
+        let from = From { host: args.host, ..From::default() };
+        let session = host::look(&from, args.target.as_deref(), RuleSet::builtin())?;
+        return out::print(&text::render(&session.report()));
+    }
+    let options = ui::Options {
+        colour: env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
+        ascii: args.ascii || !locale_is_utf8(),
+    };
+    host::open(args.host.as_deref())?;
+    let desk =
+        Desk { host: args.host, target: host::absolute(args.target.as_deref())?, session: Mutex::default() };
+    match ui::run(Arc::new(desk), options).context("the terminal gave up")? {
+        Exit::Quit => Ok(0),
+        Exit::Signal(number) => Err(CliError::Signal(number)),
+    }
+}
+
+/// Whether the locale can show more than ASCII, by the variables that setlocale(3) goes by, in its order.
+fn locale_is_utf8() -> bool {
+    let set = |name| env::var(name).ok().filter(|value| !value.is_empty());
+    let locale = set("LC_ALL").or_else(|| set("LC_CTYPE")).or_else(|| set("LANG")).unwrap_or_default();
+    let locale = locale.to_ascii_lowercase();
+    locale.contains("utf-8") || locale.contains("utf8")
+}
+
+/// What the screens have done for them.
+struct Desk {
+    host: Option<PathBuf>,
+    target: Option<PathBuf>,
+    session: Mutex<Option<Session>>,
+}
+
+impl Desk {
+    /// Does something with what was read, once it was.
+    fn with<T>(&self, act: impl FnOnce(&mut Session) -> Result<T, String>) -> Result<T, String> {
+        let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
+        act(session.as_mut().ok_or("the machine has not been read yet")?)
+    }
+
+    fn plan(&self, target: &Subject) -> Result<Plan, String> {
+        self.with(|session| {
+            if !session.live {
+                return Err("this is a capture; only the machine itself can be measured".to_owned());
+            }
+            let (facts, _) = session.judged();
+            if !pipeline::measurable(&facts).contains(target) {
+                return Err(format!("{} can be measured once it is a directory", target.name()));
+            }
+            let options = Options { scratch: None, seconds: PROBE_SECONDS, rows: Rows::Deciding };
+            pipeline::prepare(&facts, target, &options).map_err(|refusal| refusal.to_string())
+        })
+    }
+}
+
+impl Worker for Desk {
+    fn collect(&self, progress: &mut dyn FnMut(Partial)) -> Result<Report, String> {
+        let host = host::open(self.host.as_deref()).map_err(|error| error.to_string())?;
+        let request = Request { target: self.target.clone(), without_programs: false };
+        let live = host.is_live();
+        let mut so_far = |what: &'static str, facts: &FactSet| {
+            progress(Partial::Reading(what.to_owned()));
+            let session = Session::of(facts.clone(), RuleSet::builtin(), live);
+            progress(Partial::Report(Box::new(session.report())));
+        };
+        let session = Session::look(host.as_ref(), &request, RuleSet::builtin(), &mut so_far);
+        let report = session.report();
+        *self.session.lock().unwrap_or_else(PoisonError::into_inner) = Some(session);
+        Ok(report)
+    }
+
+    fn plan_probe(&self, target: &Subject) -> Result<Vec<String>, String> {
+        self.plan(target).map(|plan| vec![plan.says])
+    }
+
+    fn probe(
+        &self,
+        target: &Subject,
+        cancel: &Arc<AtomicBool>,
+        progress: &mut dyn FnMut(Partial),
+    ) -> Result<Report, String> {
+        let plan = self.plan(target)?;
+        let mut tell = |now: &Progress| {
+            let share = now.share;
+            progress(Partial::Probing { line: out::progress_line(now), share });
+        };
+        let outcome = probes::run(&plan, &Control::from(Arc::clone(cancel)), &mut tell);
+        let (measurement, failed) = match outcome {
+            Ok(measurement) => (Some(measurement), None),
+            Err(error) => (error.partial.clone().map(|partial| *partial), Some(error.to_string())),
+        };
+        self.with(|session| {
+            session.measured.extend(measurement.map(|measurement| (target.clone(), measurement)));
+            let mut report = session.report();
+            report.warnings.extend(failed);
+            Ok(report)
+        })
+    }
+}
