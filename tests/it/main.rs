@@ -14,6 +14,7 @@ mod loops;
 mod postgres;
 mod probes;
 mod script;
+mod seam;
 mod storage;
 mod support;
 mod targets;

@@ -1,0 +1,124 @@
+//! The seam to the real machine: what never answers, what devices hold, what may be seen without privileges.
+
+use std::io::Write;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use walwise::host::{Host, LiveHost, MissKind, Question, RecordedHost, RecordingHost};
+
+use crate::support::fuse::HeldFuse;
+use crate::support::loops::Loop;
+use crate::support::{run, stdout, walwise};
+
+/// This machine; children are those of the program under test.
+fn machine() -> LiveHost {
+    LiveHost::asking_through(PathBuf::from(env!("CARGO_BIN_EXE_walwise")))
+}
+
+#[test]
+#[ignore = "needs root: mounts a FUSE file system"]
+fn what_never_answers_is_given_up() {
+    let dir = tempfile::tempdir().unwrap();
+    let other = tempfile::tempdir().unwrap();
+    let held = HeldFuse::mount(dir.path());
+    let host = machine();
+    assert_eq!(host.statfs(dir.path()).unwrap_err().kind, MissKind::TimedOut);
+    assert_eq!(host.read(&dir.path().join("PG_VERSION")).unwrap_err().kind, MissKind::TimedOut);
+    // The next question gets a child of its own, and only what was asked is touched.
+    assert!(host.stat(other.path()).unwrap().is_dir());
+    assert!(host.list(dir.path().parent().unwrap()).is_ok());
+    assert_eq!(host.notes().len(), 2, "{:?}", host.notes());
+    assert!(host.notes()[0].contains(dir.path().to_str().unwrap()), "{:?}", host.notes());
+    // Nobody waits for what is stuck: this would never return.
+    drop(host);
+    drop(held);
+}
+
+#[test]
+#[ignore = "needs root: mounts a FUSE file system"]
+fn walwise_ends_beside_what_never_answers() {
+    let dir = tempfile::tempdir().unwrap();
+    let _held = HeldFuse::mount(dir.path());
+    let whole = walwise().args(["check", "--no-probe", "--format", "json"]).output().unwrap();
+    assert!(
+        !stdout(&whole).contains("no answer within"),
+        "an unasked-for mount was touched: {}",
+        stdout(&whole)
+    );
+    let target =
+        walwise().args(["check", "--no-probe", "--format", "json"]).arg(dir.path()).output().unwrap();
+    assert!(
+        stdout(&target).contains("no answer within"),
+        "{}{}",
+        stdout(&target),
+        String::from_utf8_lossy(&target.stderr)
+    );
+}
+
+#[test]
+#[ignore = "needs root: loop devices"]
+fn devices_say_what_they_hold() {
+    let blank = Loop::new(64);
+    let path = Path::new(&blank.device);
+    let found = machine().signatures(path).unwrap();
+    assert_eq!((found.found.len(), found.data), (0, false), "{found:?}");
+    let makers: [(&[&str], &str); 3] = [
+        (&["mkfs.ext4", "-q"], "ext4"),
+        (&["mkswap"], "swap"),
+        (
+            &[
+                "mkfs.ext4",
+                "-q",
+                "-O",
+                "^has_journal,^extent,^64bit,^metadata_csum,^flex_bg,^huge_file,^dir_nlink,^extra_isize",
+            ],
+            "ext2",
+        ),
+    ];
+    for (maker, name) in makers {
+        run("wipefs", &["-a", &blank.device]);
+        blank.mkfs(maker);
+        let found = machine().signatures(path).unwrap();
+        assert_eq!((found.found.as_slice(), found.data), (&[name.to_owned()][..], true));
+    }
+    run("wipefs", &["-a", &blank.device]);
+    let wiped = machine().signatures(path).unwrap();
+    assert_eq!((wiped.found.len(), wiped.data), (0, true), "what lies there still is data: {wiped:?}");
+    assert_eq!(machine().signatures(Path::new("/etc/passwd")).unwrap_err().kind, MissKind::Failed);
+}
+
+#[test]
+#[ignore = "needs root: to become somebody else"]
+fn without_privileges_a_device_is_denied() {
+    let disk = Loop::new(16);
+    let mut child = Command::new(env!("CARGO_BIN_EXE_walwise"))
+        .arg("__ask")
+        .uid(65534)
+        .gid(65534)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    writeln!(child.stdin.take().unwrap(), "signatures {}", disk.device).unwrap();
+    let answer = stdout(&child.wait_with_output().unwrap());
+    assert!(answer.starts_with("denied "), "{answer}");
+}
+
+#[test]
+fn a_capture_replays_what_the_machine_said() {
+    let host = machine();
+    let recording = RecordingHost::new(&host);
+    let questions = [
+        Question::Uname,
+        Question::Identity,
+        Question::Read("/proc/sys/kernel/osrelease".into()),
+        Question::List("/proc/sys/kernel".into()),
+        Question::Link("/proc/self/ns/pid".into()),
+        Question::Read("/nowhere".into()),
+    ];
+    let said: Vec<_> = questions.iter().map(|question| recording.ask(question)).collect();
+    let replay = RecordedHost::parse(recording.archive("a test", false).as_bytes()).unwrap();
+    assert_eq!(questions.iter().map(|question| replay.ask(question)).collect::<Vec<_>>(), said);
+    assert_eq!(replay.notes(), Vec::<String>::new());
+}

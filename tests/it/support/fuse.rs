@@ -1,0 +1,65 @@
+//! A FUSE file system that never answers: every process that touches it is stuck until the guard is dropped.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread::JoinHandle;
+
+/// Greets the kernel and then takes every request without answering it, so that not even a signal frees who asked.
+pub struct HeldFuse {
+    point: PathBuf,
+    server: Option<JoinHandle<()>>,
+}
+
+impl HeldFuse {
+    /// Mounts it at a directory. Needs root.
+    pub fn mount(point: &Path) -> Self {
+        let device = OpenOptions::new().read(true).write(true).open("/dev/fuse").unwrap();
+        // mount(8) hands its standard input to the kernel as the server's end.
+        let status = Command::new("mount")
+            .args(["-i", "-t", "fuse", "-o", "fd=0,rootmode=40000,user_id=0,group_id=0,allow_other", "held"])
+            .arg(point)
+            .stdin(Stdio::from(device.try_clone().unwrap()))
+            .status()
+            .unwrap();
+        assert!(status.success(), "cannot mount FUSE at {}", point.display());
+        let server = std::thread::spawn(move || hold(device));
+        Self { point: point.to_owned(), server: Some(server) }
+    }
+}
+
+impl Drop for HeldFuse {
+    fn drop(&mut self) {
+        // Forced, which ends the connection and frees everybody.
+        let _ = Command::new("umount").args(["-f", "-l"]).arg(&self.point).status();
+        if let Some(server) = self.server.take() {
+            let _ = server.join();
+        }
+    }
+}
+
+/// Answers FUSE_INIT alone (fuse(4), the kernel's include/uapi/linux/fuse.h). Ends with the connection.
+fn hold(mut device: File) {
+    const INIT: u32 = 26;
+    let mut request = vec![0; 256 << 10];
+    while let Ok(length) = device.read(&mut request) {
+        if length < 16 || u32::from_ne_bytes(request[4..8].try_into().unwrap()) != INIT {
+            continue;
+        }
+        let mut answer = Vec::new();
+        answer.extend(80u32.to_ne_bytes());
+        answer.extend(0u32.to_ne_bytes());
+        answer.extend(&request[8..16]);
+        // Protocol 7.31, read-ahead, no flags.
+        for word in [7u32, 31, 4096, 0] {
+            answer.extend(word.to_ne_bytes());
+        }
+        // Requests in the background, largest write, granularity of time.
+        answer.extend([12u16, 10].iter().flat_map(|half| half.to_ne_bytes()));
+        answer.extend(4096u32.to_ne_bytes());
+        answer.extend(1u32.to_ne_bytes());
+        answer.resize(80, 0);
+        device.write_all(&answer).unwrap();
+    }
+}
