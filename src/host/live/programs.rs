@@ -130,7 +130,9 @@ fn output(command: &mut Command, deadline: Duration) -> Result<Vec<u8>, Miss> {
         return Ok([printed, complaints].concat());
     }
     let complaint = String::from_utf8_lossy(&complaints);
-    let kind = if complaint.contains("Permission denied") { MissKind::Denied } else { MissKind::Failed };
+    let denied =
+        ["Permission denied", "Operation not permitted"].iter().any(|words| complaint.contains(words));
+    let kind = if denied { MissKind::Denied } else { MissKind::Failed };
     let last = complaint.lines().rev().find(|line| !line.trim().is_empty());
     Err(Miss::new(kind, last.map_or_else(|| status.to_string(), |line| text::safe(line.trim().as_bytes()))))
 }
