@@ -94,8 +94,8 @@ impl Cluster {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        let _ =
-            self.command("pg_ctl").args(["-D", &self.path("data"), "-m", "immediate", "-w", "stop"]).status();
+        let arguments = ["-D", &self.path("data"), "-m", "immediate", "-w", "-s", "stop"];
+        let _ = self.command("pg_ctl").args(arguments).status();
     }
 }
 
