@@ -70,7 +70,7 @@ impl Session {
             verdicts,
             findings,
             measurements: self.measured.clone(),
-            overrides: report::Overrides::new(),
+            overrides: self.overrides(),
             circumstances: report::Circumstances {
                 when: now(),
                 live: self.live,
@@ -79,6 +79,12 @@ impl Session {
             },
             guard: &guard,
         })
+    }
+
+    /// Rule → the rules it overrides.
+    fn overrides(&self) -> report::Overrides {
+        let rules = self.rules.rules().iter().filter(|rule| !rule.overrides.is_empty());
+        rules.map(|rule| (rule.id.clone(), rule.overrides.clone())).collect()
     }
 
     /// What the rules are told of the run.
