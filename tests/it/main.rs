@@ -10,6 +10,7 @@
 )]
 
 mod architecture;
+mod hosts;
 mod loops;
 mod postgres;
 mod probes;

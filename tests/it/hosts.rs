@@ -1,0 +1,75 @@
+//! Recorded machines (`tests/hosts/*.host`): what was read there leads to the same findings everywhere. Each file says in
+//! its first lines where it comes from.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::support::{check_json, outcome, stdout, walwise};
+
+fn host(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts").join(name).with_extension("host")
+}
+
+fn checked(name: &str) -> (i32, Value) {
+    check_json(&["/data", "--host", host(name).to_str().unwrap()])
+}
+
+fn explained(name: &str, rule: &str) -> String {
+    let path = host(name);
+    stdout(&walwise().args(["explain", rule, "/data", "--host", path.to_str().unwrap()]).output().unwrap())
+}
+
+#[test]
+fn every_host_says_where_it_comes_from_and_can_be_read_whole() {
+    let mut hosts = 0;
+    for entry in std::fs::read_dir(host("x").parent().unwrap()).unwrap() {
+        let path = entry.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let comment = text.lines().nth(1).unwrap_or_default();
+        let kinds = ["# real:", "# adapted:", "# synthetic:"];
+        assert!(kinds.iter().any(|kind| comment.starts_with(kind)), "{}: {comment}", path.display());
+        let (_, report) = check_json(&["--host", path.to_str().unwrap()]);
+        assert_eq!(report["warnings"], serde_json::json!([]), "{}", path.display());
+        hosts += 1;
+    }
+    assert!(hosts >= 3);
+}
+
+#[test]
+fn an_old_e2fsprogs_beside_a_kernel_that_could_means_no_fast_commit() {
+    let (_, report) = checked("alinux3-old-e2fsprogs");
+    assert_eq!(outcome(&report, "ext4.fast-commit-option", "target /data"), Some("does-not-apply"));
+    assert_eq!(outcome(&report, "ext4.fast-commit-tools-too-old", "target /data"), Some("applies"));
+    let advice = report["plans"].to_string();
+    assert!(!advice.contains("-O fast_commit"), "{advice}");
+    let why = explained("alinux3-old-e2fsprogs", "ext4.fast-commit-option");
+    assert!(why.contains("e2fsprogs.version") && why.contains("1.45.6"), "the reason names the tool: {why}");
+}
+
+#[test]
+fn nobarrier_on_xfs_in_the_fstab_of_el8_is_critical_although_the_number_is_below_4_19() {
+    let (code, report) = checked("el8-xfs-nobarrier");
+    assert_eq!(outcome(&report, "boot.refused-option", "boot /data"), Some("applies"));
+    assert_eq!(outcome(&report, "boot.refused-option", "boot /"), Some("does-not-apply"));
+    assert_eq!(code, 3);
+}
+
+#[test]
+fn el9_is_not_all_undecided() {
+    let (code, report) = checked("el9-ext4");
+    let findings = report["findings"].as_array().unwrap();
+    let undecided = findings.iter().filter(|f| f["outcome"]["outcome"] == "undecided");
+    assert!(undecided.count() * 5 < findings.len(), "more than a fifth of {} is undecided", findings.len());
+    assert_eq!(outcome(&report, "boot.refused-option", "boot /data"), Some("does-not-apply"));
+    assert_eq!(code, 0);
+}
+
+#[test]
+fn the_text_report_of_a_recorded_host() {
+    let path = host("el8-xfs-nobarrier");
+    let output = walwise().args(["check", "/data", "--host", path.to_str().unwrap()]).output().unwrap();
+    insta::with_settings!({filters => vec![(r"20\d\d-\d\d-\d\dT[\d:]+Z", "[when]")]}, {
+        insta::assert_snapshot!(stdout(&output));
+    });
+}
