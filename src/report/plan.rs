@@ -12,7 +12,7 @@ pub use join::as_written;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::{Conflict, Plan, Step, TargetSummary};
+use super::{Conflict, Plan, Step, TargetSummary, mkfs};
 use crate::facts::{FactSet, Scope, Subject};
 use crate::rules::{Advice, Change, Finding, Level, Outcome, settings};
 
@@ -65,6 +65,9 @@ pub fn plan(
         .filter_map(|((subject, _), pieces)| join::join(facts, &subject, &pieces, overrides, conflicts))
         .collect();
     steps.sort_by_cached_key(order);
+    if target.kind == "device" {
+        mkfs::complete(&mut steps, target.target.name());
+    }
     options.sort_by_cached_key(order);
     Plan { target: target.target.clone(), steps, options }
 }

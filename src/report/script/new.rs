@@ -6,11 +6,9 @@
 use super::{commented, nothing};
 use crate::facts::catalog::device;
 use crate::facts::{Scope, Subject, Value};
-use crate::report::{Plan, Report, Step, TargetSummary, comment};
+use crate::report::mkfs::{self, MAKES, plain, step};
+use crate::report::{Plan, Report, TargetSummary, comment};
 use crate::rules::Change;
-
-/// File systems this can make: the type, and the sixth field of its fstab line.
-const MAKES: &[(&str, u8)] = &[("ext4", 2), ("xfs", 0), ("btrfs", 0)];
 
 /// The part for a blank disk.
 pub fn part(report: &Report, target: &TargetSummary) -> String {
@@ -49,23 +47,23 @@ fn recipe(report: &Report, target: &TargetSummary, plan: &Plan) -> Result<Recipe
         Some(Value::Whole(size)) if *size > 0 => *size,
         _ => return Err("the size of the disk is not known, so it could not be told from another".to_owned()),
     };
-    let chosen = step(plan, "filesystem").and_then(|step| match &step.advice.change {
+    let chosen = step(&plan.steps, "filesystem").and_then(|step| match &step.advice.change {
         Change::Set(value) => Some(value.as_str()),
         _ => None,
     });
     let chosen = chosen.ok_or("no file system is advised for it")?;
     let makes = MAKES.iter().find(|(fstype, _)| *fstype == chosen);
     let (fstype, pass) = *makes.ok_or_else(|| format!("making {chosen} is not supported here"))?;
-    let mount = step(plan, "mount.options").and_then(|step| step.result.clone());
+    let mount = step(&plan.steps, "mount.options").and_then(|step| step.result.clone());
     let mount = mount.unwrap_or_else(|| "defaults".to_owned());
     if !plain(&mount, ",=_-.:") {
         return Err(format!("mount options that are not plain words: {mount}"));
     }
-    let attributes = step(plan, "directory.attributes");
+    let attributes = step(&plan.steps, "directory.attributes");
     Ok(Recipe {
         serial: identity(report, disk),
         nocow: attributes.is_some_and(|step| step.advice.change.values().iter().any(|word| word == "nocow")),
-        mkfs: mkfs(plan, fstype)?,
+        mkfs: mkfs::command(&plan.steps, fstype)?,
         notes: plan
             .steps
             .iter()
@@ -80,63 +78,15 @@ fn recipe(report: &Report, target: &TargetSummary, plan: &Plan) -> Result<Recipe
     })
 }
 
-fn step<'a>(plan: &'a Plan, setting: &str) -> Option<&'a Step> {
-    plan.steps.iter().find(|step| step.advice.setting == setting && step.advice.change != Change::Keep)
-}
-
 /// The disk's serial number, when it was read on this very machine (a capture masks it).
 fn identity(report: &Report, disk: &Subject) -> Option<String> {
     let serial = report.value(disk, "device.serial").filter(|_| report.host.live)?.to_string();
     plain(&serial, "_-.:").then_some(serial)
 }
 
-/// Whether a word is safe in a shell as it stands: letters, digits and these, not empty, no option.
-fn plain(word: &str, also: &str) -> bool {
-    let good = |c: char| c.is_ascii_alphanumeric() || also.contains(c);
-    !word.is_empty() && !word.starts_with('-') && word.chars().all(good)
-}
-
-/// The options of mkfs, features included.
-fn mkfs(plan: &Plan, fstype: &str) -> Result<String, String> {
-    let mut words = Vec::new();
-    for word in step(plan, "mkfs.options").into_iter().flat_map(|step| step.advice.change.values()) {
-        words.push(word.clone());
-    }
-    for feature in step(plan, "mkfs.features").into_iter().flat_map(|step| step.advice.change.values()) {
-        words.push(format!("{} {feature}", feature_flag(fstype, feature)?));
-    }
-    let line = crate::report::options::mkfs_joined(&words);
-    let bad = |word: &&str| {
-        let flag = word.strip_prefix('-');
-        match flag {
-            // -f and -F would make mkfs overwrite what it finds.
-            Some(flag) => !plain(flag, "") || flag.contains(['f', 'F']),
-            None => !plain(word, "^_,=.:/-"),
-        }
-    };
-    match line.split_whitespace().find(bad) {
-        Some(word) => Err(format!("a mkfs option that is not a plain word: {word}")),
-        None => Ok(line),
-    }
-}
-
-/// The flag under which a mkfs takes a feature (mke2fs(8), mkfs.btrfs(8), mkfs.xfs(8)).
-fn feature_flag(fstype: &str, feature: &str) -> Result<&'static str, String> {
-    let name = feature.split('=').next().unwrap_or(feature);
-    match (fstype, name) {
-        ("ext4" | "btrfs", _) => Ok("-O"),
-        ("xfs", "nrext64" | "sparse" | "spinodes" | "maxpct" | "exchange") => Ok("-i"),
-        ("xfs", "reflink" | "crc" | "bigtime" | "inobtcount" | "finobt" | "rmapbt" | "autofsck") => Ok("-m"),
-        ("xfs", "parent" | "ftype") => Ok("-n"),
-        _ => Err(format!("it is not known how mkfs.{fstype} is told of {name}")),
-    }
-}
-
 impl Recipe {
     fn script(&self) -> String {
-        let Self { name, node, size, fstype, pass, mount, notes, .. } = self;
-        let mkfs = format!("mkfs.{fstype} {}", self.mkfs);
-        let mkfs = mkfs.trim_end();
+        let Self { name, node, size, fstype, pass, mkfs, mount, notes, .. } = self;
         let serial = self.serial.as_deref().unwrap_or_default();
         let nocow = if self.nocow {
             "\n# New files are overwritten in place from here on; a subvolume made inside does not inherit this.\n\

@@ -3,6 +3,8 @@
 use super::page::Page;
 use super::telling::Telling;
 use super::words;
+use crate::facts::Scope;
+use crate::facts::catalog::boot;
 use crate::report::{Report, Step, TargetSummary};
 use crate::rules::{Change, Finding, Level, Outcome};
 
@@ -85,7 +87,18 @@ fn step<'a>(
             page.verbatim(8, &format!("{label:<9}{command}"));
         }
     }
+    if advice.setting == "mount.options" && step.subject.scope() == Scope::Mount {
+        page.hanging(8, "lasts    ", &lasts(telling.report, target));
+    }
     page.hanging(8, "rules    ", &step.rules.join(", "));
+}
+
+/// How long a remount lasts, and where to make it last.
+fn lasts(report: &Report, target: &TargetSummary) -> String {
+    let boot = target.subjects.iter().find(|subject| subject.scope() == Scope::Boot);
+    let line = boot.and_then(|boot| report.value(boot, boot::WHERE.name()));
+    let place = line.map_or_else(|| "what mounts it at boot".to_owned(), ToString::to_string);
+    format!("until the next mount; to keep it, write the same into {place}")
 }
 
 /// Writes what was settled between rules.

@@ -1,10 +1,13 @@
 //! One target: the verdict with its reasons, the stack, what was measured, then the plan.
 
+use std::collections::BTreeSet;
+
 use super::page::Page;
 use super::telling::Telling;
 use super::{advice, findings, measured, shout, words};
 use crate::durability::{Path, Standing, Verdict};
 use crate::report::{LayerRow, Report, TargetSummary};
+use crate::rules::{Finding, Level, Outcome};
 
 /// The verdict of a target as a heading, or what it is when it has none.
 pub fn standing_words(report: &Report, target: &TargetSummary) -> String {
@@ -33,6 +36,7 @@ pub fn write<'a>(page: &mut Page, telling: &mut Telling<'a>, target: &'a TargetS
         }
         None => {}
     }
+    first(page, telling, target);
     if let Some(stack) = report.stack(&target.target) {
         page.gap();
         page.para(2, "Stack");
@@ -51,6 +55,23 @@ pub fn write<'a>(page: &mut Page, telling: &mut Telling<'a>, target: &'a TargetS
     }
     advice::plan(page, telling, target);
     findings::of_target(page, telling, target);
+}
+
+/// What to do first: everything critical, and the warnings, in a line each.
+fn first(page: &mut Page, telling: &Telling<'_>, target: &TargetSummary) {
+    let serious = |f: &&Finding| f.outcome == Outcome::Applies && f.level >= Level::Warning;
+    let findings: Vec<&Finding> = telling.about(target).into_iter().filter(serious).collect();
+    if findings.is_empty() {
+        return;
+    }
+    page.gap();
+    page.para(2, "First");
+    let mut told = BTreeSet::new();
+    for finding in findings {
+        if told.insert((finding.level, &finding.title)) {
+            page.hanging(4, &format!("{:<10}", finding.level.word()), &finding.title);
+        }
+    }
 }
 
 fn layer(row: &LayerRow) -> Vec<String> {

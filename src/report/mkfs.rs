@@ -1,0 +1,73 @@
+//! The command that makes an advised file system, from words that are plainly safe in a shell and force nothing.
+
+use super::{Step, options};
+use crate::rules::Change;
+
+/// File systems that can be made: the type, and the sixth field of its fstab line (fstab(5)).
+pub const MAKES: &[(&str, u8)] = &[("ext4", 2), ("xfs", 0), ("btrfs", 0)];
+
+/// The step that changes a setting.
+pub fn step<'a>(steps: &'a [Step], setting: &str) -> Option<&'a Step> {
+    steps.iter().find(|step| step.advice.setting == setting && step.advice.change != Change::Keep)
+}
+
+/// Whether a word is safe in a shell as it stands: letters, digits and these, not empty, no option.
+pub fn plain(word: &str, also: &str) -> bool {
+    let good = |c: char| c.is_ascii_alphanumeric() || also.contains(c);
+    !word.is_empty() && !word.starts_with('-') && word.chars().all(good)
+}
+
+/// `mkfs.ext4 -m 1`, without the device; the error says what is wrong with an option.
+pub fn command(steps: &[Step], fstype: &str) -> Result<String, String> {
+    let values = |setting| step(steps, setting).into_iter().flat_map(|step| step.advice.change.values());
+    let mut words: Vec<String> = values("mkfs.options").cloned().collect();
+    for feature in values("mkfs.features") {
+        words.push(format!("{} {feature}", feature_flag(fstype, feature)?));
+    }
+    let line = options::mkfs_joined(&words);
+    let bad = |word: &&str| match word.strip_prefix('-') {
+        // -f and -F would make mkfs overwrite what it finds.
+        Some(flag) => !plain(flag, "") || flag.contains(['f', 'F']),
+        None => !plain(word, "^_,=.:/-"),
+    };
+    match line.split_whitespace().find(bad) {
+        Some(word) => Err(format!("a mkfs option that is not a plain word: {word}")),
+        None => Ok(format!("mkfs.{fstype} {line}").trim_end().to_owned()),
+    }
+}
+
+/// The flag under which a mkfs takes a feature (mke2fs(8), mkfs.btrfs(8), mkfs.xfs(8)).
+fn feature_flag(fstype: &str, feature: &str) -> Result<&'static str, String> {
+    let name = feature.split('=').next().unwrap_or(feature);
+    match (fstype, name) {
+        ("ext4" | "btrfs", _) => Ok("-O"),
+        ("xfs", "nrext64" | "sparse" | "spinodes" | "maxpct" | "exchange") => Ok("-i"),
+        ("xfs", "reflink" | "crc" | "bigtime" | "inobtcount" | "finobt" | "rmapbt" | "autofsck") => Ok("-m"),
+        ("xfs", "parent" | "ftype") => Ok("-n"),
+        _ => Err(format!("it is not known how mkfs.{fstype} is told of {name}")),
+    }
+}
+
+/// Gives the steps for a blank disk the commands that follow from all of them together, where no rule gave any.
+pub fn complete(steps: &mut [Step], node: &str) {
+    let chosen = step(steps, "filesystem").and_then(|step| step.advice.change.values().first().cloned());
+    let known = chosen.filter(|chosen| MAKES.iter().any(|(fstype, _)| fstype == chosen));
+    let Some(fstype) = known.filter(|_| plain(node, "/_-.")) else { return };
+    let mount = step(steps, "mount.options").and_then(|step| step.result.clone());
+    let mount = mount.filter(|options| plain(options, ",=_-.:"));
+    let Ok(command) = command(steps, &fstype) else { return };
+    for step in steps.iter_mut().filter(|step| step.advice.apply.is_empty()) {
+        let advice = &mut step.advice;
+        match (advice.setting.as_str(), &mount) {
+            ("filesystem", _) => {
+                advice.apply = vec![format!("{command} {node}")];
+                advice.verify = vec![format!("blkid -p {node}")];
+            }
+            ("mount.options", Some(options)) => {
+                advice.apply = vec![format!("mount -t {fstype} -o {options} {node} MOUNTPOINT")];
+                advice.verify = vec!["findmnt MOUNTPOINT".to_owned()];
+            }
+            _ => {}
+        }
+    }
+}
