@@ -5,10 +5,11 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use walwise::collect;
 use walwise::host::{Host, LiveHost, MissKind, Question, RecordedHost, RecordingHost};
 
 use crate::support::fuse::HeldFuse;
-use crate::support::loops::Loop;
+use crate::support::loops::{self, Loop};
 use crate::support::{run, stdout, walwise};
 
 /// This machine; children are those of the program under test.
@@ -121,4 +122,38 @@ fn a_capture_replays_what_the_machine_said() {
     let replay = RecordedHost::parse(recording.archive("a test", false).as_bytes()).unwrap();
     assert_eq!(questions.iter().map(|question| replay.ask(question)).collect::<Vec<_>>(), said);
     assert_eq!(replay.notes(), Vec::<String>::new());
+}
+
+/// Rule and outcome of every finding that `walwise check` reports for a capture.
+fn outcomes(capture: &str) -> Vec<(String, String)> {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("capture.host");
+    std::fs::write(&file, capture).unwrap();
+    let output = walwise().args(["check", "--format", "json", "--host"]).arg(&file).output().unwrap();
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let findings = report["findings"].as_array().unwrap().iter();
+    let mut list: Vec<_> =
+        findings.map(|f| (f["rule"].to_string(), f["outcome"]["outcome"].to_string())).collect();
+    list.sort();
+    list
+}
+
+#[test]
+#[ignore = "needs root: loop devices"]
+fn masking_changes_no_finding() {
+    // Two file systems whose UUIDs stand in many places.
+    let ext4 = loops::ext4(&[], "");
+    let btrfs = loops::btrfs("");
+    let host = machine();
+    let recording = RecordingHost::new(&host);
+    for target in [&ext4.point, &btrfs.point] {
+        let request = collect::Request { target: Some(target.clone()), ..collect::Request::default() };
+        collect::run_all(&recording, &request, &mut |_, _| ());
+    }
+    let uuid = run("blkid", &["-p", "-s", "UUID", "-o", "value", &btrfs.disk.device]).trim().to_owned();
+    let plain = recording.archive("", false);
+    let masked = recording.archive("", true);
+    assert!(plain.contains(&uuid), "the capture does not hold what is to be masked");
+    assert!(!masked.contains(&uuid), "{masked}");
+    assert_eq!(outcomes(&masked), outcomes(&plain));
 }
