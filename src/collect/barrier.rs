@@ -22,8 +22,9 @@ const OFF: &[&str] =
     &["nobarrier", "barrier=0", "barrier=none", "fsync_mode=nobarrier", "journal_flush_disabled"];
 
 fn run(_: &dyn Host, _: &Request, facts: &mut FactSet) {
-    let is_block = |m: &&Subject| facts.value(m, &mount::CLASS).is_some_and(|class| class == "block");
-    let mounts: Vec<Subject> = facts.subjects(Scope::Mount).filter(is_block).cloned().collect();
+    let has_own =
+        |m: &&Subject| facts.value(m, &mount::CLASS).is_some_and(|c| c == "block" || c == "overlay");
+    let mounts: Vec<Subject> = facts.subjects(Scope::Mount).filter(has_own).cloned().collect();
     for subject in &mounts {
         let reading = barrier(subject, facts);
         facts.put(subject, &mount::BARRIER, reading);
@@ -48,6 +49,10 @@ fn barrier(subject: &Subject, facts: &FactSet) -> Reading<String> {
             (true, Truth::False) => Ok("no effect".to_owned()),
             (true, Truth::True) => Ok("off".to_owned()),
             (true, Truth::Unknown) => Err("nobarrier, and the kernel's version is not known".to_owned()),
+        }),
+        // An overlay passes flushes on, unless told to forget them (Documentation/filesystems/overlayfs.rst).
+        "overlay" => printed.map(|options| {
+            word(options.iter().any(|option| option == "volatile" || option == "fsync=volatile"))
         }),
         other if FLUSHING.contains(&other) => printed.map(|options| word(is_off(&options))),
         other => Reading::unknown(Why::Ambiguous, format!("walwise does not know how {other} flushes")),
@@ -139,6 +144,8 @@ mod tests {
             ("btrfs", "rw,nobarrier", None, "6.1", "mainline", Some("off")),
             ("btrfs", "rw", None, "6.1", "mainline", Some("on")),
             ("f2fs", "rw,fsync_mode=nobarrier", None, "6.1", "mainline", Some("off")),
+            ("overlay", "rw,upperdir=/u,volatile", None, "6.1", "mainline", Some("off")),
+            ("overlay", "rw,upperdir=/u", None, "6.1", "mainline", Some("on")),
             ("strangefs", "rw", None, "6.1", "mainline", None),
         ] {
             let found = conclude(fstype, printed, ext4, release, vendor);

@@ -1,4 +1,5 @@
-//! Joins mounts and block devices: each mount stands on its device, each loop device on the mount of its file.
+//! Joins mounts and block devices: each mount stands on its device, each loop device on the mount of its file, each
+//! overlay on the mount of its upper directory.
 //!
 //! Mounts name their device by number, and where that is anonymous (btrfs, bcachefs) by path. It reads no more than a
 //! link here and there; file systems of several devices are joined in [`super::btrfs`]. The surprise: an XFS log on a
@@ -11,7 +12,7 @@ use std::path::Path;
 
 use super::mounts::Points;
 use super::{Collector, Request};
-use crate::facts::catalog::{device, mount};
+use crate::facts::catalog::{device, host as machine, mount};
 use crate::facts::{FactSet, Scope, Subject};
 use crate::host::{Host, path_bytes};
 use crate::text::{raw, safe};
@@ -37,6 +38,7 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         }
     }
     loops_on_mounts(facts);
+    overlays_on_mounts(facts);
 }
 
 fn by_number(facts: &FactSet) -> BTreeMap<String, Subject> {
@@ -83,6 +85,27 @@ fn loops_on_mounts(facts: &mut FactSet) {
         if let Some(mount) = points.over(&file) {
             facts.stand(&subject, mount);
             facts.link(&subject, mount);
+        }
+    }
+}
+
+/// What is written to an overlay lands in its upper directory. The path is the one of who mounted it, so it is followed
+/// only where walwise sees the host's own mounts and not those of a container.
+fn overlays_on_mounts(facts: &mut FactSet) {
+    if facts.value(&Subject::host(), &machine::CONTAINER).is_none_or(|container| container != "none") {
+        return;
+    }
+    let upper = |subject: &Subject| {
+        let options = facts.value(subject, &mount::CLASS).filter(|class| class == "overlay");
+        let options = options.and_then(|_| facts.value(subject, &mount::SUPER_OPTIONS))?;
+        let directory = options.iter().find_map(|option| option.strip_prefix("upperdir="))?;
+        directory.starts_with('/').then(|| (subject.clone(), raw(directory)))
+    };
+    let overlays: Vec<(Subject, Vec<u8>)> = facts.subjects(Scope::Mount).filter_map(upper).collect();
+    let points = Points::of(facts);
+    for (subject, directory) in overlays {
+        if let Some(mount) = points.over(&directory).filter(|mount| **mount != subject) {
+            facts.stand(&subject, mount);
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::collect::testing::Fake;
 use crate::collect::{Collector, Request, device::COLLECTOR, mounts, stack};
 use crate::facts::catalog::{device, mount};
-use crate::facts::{FactSet, Scope, Subject, Why};
+use crate::facts::{FactSet, Scope, Source, Subject, Why};
 use crate::host::{MissKind, Question};
 
 const SDA: &str = "../../devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0/block/sda";
@@ -208,4 +208,26 @@ fn mount_facts_come_from_the_right_field() {
     assert_eq!(facts.value(&srv, &mount::CLASS).as_deref(), Some("block"));
     assert_eq!(facts.value(&Subject::mount("/mnt"), &mount::READ_ONLY), Some(true));
     assert_eq!(facts.value(&Subject::mount("/mnt"), &mount::ATIME).as_deref(), Some("strictatime"));
+}
+
+#[test]
+fn an_overlay_stands_on_its_upper_directory_unless_seen_from_a_container() {
+    let host = machine().file(
+        "/proc/self/mountinfo",
+        "20 1 8:1 / / rw - ext4 /dev/sda1 rw\n\
+         21 20 0:50 / /merged rw - overlay overlay rw,lowerdir=/l,upperdir=/var/lib/u,workdir=/var/lib/w\n",
+    );
+    for (container, expect) in [("none", vec!["mount /"]), ("docker", vec![])] {
+        let mut facts = FactSet::default();
+        facts.know(
+            &Subject::host(),
+            &crate::facts::catalog::host::CONTAINER,
+            container.to_owned(),
+            Source::Stated,
+        );
+        for collector in [mounts::COLLECTOR, COLLECTOR, stack::COLLECTOR] {
+            (collector.run)(&host, &Request::default(), &mut facts);
+        }
+        assert_eq!(names(facts.below(&Subject::mount("/merged"))), expect);
+    }
 }
