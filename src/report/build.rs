@@ -177,7 +177,8 @@ fn subjects(facts: &FactSet, target: &Subject, cluster: Option<&Subject>) -> Vec
     let mut all = vec![target.clone()];
     all.extend([Scope::Mount, Scope::Device].into_iter().filter_map(|scope| facts.resolve(target, scope)));
     all.extend(facts.stack(target));
-    let boots = all.iter().filter_map(|subject| facts.resolve(subject, Scope::Boot)).collect::<Vec<_>>();
+    let mounts_one = |boot: &&Subject| facts.resolve(boot, Scope::Mount).is_some_and(|at| all.contains(&at));
+    let boots: Vec<Subject> = facts.subjects(Scope::Boot).filter(mounts_one).cloned().collect();
     all.extend(boots);
     all.extend(cluster.cloned());
     let mut seen = BTreeSet::new();

@@ -196,7 +196,7 @@ fn at_risk_facts() -> FactSet {
     }
     facts.link(&data(), &fs);
     facts.link(&data(), &cluster());
-    facts.link(&fs, &next);
+    facts.link(&next, &fs);
     facts.link(&cluster(), &data());
     facts
 }

@@ -53,6 +53,9 @@ fn nobarrier_on_xfs_in_the_fstab_of_el8_is_critical_although_the_number_is_below
     assert_eq!(outcome(&report, "boot.refused-option", "boot /data"), Some("applies"));
     assert_eq!(outcome(&report, "boot.refused-option", "boot /"), Some("does-not-apply"));
     assert_eq!(code, 3);
+    let steps = report["plans"][0]["steps"].as_array().unwrap();
+    let step = steps.iter().find(|step| step["advice"]["setting"] == "boot.options").unwrap();
+    assert_eq!((&step["level"], &step["result"]), (&"critical".into(), &"noatime".into()));
 }
 
 #[test]
