@@ -28,6 +28,9 @@ impl Transport {
         }
         let driver = self.driver(host, node);
         facts.put(&node.subject, &device::MODEL, model(host, node));
+        if let Some(serial) = serial(host, node) {
+            facts.put(&node.subject, &device::SERIAL, serial);
+        }
         facts.put(&node.subject, &device::TRANSPORT, transport(host, node, driver.value()));
         facts.put(&node.subject, &device::DRIVER, driver);
         facts.put(&node.subject, &device::CACHE_TYPE, claim(host, node));
@@ -52,6 +55,18 @@ fn is_scsi_host(part: &str) -> bool {
 fn is_scsi_address(part: &str) -> bool {
     part.split(':').count() == 4
         && part.split(':').all(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// The serial number, where sysfs has it as lsblk(8) prints it: of NVMe and virtio disks.
+fn serial(host: &dyn Host, node: &Node) -> Option<Reading<String>> {
+    let file = match node {
+        node if node.is_called("nvme") => "device/serial",
+        node if node.is_called("vd") => "serial",
+        _ => return None,
+    };
+    let reading = attribute::text(host, &node.attribute(file));
+    let nothing = || Err("the disk has no serial number".to_owned());
+    Some(reading.and_then(|serial| if serial.is_empty() { nothing() } else { Ok(serial) }))
 }
 
 fn model(host: &dyn Host, node: &Node) -> Reading<String> {

@@ -15,6 +15,8 @@ facts! {
     DRIVER: String = Device "device.driver" Kind::Text;
     /// Vendor and model.
     MODEL: String = Device "device.model" Kind::Text;
+    /// Serial number of an NVMe or virtio disk, from sysfs; masked in captures.
+    SERIAL: String = Device "device.serial" Kind::Text;
     /// Size.
     SIZE: u64 = Device "device.size" Kind::Bytes;
     /// Whether it is read-only.
