@@ -56,11 +56,10 @@ fn line(step: &Step) -> Option<String> {
             Some(format!("# {name}: {}; not a line of this file. {why}\n", comment(value)))
         }
         Change::Set(value) => Some(format!("{name} = {}   # {why}{note}\n", quoted(value))),
-        Change::Keep => {
-            let now = step.advice.current.value().map(super::plan::as_written);
-            let now = now.map_or_else(|| name.to_owned(), |now| format!("{name} = {}", quoted(&now)));
-            Some(format!("# {now}   # already so: {why}\n"))
-        }
+        Change::Keep => Some(match step.advice.current.value().map(super::plan::as_written) {
+            Some(now) => format!("# {name} = {}   # already so: {why}\n", quoted(&now)),
+            None => format!("# {name}   # leave it as it is: {why}\n"),
+        }),
         Change::Add(_) | Change::Remove(_) | Change::Edit { .. } => None,
     }
 }

@@ -21,13 +21,24 @@ pub fn write(page: &mut Page, report: &Report, target: &TargetSummary, measureme
         ),
     );
     let in_force = in_force(report, target);
-    let head =
-        ["method", "pages", "median", "95 % interval", "p95", "p99", "max", "commits/s", "flush/commit", ""];
+    let head = [
+        "method",
+        "pages",
+        "median",
+        "95 % interval",
+        "mean",
+        "p95",
+        "p99",
+        "max",
+        "commits/s",
+        "flushes",
+        "",
+    ];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     rows.extend(
         measurement.methods.iter().filter(|m| m.error.is_none()).map(|m| row(m, in_force.as_deref())),
     );
-    page.table(4, &rows, &[false, true, true, true, true, true, true, true, true, false]);
+    page.table(4, &rows, &[false, true, true, true, true, true, true, true, true, true, false]);
     for method in &measurement.methods {
         let pages = usize::try_from(method.pages).unwrap_or_default();
         if let Some(error) = &method.error {
@@ -37,7 +48,10 @@ pub fn write(page: &mut Page, report: &Report, target: &TargetSummary, measureme
             );
         }
     }
-    page.hanging(4, "", &measurement.sentence);
+    if measurement.methods.iter().any(|method| !method.as_server) {
+        page.para(4, "Flushes are per commit, where the disks count them. No server does it as in the rows to compare.");
+    }
+    page.para(4, &measurement.sentence);
     if measurement.cancelled {
         page.hanging(4, "caveat  ", "cancelled before its end");
     }
@@ -58,19 +72,25 @@ fn row(result: &MethodResult, in_force: Option<&str>) -> Vec<String> {
     let mark = match in_force {
         Some(name) if result.as_server && name == result.method.name() => "in force",
         _ if result.as_server => "",
-        _ => "comparison only",
+        _ => "to compare",
     };
-    let rate = if result.mean_us > 0.0 { format!("{:.0}", 1e6 / result.mean_us) } else { String::new() };
+    // As the fact `probe.commits_per_second` counts them; the mean beside it shows what stalls cost.
+    let rate = if result.median_us.value > 0.0 {
+        format!("{:.0}", 1e6 / result.median_us.value)
+    } else {
+        String::new()
+    };
     vec![
         result.method.name().to_owned(),
         result.pages.to_string(),
         micros(result.median_us.value),
-        format!("{} to {}", micros(result.median_us.low), micros(result.median_us.high)),
+        format!("{} – {}", micros(result.median_us.low), micros(result.median_us.high)),
+        micros(result.mean_us),
         micros(result.p95_us),
         result.p99_us.map(micros).unwrap_or_default(),
         micros(result.max_us),
         rate.parse().map_or(rate, grouped),
-        result.flushes_per_commit.map_or_else(|| "not counted".to_owned(), |count| format!("{count:.2}")),
+        result.flushes_per_commit.map_or_else(|| "-".to_owned(), |count| format!("{count:.2}")),
         mark.to_owned(),
     ]
 }
