@@ -2,7 +2,8 @@
 //!
 //! It places each target on the mount it lies on, says which cluster uses it, and reads what belongs to the directory
 //! itself. Mounts, devices and clusters were read before. The surprise: asking for a device that is mounted means its
-//! mount point, and a directory that does not exist yet is described by the nearest one that does.
+//! mount point, one for the data of a cluster means its WAL too, and a directory that does not exist yet is described by
+//! the nearest one that does.
 
 mod asked;
 mod describe;
@@ -21,17 +22,12 @@ use crate::text::safe;
 pub const COLLECTOR: Collector = Collector { id: "targets", run };
 
 fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
-    let places: Vec<Place> = match &request.target {
-        Some(path) => asked::place(host, path, facts).into_iter().collect(),
+    let homes = role::homes(facts);
+    let places = match &request.target {
+        Some(path) => asked::places(host, path, &homes, facts),
         None => found::places(host, facts),
     };
     let swapping = describe::swapping_leaves(facts);
-    let homes = role::homes(facts);
-    if request.target.is_some() {
-        for place in &places {
-            role::warn_of_wal_elsewhere(place, &homes, facts);
-        }
-    }
     for place in places {
         let wal = role::put(&place, &homes, facts);
         describe::put(host, &place, &wal, swapping.as_ref(), facts);

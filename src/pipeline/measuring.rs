@@ -55,14 +55,40 @@ pub(super) fn to_facts(measurement: &Measurement, subject: &Subject, facts: &mut
     crate::measure::to_facts(measurement, subject, in_force.as_deref(), facts);
 }
 
-/// The targets that can be measured: directories that are there.
+/// The targets that can be measured: directories that are there. Those with WAL first, since a commit waits for them.
 pub fn measurable(facts: &FactSet) -> Vec<Subject> {
     let exists = |t: &&Subject| facts.value(t, &target::KIND).as_deref() == Some("directory");
-    facts.subjects(Scope::Target).filter(exists).cloned().collect()
+    let holds_wal = |t: &Subject| facts.value(t, &target::ROLE).is_some_and(|role| role.contains("wal"));
+    let mut targets: Vec<Subject> = facts.subjects(Scope::Target).filter(exists).cloned().collect();
+    targets.sort_by_key(|target| !holds_wal(target));
+    targets
 }
 
 /// A different order every time, so that no order is favoured from run to run.
 fn seed() -> u64 {
     let nanoseconds = jiff::Timestamp::now().as_nanosecond();
     u64::try_from(nanoseconds.unsigned_abs() & u128::from(u64::MAX)).unwrap_or(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::Source;
+
+    #[test]
+    fn wal_is_measured_before_data_and_what_is_not_there_never() {
+        let mut facts = FactSet::default();
+        let mut put = |path: &str, kind: &str, role: &str| {
+            let target = Subject::target(path);
+            facts.know(&target, &target::KIND, kind.to_owned(), Source::call("test"));
+            facts.know(&target, &target::ROLE, role.to_owned(), Source::call("test"));
+        };
+        put("/data", "directory", "data");
+        put("/new", "created", "wal");
+        put("/unused", "directory", "unused");
+        put("/wal", "directory", "wal");
+        put("/x", "directory", "data and wal");
+        let names: Vec<_> = measurable(&facts).iter().map(|target| target.name().to_owned()).collect();
+        assert_eq!(names, ["/wal", "/x", "/data", "/unused"]);
+    }
 }

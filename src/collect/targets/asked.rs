@@ -1,13 +1,26 @@
-//! The one target that was asked for: a directory, existing or not, a mount point, or a block device.
+//! The target that was asked for: a directory, existing or not, a mount point, or a block device; and the WAL of the
+//! cluster it holds.
 
 use std::path::{Component, Path, PathBuf};
 
+use super::role::{self, Home};
 use super::{Place, device_of, mount_over};
 use crate::collect::{path_of, refused};
 use crate::facts::catalog::mount;
 use crate::facts::{FactSet, Reading, Scope, Source, Subject};
 use crate::host::{Host, Miss, MissKind, Stat, path_bytes};
 use crate::text::{raw, safe};
+
+/// The place that a path means, and where the clusters on it keep their WAL when that is another file system.
+pub fn places(host: &dyn Host, path: &Path, homes: &[Home], facts: &mut FactSet) -> Vec<Place> {
+    let mut places = Vec::from_iter(place(host, path, facts));
+    let elsewhere: Vec<_> =
+        places.iter().flat_map(|place| role::wal_elsewhere(place, homes, facts)).collect();
+    for wal in elsewhere {
+        places.extend(self::place(host, &wal, facts));
+    }
+    places
+}
 
 /// The place that a path means; `None`, with a warning, where it cannot be a target.
 pub fn place(host: &dyn Host, path: &Path, facts: &mut FactSet) -> Option<Place> {

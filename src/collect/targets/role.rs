@@ -1,14 +1,13 @@
 //! What a target is for: which clusters keep data or WAL on it, and the links that let rules about one ask for facts
 //! about the other. A cluster is looked up on the side of its WAL, because that is where a commit waits.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::found::path;
 use super::{Place, file_system, mount_over};
 use crate::facts::catalog::{postgres, target};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject};
-use crate::host::path_bytes;
-use crate::text::safe;
 
 /// Where a cluster keeps its things, as far as known.
 pub struct Home {
@@ -83,16 +82,13 @@ fn users<'h>(
     spots.filter(|(_, data, wal)| [data, wal].into_iter().flatten().any(|spot| spot.meets(place))).collect()
 }
 
-/// Says where the WAL of a cluster is when only its data is asked for: that is where a commit waits.
-pub fn warn_of_wal_elsewhere(place: &Place, homes: &[Home], facts: &mut FactSet) {
-    for (home, _, wal) in users(place, homes, facts) {
-        let (None, Some(elsewhere)) = (wal, &home.wal) else { continue };
-        let path = safe(path_bytes(&elsewhere.path));
-        facts.warn(format!(
-            "{} keeps its WAL on another file system, in {path}: a commit waits for that one, so check it too",
-            home.cluster
-        ));
-    }
+/// The WAL directories of the clusters on a place that lie on another file system: that is where their commits wait.
+pub fn wal_elsewhere(place: &Place, homes: &[Home], facts: &FactSet) -> BTreeSet<PathBuf> {
+    let users = users(place, homes, facts).into_iter();
+    users
+        .filter_map(|(home, _, wal)| home.wal.as_ref().filter(|_| wal.is_none()))
+        .map(|spot| spot.path.clone())
+        .collect()
 }
 
 /// Records what the target is for; the answer is the WAL directories that lie on its file system.

@@ -203,8 +203,8 @@ fn a_directory_in_or_around_a_cluster_belongs_to_it() {
     {
         let mut storage = storage();
         let cluster = cluster(&mut storage, "/data/pg", "/wal/pg");
-        let facts = collect(&host().directory(asked), Some(asked), storage);
-        assert_eq!(targets(&facts), [pair(asked, role)]);
+        let facts = collect(&host().directory(asked).directory("/wal/pg"), Some(asked), storage);
+        assert!(targets(&facts).contains(&pair(asked, role)));
         let linked = facts.resolve(&Subject::target(asked), Scope::Cluster);
         assert_eq!(linked, Some(cluster).filter(|_| role != "unused"));
     }
@@ -280,11 +280,16 @@ fn a_wal_directory_with_another_flag_is_not_passed_over() {
 }
 
 #[test]
-fn asking_for_the_data_names_the_wal_that_lies_elsewhere() {
-    for (asked, warned) in [("/data/pg", true), ("/wal/pg", false), ("/data/other", false)] {
+fn asking_for_the_data_is_asking_for_the_wal_that_lies_elsewhere_too() {
+    for (asked, both) in [("/data/pg", true), ("/data", true), ("/wal/pg", false), ("/data/other", false)] {
         let mut storage = storage();
-        cluster(&mut storage, "/data/pg", "/wal/pg");
-        let facts = collect(&host().directory(asked), Some(asked), storage);
-        assert_eq!(facts.warnings().iter().any(|warning| warning.contains("/wal/pg")), warned, "{asked}");
+        let cluster = cluster(&mut storage, "/data/pg", "/wal/pg");
+        let facts = collect(&host().directory(asked).directory("/wal/pg"), Some(asked), storage);
+        let roles: Vec<_> = targets(&facts).into_iter().filter(|(name, _)| name != asked).collect();
+        let expected = both.then(|| pair("/wal/pg", "wal"));
+        assert_eq!(roles, expected.clone().into_iter().collect::<Vec<_>>(), "{asked}");
+        if expected.is_some() {
+            assert_eq!(facts.resolve(&cluster, Scope::Target), Some(Subject::target("/wal/pg")), "{asked}");
+        }
     }
 }
