@@ -4,6 +4,7 @@
 
 pub mod fuse;
 pub mod loops;
+pub mod postgres;
 
 use std::path::Path;
 use std::process::{Command, Output};
