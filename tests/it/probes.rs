@@ -5,11 +5,13 @@ mod loops;
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
 
-use walwise::measure::{Measurement, Method, Phase};
+use nix::sys::signal::Signal;
+use walwise::measure::{LOOKS, Measurement, Method, Phase};
 use walwise::probes::{Control, ErrorKind, Plan, ProbeError, Request, plan, run};
+
+use crate::support::running::{Running, wait_for};
 
 /// A short probe of a directory with a small file.
 fn request(directory: &Path) -> Request {
@@ -27,15 +29,6 @@ fn names(directory: &Path) -> Vec<String> {
 
 fn quiet(plan: &Plan) -> Result<Measurement, ProbeError> {
     run(plan, &Control::default(), &mut |_| {})
-}
-
-/// Waits until something holds; fails when it does not within a time that no working machine needs.
-fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(30);
-    while !holds() {
-        assert!(Instant::now() < deadline, "{what}");
-        std::thread::yield_now();
-    }
 }
 
 #[test]
@@ -77,8 +70,10 @@ fn the_smallest_budget_ends_cleanly() {
     request.seconds = 0.0;
     request.file_bytes = 0;
     let found = quiet(&plan(&request).unwrap()).unwrap();
-    assert!(found.caveats.iter().any(|c| c.id == "few-samples" && c.refuses_advice), "{found:?}");
-    assert_eq!(found.best, Method::Fdatasync);
+    // How many rounds there was time for is the machine's business.
+    let too_few = found.caveats.iter().any(|c| c.id == "few-samples" && c.refuses_advice);
+    assert_eq!(too_few, (found.rounds as usize) < LOOKS[0], "{found:?}");
+    assert!(!too_few || found.best == Method::Fdatasync, "too little to prefer another: {found:?}");
     assert_eq!(names(directory.path()), [""; 0]);
 }
 
@@ -175,15 +170,11 @@ fn the_watcher_removes_the_file_of_a_killed_probe() {
 /// Starts a probe of an empty directory in a process of its own, kills it when its file is there, and waits until that
 /// is gone.
 fn kill_a_probe_of(directory: &Path) {
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "probes::the_watcher_removes_the_file_of_a_killed_probe"])
-        .env(VICTIM, directory)
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap();
-    wait_for("the child makes its file", || !names(directory).is_empty());
-    // SIGKILL.
-    child.kill().unwrap();
-    child.wait().unwrap();
+    let itself = "probes::the_watcher_removes_the_file_of_a_killed_probe";
+    let program = std::env::current_exe().unwrap();
+    let mut probe = Running::start(Command::new(program).args(["--exact", itself]).env(VICTIM, directory));
+    probe.probing(directory);
+    probe.signal(Signal::SIGKILL);
+    probe.finish();
     wait_for("the watcher removes the file", || names(directory).is_empty());
 }

@@ -1,0 +1,89 @@
+//! The program under test while it runs: watched, signalled, and ended when its guard is dropped.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use super::{loops, walwise};
+
+/// Longer than anything takes on a working machine, however busy.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// Waits until something holds; fails when it does not within [`PATIENCE`].
+pub fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !holds() {
+        assert!(Instant::now() < deadline, "{what}");
+        // Not to take the processor from what is waited for.
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// A process of ours, killed when it is dropped before its end. It writes to files, so that it never waits for us and
+/// nothing that it leaves behind keeps us waiting.
+pub struct Running {
+    child: Child,
+    outputs: tempfile::TempDir,
+}
+
+impl Running {
+    /// Starts the program with these arguments.
+    pub fn walwise<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Self {
+        Self::start(walwise().args(arguments))
+    }
+
+    /// Starts any command.
+    pub fn start(command: &mut Command) -> Self {
+        let outputs = tempfile::tempdir().unwrap();
+        let file = |name| Stdio::from(fs::File::create(outputs.path().join(name)).unwrap());
+        let child = command.stdin(Stdio::null()).stdout(file("out")).stderr(file("err")).spawn().unwrap();
+        Self { child, outputs }
+    }
+
+    /// Waits until it has made its scratch file below a directory, which means that a probe runs; gives the file.
+    pub fn probing(&mut self, below: &Path) -> PathBuf {
+        let mut files = Vec::new();
+        let mut ended = None;
+        wait_for("a scratch file appears", || {
+            files = loops::scratch_files(below);
+            ended = self.child.try_wait().unwrap();
+            ended.is_some() || !files.is_empty()
+        });
+        files.pop().unwrap_or_else(|| panic!("it ended before it probed: {:?}", self.output(ended.unwrap())))
+    }
+
+    /// Sends a signal.
+    pub fn signal(&self, signal: Signal) {
+        kill(Pid::from_raw(self.child.id().try_into().unwrap()), signal).unwrap();
+    }
+
+    /// Waits for its end.
+    pub fn finish(mut self) -> Output {
+        let mut ended = None;
+        wait_for("it ends", || {
+            ended = self.child.try_wait().unwrap();
+            ended.is_some()
+        });
+        self.output(ended.unwrap())
+    }
+
+    fn output(&self, status: ExitStatus) -> Output {
+        let read = |name| fs::read(self.outputs.path().join(name)).unwrap();
+        Output { status, stdout: read("out"), stderr: read("err") }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Ok(None) = self.child.try_wait() {
+            let _ = self.child.kill();
+        }
+        // What is stuck in a system call is not waited for.
+        let _ = self.child.try_wait();
+    }
+}
