@@ -10,6 +10,7 @@
 )]
 
 mod architecture;
+mod cli;
 mod hosts;
 mod loops;
 mod postgres;

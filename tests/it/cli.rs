@@ -1,0 +1,256 @@
+//! The whole program as a shell sees it: what it prints where, what it leaves behind, and its exit codes.
+
+mod exit_codes;
+mod hostile;
+
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+use std::process::{Output, Stdio};
+
+use serde_json::Value;
+
+use crate::support::{stderr, stdout, walwise};
+
+fn ran<A: AsRef<std::ffi::OsStr>>(arguments: &[A]) -> Output {
+    walwise().args(arguments).stdin(Stdio::null()).output().unwrap()
+}
+
+/// The exit code and both outputs.
+fn outcome<A: AsRef<std::ffi::OsStr>>(arguments: &[A]) -> (Option<i32>, String, String) {
+    let output = ran(arguments);
+    (output.status.code(), stdout(&output), stderr(&output))
+}
+
+/// That it succeeded; what it printed.
+fn printed(arguments: &[&str]) -> String {
+    let (code, out, err) = outcome(arguments);
+    assert_eq!((code, err.as_str()), (Some(0), ""), "{arguments:?}");
+    out
+}
+
+/// That it failed with this code, one complaint on standard error and nothing on standard output; the complaint.
+fn refused<A: AsRef<std::ffi::OsStr> + std::fmt::Debug>(code: i32, arguments: &[A]) -> String {
+    let (found, out, err) = outcome(arguments);
+    assert_eq!((found, out.as_str()), (Some(code), ""), "{arguments:?}: {err}");
+    assert_eq!(err.lines().count(), 1, "{arguments:?}: one sentence: {err}");
+    assert!(err.starts_with("walwise: ") && !err.contains("os error"), "{arguments:?}: {err}");
+    err
+}
+
+fn names(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).unwrap();
+    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+/// Every command there is.
+const COMMANDS: [&[&str]; 12] = [
+    &[],
+    &["check"],
+    &["probe"],
+    &["facts"],
+    &["rules"],
+    &["rules", "list"],
+    &["rules", "show"],
+    &["rules", "check"],
+    &["rules", "test"],
+    &["explain"],
+    &["capture"],
+    &["generate"],
+];
+
+#[test]
+fn every_command_has_help() {
+    let own = |arguments: &[&str], more: &str| printed(&[arguments, &[more]].concat());
+    let whole = own(&[], "--help");
+    for command in COMMANDS {
+        let help = own(command, "--help");
+        assert!(help.contains("Usage: walwise"), "{command:?}: {help}");
+        if let [name] = command {
+            assert!(whole.contains(&format!("\n  {name} ")), "{name} is missing in {whole}");
+        }
+    }
+    assert_eq!(own(&[], "--version"), format!("walwise {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn wrong_use_is_said_and_is_2() {
+    let wrong: [&[&str]; 10] = [
+        &["--nonsense"],
+        &["check", "/", "/"],
+        &["check", "--format", "xml"],
+        &["check", "--probe-seconds", "-1"],
+        &["check", "--probe-seconds", "nan"],
+        &["check", "--fail-on", "everything"],
+        &["probe"],
+        &["rules", "show"],
+        &["explain"],
+        &["generate", "money"],
+    ];
+    for arguments in wrong {
+        let (code, out, err) = outcome(arguments);
+        assert_eq!((code, out.as_str()), (Some(2), ""), "{arguments:?}: {err}");
+        assert!(err.starts_with("error: ") && !err.contains("panicked"), "{arguments:?}: {err}");
+    }
+    let unknown = refused(2, &["explain", "barrier.ext4-of"]);
+    assert!(unknown.contains("barrier.ext4-off"), "the nearest one is named: {unknown}");
+    refused(2, &["rules", "show", "no.such-rule"]);
+    refused(2, &["probe", "/nonexistent"]);
+    refused(2, &["probe", "/dev/null"]);
+}
+
+#[test]
+fn a_reader_that_goes_away_is_success() {
+    for arguments in [&["facts"][..], &["facts", "--list"], &["check"], &["rules", "list"], &["--help"]] {
+        let mut child = walwise()
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // Gone before the first byte is written, which no buffer hides.
+        drop(child.stdout.take());
+        let mut complaint = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut complaint).unwrap();
+        assert_ne!(child.wait().unwrap().code(), None, "{arguments:?} was killed");
+        assert_eq!(complaint, "", "{arguments:?}");
+    }
+}
+
+#[test]
+fn output_that_cannot_be_printed_is_1() {
+    let full = || Stdio::from(fs::OpenOptions::new().write(true).open("/dev/full").unwrap());
+    for arguments in [&["facts"][..], &["check", "--format", "json"], &["generate", "schema"]] {
+        let output = walwise().args(arguments).stdout(full()).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        assert!(stderr(&output).contains("cannot write to standard output"), "{}", stderr(&output));
+        assert_eq!(stderr(&output).lines().count(), 1);
+    }
+}
+
+#[test]
+fn a_report_is_written_whole_or_not_at_all() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    for file in ["new", "new"] {
+        let (_, out, err) = outcome(&["check", "--format", "json", "--output", &at(file)]);
+        assert_eq!((out.as_str(), err.as_str()), ("", ""));
+        let _: Value = serde_json::from_slice(&fs::read(at(file)).unwrap()).unwrap();
+    }
+    fs::create_dir(at("directory")).unwrap();
+    for place in [at("directory"), at("none/report"), at("new/report"), "/dev/full".to_owned(), at("")] {
+        let complaint = refused(1, &["check", "--format", "json", "--output", &place]);
+        assert!(complaint.contains(&place), "{complaint}");
+    }
+    let mut left = names(dir.path());
+    left.sort();
+    assert_eq!(left, ["directory", "new"]);
+    assert_eq!(names(Path::new(&at("directory"))), [""; 0]);
+}
+
+#[test]
+fn this_machine_s_report_keeps_the_schema() {
+    let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/report.schema.json");
+    let schema = printed(&["generate", "schema"]);
+    if let Ok(shipped) = fs::read_to_string(shipped) {
+        assert_eq!(shipped, schema, "run `walwise generate schema > assets/report.schema.json`");
+    }
+    let validator = jsonschema::validator_for(&serde_json::from_str(&schema).unwrap()).unwrap();
+    let report = ran(&["check", "--format", "json"]);
+    let report: Value = serde_json::from_slice(&report.stdout).unwrap();
+    let errors: Vec<String> = validator.iter_errors(&report).map(|e| e.to_string()).collect();
+    assert_eq!(errors, [""; 0]);
+}
+
+#[test]
+fn facts_can_be_listed_and_read() {
+    let catalogue: Value = serde_json::from_str(&printed(&["facts", "--list", "--format", "json"])).unwrap();
+    let listed: Vec<&str> =
+        catalogue.as_array().unwrap().iter().map(|f| f["fact"].as_str().unwrap()).collect();
+    let text = printed(&["facts", "--list"]);
+    for name in &listed {
+        assert!(text.contains(&format!("{name} (")), "{name}");
+    }
+    let facts: Value = serde_json::from_str(&printed(&["facts", "--format", "json"])).unwrap();
+    for row in facts.as_array().unwrap() {
+        assert!(listed.contains(&row["fact"].as_str().unwrap()), "{row} is in no catalogue");
+        let reading = &row["reading"];
+        assert!(
+            reading["source"].is_object() || reading["why"].is_string(),
+            "{row} has no source and no reason"
+        );
+    }
+    assert!(printed(&["facts", "kernel.release"]).contains("kernel.release"));
+}
+
+#[test]
+fn rules_can_be_listed_shown_and_tested() {
+    let list = printed(&["rules", "list"]);
+    assert!(list.lines().count() > 50);
+    for line in list.lines() {
+        let id = line.split_whitespace().next().unwrap();
+        let shown = printed(&["rules", "show", id]);
+        assert!(
+            shown.starts_with(id) && shown.contains("Applies when") && shown.contains("Sources"),
+            "{shown}"
+        );
+    }
+    assert!(printed(&["rules", "list", "--settings"]).contains("mount.options"));
+    assert!(printed(&["rules", "test"]).contains("all as expected"));
+    let good = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/rules/good.toml");
+    assert!(printed(&["rules", "check", good]).contains("no mistakes"));
+    printed(&["rules", "test", good]);
+    let explained = printed(&["explain", "verdict.at-risk"]);
+    assert!(explained.contains("verdict.at-risk on "), "{explained}");
+}
+
+#[test]
+fn every_mistake_in_rules_is_told_and_is_2() {
+    let bad = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/rules/bad");
+    let ten = format!("{bad}/ten-mistakes.toml");
+    let mut told = Vec::new();
+    let uses: [&[&str]; 4] = [
+        &["check", "--rules", bad],
+        &["explain", "--rules", bad, "verdict.at-risk"],
+        &["rules", "check", &ten],
+        &["rules", "test", &ten],
+    ];
+    for arguments in uses {
+        let (code, out, err) = outcome(arguments);
+        assert_eq!((code, out.as_str()), (Some(2), ""), "{arguments:?}: {err}");
+        told.push(err.matches("ten-mistakes.toml:").count());
+    }
+    assert!(told.iter().all(|count| *count >= 10 && *count == told[0]), "{told:?}");
+    refused(2, &["check", "--rules", "/nonexistent"]);
+    refused(2, &["check", "--rules", "/dev/null"]);
+    refused(2, &["rules", "check", "/nonexistent"]);
+    refused(2, &["rules", "check", "/dev"]);
+}
+
+#[test]
+fn what_is_no_capture_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = |name: &str, content: &[u8]| {
+        fs::write(dir.path().join(name), content).unwrap();
+        dir.path().join(name).to_str().unwrap().to_owned()
+    };
+    let huge = file("huge", b"walwise host 1\n");
+    fs::OpenOptions::new().write(true).open(&huge).unwrap().set_len(1 << 40).unwrap();
+    let places = [
+        "/nonexistent".to_owned(),
+        dir.path().to_str().unwrap().to_owned(),
+        "/dev/zero".to_owned(),
+        file("empty", b""),
+        file("other", b"{}\n"),
+        file("escape", b"walwise host \x1b[31m\n"),
+        file("later", b"walwise host 2\n"),
+        huge,
+    ];
+    for place in places {
+        for command in [&["check"][..], &["facts"], &["explain", "verdict.at-risk"], &[]] {
+            let complaint = refused(2, &[command, &["--host", &place]].concat());
+            assert!(complaint.contains(&place), "{complaint}");
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! The table of exit codes of `check`, on one recorded machine and what may become of it.
+
+use std::fs;
+use std::path::Path;
+
+use super::outcome;
+
+/// A recorded machine on which nothing is wrong, with some of its text replaced.
+fn machine(changes: &[(&str, &str)]) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts/el9-ext4.host");
+    let mut text = fs::read_to_string(path).unwrap();
+    for (from, to) in changes {
+        assert!(text.contains(from), "the recorded machine has no {from:?}");
+        text = text.replace(from, to);
+    }
+    text
+}
+
+/// The exit code for each set of options: none, warnings, undecided, both.
+fn codes(capture: &str) -> [i32; 4] {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("host");
+    fs::write(&path, capture).unwrap();
+    let host = ["check", "/data", "--host", path.to_str().unwrap()];
+    let options: [&[&str]; 4] = [
+        &[],
+        &["--fail-on", "warning"],
+        &["--fail-on-undecided"],
+        &["--fail-on", "warning", "--fail-on-undecided"],
+    ];
+    options.map(|options| {
+        let formats = ["text", "json", "script", "conf"];
+        let code = |format| {
+            let (code, _, err) = outcome(&[&host[..], options, &["--format", format]].concat());
+            assert_eq!(err, "", "a finding is no error");
+            code.unwrap()
+        };
+        let codes = formats.map(code);
+        assert_eq!(codes, [codes[0]; 4], "the form of the report changes nothing of what it says");
+        codes[0]
+    })
+}
+
+#[test]
+fn what_was_found_decides() {
+    let cache = "read /sys/class/block/vdb/queue/write_cache\n|write back\n";
+    let barrier = "|barrier\n";
+    // No measurement was made, so something that a measurement would settle is always open.
+    assert_eq!(codes(&machine(&[])), [0, 0, 0, 5], "nothing wrong");
+    assert_eq!(codes(&machine(&[(cache, "")])), [0, 4, 5, 4], "unproven");
+    assert_eq!(codes(&machine(&[(barrier, "|nobarrier\n")])), [3; 4], "at risk");
+    assert_eq!(codes(&machine(&[(barrier, "|nobarrier\n"), (cache, "")])), [3; 4], "at risk and unproven");
+    let through = cache.replace("back", "through");
+    assert_eq!(codes(&machine(&[(cache, &through)])), [3; 4], "contradictory");
+}

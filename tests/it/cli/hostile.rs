@@ -1,0 +1,174 @@
+//! Captures that somebody damaged or made up: whatever they say, walwise says how it went by its exit code and prints
+//! nothing that could change a terminal.
+
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestCaseError};
+use walwise::text::is_treacherous;
+
+use crate::support::walwise;
+
+/// The recorded machines.
+fn captures() -> Vec<Vec<u8>> {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts");
+    let mut paths: Vec<_> = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths.iter().map(|path| fs::read(path).unwrap()).collect()
+}
+
+/// What people and machines put where something else was expected.
+fn planted() -> impl Strategy<Value = Vec<u8>> {
+    let words: [&[u8]; 22] = [
+        b"",
+        b"-1",
+        b"0",
+        b"18446744073709551615",
+        b"99999999999999999999999999999999",
+        b"1e308",
+        b"NaN",
+        b"\x1b]0;owned\x07\x1b[31m",
+        b"\xff\xfe\x9b31m",
+        "\u{202e}\u{200b}\u{9b}".as_bytes(),
+        b"\\x1b[2J\\u{202e}",
+        b"$(reboot)`reboot`;'\"",
+        b"../../../../etc/passwd",
+        b"/data /data /data",
+        b"\0",
+        b"\t\r",
+        b"\\040\\134\\777",
+        b"|",
+        b"!denied",
+        b"nobarrier,data=writeback,=,,",
+        b"4.18.0.0.0.0.0.0-..-",
+        b"{mount.point}",
+    ];
+    prop_oneof![
+        8 => prop::sample::select(words.map(<[u8]>::to_vec).to_vec()),
+        1 => prop::collection::vec(any::<u8>(), 0..40),
+        1 => Just(vec![b'a'; 70_000]),
+    ]
+}
+
+/// One thing that happens to a line.
+#[derive(Clone, Debug)]
+enum Damage {
+    Remove,
+    Repeat,
+    Swap(prop::sample::Index),
+    Copy(prop::sample::Index),
+    Replace(Vec<u8>),
+    Word(prop::sample::Index, Vec<u8>),
+    Insert(prop::sample::Index, Vec<u8>),
+    Cut(prop::sample::Index),
+}
+
+fn damage() -> impl Strategy<Value = Damage> {
+    let place = any::<prop::sample::Index>;
+    prop_oneof![
+        Just(Damage::Remove),
+        Just(Damage::Repeat),
+        place().prop_map(Damage::Swap),
+        place().prop_map(Damage::Copy),
+        planted().prop_map(Damage::Replace),
+        (place(), planted()).prop_map(|(at, what)| Damage::Word(at, what)),
+        (place(), planted()).prop_map(|(at, what)| Damage::Word(at, what)),
+        (place(), planted()).prop_map(|(at, what)| Damage::Insert(at, what)),
+        place().prop_map(Damage::Cut),
+    ]
+}
+
+fn applied(capture: &[u8], damages: Vec<(prop::sample::Index, Damage)>) -> Vec<u8> {
+    let mut lines: Vec<Vec<u8>> = capture.split(|b| *b == b'\n').map(<[u8]>::to_vec).collect();
+    for (place, damage) in damages {
+        // The first line stays, or nothing is read at all.
+        let at = 1 + place.index(lines.len() - 1);
+        let mark = |line: &[u8]| line.first().filter(|b| b"|:!".contains(b)).copied();
+        match damage {
+            Damage::Remove if lines.len() > 2 => drop(lines.remove(at)),
+            Damage::Remove => {}
+            Damage::Repeat => lines.insert(at, lines[at].clone()),
+            Damage::Swap(with) => {
+                let with = 1 + with.index(lines.len() - 1);
+                lines.swap(at, with);
+            }
+            Damage::Copy(from) => lines[at] = lines[1 + from.index(lines.len() - 1)].clone(),
+            Damage::Replace(what) => {
+                let mark = mark(&lines[at]);
+                lines[at] = mark.into_iter().chain(what).collect();
+            }
+            Damage::Word(which, what) => {
+                let marks = usize::from(mark(&lines[at]).is_some());
+                let body = lines[at].split_off(marks);
+                let is_break = |b: &u8| b" \t=,:/".contains(b);
+                let mut words: Vec<Vec<u8>> = body.split_inclusive(is_break).map(<[u8]>::to_vec).collect();
+                if words.is_empty() {
+                    words.push(Vec::new());
+                }
+                let which = which.index(words.len());
+                let end = words[which].last().filter(|b| is_break(b)).copied();
+                words[which] = what.into_iter().chain(end).collect();
+                lines[at].extend(words.concat());
+            }
+            Damage::Insert(within, what) => {
+                let within = within.index(lines[at].len() + 1);
+                lines[at].splice(within..within, what);
+            }
+            Damage::Cut(within) => {
+                let within = within.index(lines[at].len() + 1);
+                lines[at].truncate(within);
+            }
+        }
+    }
+    lines.join(&b'\n')
+}
+
+fn holds(capture: &[u8], arguments: &[&str]) -> Result<(), TestCaseError> {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("host");
+    fs::write(&path, capture).unwrap();
+    let output = walwise().args(arguments).arg("--host").arg(&path).stdin(Stdio::null()).output().unwrap();
+    let code = output.status.code();
+    let err = String::from_utf8_lossy(&output.stderr).into_owned();
+    prop_assert!(!err.contains("panicked"), "{err}");
+    let expected: &[i32] = if arguments[0] == "check" { &[0, 3, 4, 5] } else { &[0, 2] };
+    prop_assert!(code.is_some_and(|code| expected.contains(&code)), "{code:?}: {err}");
+    let text = String::from_utf8(output.stdout).map_err(|e| TestCaseError::fail(e.to_string()))?;
+    for shown in [&text, &err] {
+        let line = shown.lines().find(|line| line.chars().any(is_treacherous));
+        prop_assert!(line.is_none(), "a control character: {line:?}");
+    }
+    if arguments.contains(&"json") {
+        let json: Result<serde_json::Value, _> = serde_json::from_str(&text);
+        prop_assert!(json.is_ok(), "{json:?}");
+    }
+    Ok(())
+}
+
+/// What looks at a capture, in every form.
+const USES: [&[&str]; 7] = [
+    &["check", "--format", "text"],
+    &["check", "/data", "--format", "text", "--fail-on", "warning", "--fail-on-undecided"],
+    &["check", "/data", "--format", "json"],
+    &["check", "/data", "--format", "script"],
+    &["check", "/data", "--format", "conf"],
+    &["facts", "--target", "/data"],
+    &["explain", "verdict.at-risk", "/data"],
+];
+
+#[test]
+fn no_capture_makes_it_panic_or_colours_the_screen() {
+    let captures = captures();
+    let damages = prop::collection::vec((any::<prop::sample::Index>(), damage()), 1..12);
+    let input = (any::<prop::sample::Index>(), prop::sample::select(USES.to_vec()), damages);
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(96);
+    let config = Config { cases, failure_persistence: None, ..Config::default() };
+    let outcome =
+        proptest::test_runner::TestRunner::new(config).run(&input, |(which, arguments, damages)| {
+            let capture = which.get(captures.as_slice());
+            holds(&applied(capture, damages), arguments)
+        });
+    outcome.unwrap_or_else(|e| panic!("{e}"));
+}
