@@ -5,6 +5,7 @@
 //! escape is reversible ([`raw`]), so no two different names ever look the same.
 
 use std::fmt::Write as _;
+use std::io;
 
 /// Makes bytes safe for any terminal: printable UTF-8 stays, everything else becomes `\xNN` or `\u{NNNN}`, and a
 /// backslash is doubled so that [`raw`] can undo it.
@@ -123,6 +124,21 @@ pub fn grouped(count: u64) -> String {
     out
 }
 
+/// What the system said, without the number of the error.
+pub fn error_words(error: &io::Error) -> String {
+    let words = error.to_string();
+    words.split_once(" (os error ").map_or(words.clone(), |(before, _)| before.to_owned())
+}
+
+/// A message of several lines made safe to show where no part of it was made so before; backslashes stay single.
+pub fn safe_lines(message: &str) -> String {
+    let mut out = String::with_capacity(message.len());
+    for c in message.chars() {
+        if matches!(c, '\n' | '\\') { out.push(c) } else { push_safe(&mut out, c) }
+    }
+    out
+}
+
 /// A word as one argument of a POSIX shell, quoted only where it must be. `None` for text that holds escapes of
 /// [`safe`]: a path that cannot be shown cannot be pasted.
 pub fn shell_word(text: &str) -> Option<String> {
@@ -161,6 +177,13 @@ mod tests {
         assert_eq!(safe(b"a\x1b[31m\n"), "a\\x1b[31m\\x0a");
         assert_eq!(safe("\u{202e}\u{9b}é".as_bytes()), "\\u{202e}\\u{9b}é");
         assert_eq!(safe(b"\xff\\"), "\\xff\\\\");
+        assert_eq!(safe_lines("a\x1b\n\\x1b é"), "a\\x1b\n\\x1b é");
+    }
+
+    #[test]
+    fn errors_of_the_system_are_words() {
+        assert_eq!(error_words(&io::Error::from_raw_os_error(2)), "No such file or directory");
+        assert_eq!(error_words(&io::Error::other("it is raining")), "it is raining");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Which host and which rules a command works with.
 
 use std::fs;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use super::CliError;
@@ -12,6 +12,7 @@ use crate::facts::FactSet;
 use crate::host::{Host, LiveHost, RecordedHost};
 use crate::pipeline::Session;
 use crate::rules::{RuleFile, RuleSet};
+use crate::text;
 
 /// The largest capture that is read.
 const LARGEST_CAPTURE: u64 = 64 << 20;
@@ -19,19 +20,24 @@ const LARGEST_CAPTURE: u64 = 64 << 20;
 /// The host to look at: this machine, or a capture.
 pub(super) fn open(file: Option<&Path>) -> Result<Box<dyn Host>, CliError> {
     let Some(path) = file else { return Ok(Box::new(LiveHost::new())) };
-    let usage = |e: &dyn std::fmt::Display| CliError::Usage(format!("cannot use {}: {e}", path.display()));
-    let file = fs::File::open(path).map_err(|e| usage(&e))?;
+    let unusable = |e: io::Error| cannot("use", path, &e);
+    let file = fs::File::open(path).map_err(unusable)?;
     let mut bytes = Vec::new();
-    file.take(LARGEST_CAPTURE + 1).read_to_end(&mut bytes).map_err(|e| usage(&e))?;
-    let host = RecordedHost::parse(&bytes).map_err(|e| usage(&e))?;
+    file.take(LARGEST_CAPTURE + 1).read_to_end(&mut bytes).map_err(unusable)?;
+    let host = RecordedHost::parse(&bytes)
+        .map_err(|e| CliError::Usage(format!("cannot use {}: {e}", path.display())))?;
     Ok(Box::new(host))
+}
+
+/// That something named on the command line is of no use, in the system's words.
+fn cannot(what: &str, path: &Path, error: &io::Error) -> CliError {
+    CliError::Usage(format!("cannot {what} {}: {}", path.display(), text::error_words(error)))
 }
 
 /// The target as collectors want it: absolute, and not resolved, for a link may lead onto something that hangs.
 pub(super) fn absolute(target: Option<&Path>) -> Result<Option<PathBuf>, CliError> {
     let Some(target) = target else { return Ok(None) };
-    let path = std::path::absolute(target)
-        .map_err(|e| CliError::Usage(format!("cannot use {} as a target: {e}", target.display())))?;
+    let path = std::path::absolute(target).map_err(|e| cannot("look at", target, &e))?;
     Ok(Some(path))
 }
 
@@ -48,8 +54,7 @@ pub(super) fn rules(dir: Option<&Path>) -> Result<RuleSet, CliError> {
 
 /// Every `*.toml` of a directory, in order of name.
 fn rule_files_in(dir: &Path) -> Result<Vec<RuleFile>, CliError> {
-    let entries = fs::read_dir(dir)
-        .map_err(|e| CliError::Usage(format!("cannot read the rules in {}: {e}", dir.display())))?;
+    let entries = fs::read_dir(dir).map_err(|e| cannot("read the rules in", dir, &e))?;
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     paths.retain(|path| path.extension().is_some_and(|e| e == "toml"));
     paths.sort();
@@ -59,8 +64,7 @@ fn rule_files_in(dir: &Path) -> Result<Vec<RuleFile>, CliError> {
 /// Rule files by name.
 pub(super) fn rule_files(paths: &[PathBuf]) -> Result<Vec<RuleFile>, CliError> {
     let read = |path: &PathBuf| {
-        let text = fs::read_to_string(path)
-            .map_err(|e| CliError::Usage(format!("cannot read {}: {e}", path.display())))?;
+        let text = fs::read_to_string(path).map_err(|e| cannot("read", path, &e))?;
         Ok(RuleFile { name: path.display().to_string(), text })
     };
     paths.iter().map(read).collect()

@@ -3,40 +3,42 @@
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 
 use super::CliError;
 use crate::measure::Progress;
 use crate::report::output;
+use crate::text;
 
 /// How a command went: its exit code, or why it ended early.
 pub(super) type Done = Result<u8, CliError>;
 
 /// Prints to standard output; a reader that has gone away is success.
-pub(super) fn print(text: &str) -> Done {
+pub(super) fn print(document: &str) -> Done {
     let mut stdout = io::stdout().lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+    match stdout.write_all(document.as_bytes()).and_then(|()| stdout.flush()) {
         Ok(()) => Ok(0),
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(0),
-        Err(error) => Err(anyhow::Error::new(error).context("cannot write to standard output").into()),
+        Err(error) => Err(anyhow!("cannot write to standard output: {}", text::error_words(&error)).into()),
     }
 }
 
 /// Prints, or writes to the file that was asked for.
-pub(super) fn deliver(text: &str, file: Option<&Path>) -> Done {
+pub(super) fn deliver(document: &str, file: Option<&Path>) -> Done {
     match file {
-        None => print(text),
-        Some(path) if path == Path::new("-") => print(text),
+        None => print(document),
+        Some(path) if path == Path::new("-") => print(document),
         Some(path) => {
-            output::write_atomically(path, text.as_bytes()).context("the report was made and not saved")?;
+            output::write_atomically(path, document.as_bytes())
+                .context("the report was made and not saved")?;
             Ok(0)
         }
     }
 }
 
-/// One sentence to standard error.
+/// One sentence to standard error. Names in it may be anybody's, also those of the command line.
 pub(super) fn complain(sentence: &str) {
-    let _ = writeln!(io::stderr().lock(), "walwise: {sentence}");
+    let _ = writeln!(io::stderr().lock(), "walwise: {}", text::safe_lines(sentence));
 }
 
 /// A line of progress to standard error, replaced by the next; an empty one clears it. Only for a terminal.

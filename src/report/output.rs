@@ -8,6 +8,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use crate::text;
+
 /// Why a document was not written. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum OutputError {
@@ -20,7 +22,7 @@ pub enum OutputError {
         what: &'static str,
     },
     /// The system refused.
-    #[error("cannot write {}: {error}", path.display())]
+    #[error("cannot write {}: {}", path.display(), text::error_words(error))]
     Refused {
         /// The name given.
         path: PathBuf,

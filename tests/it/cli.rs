@@ -97,6 +97,8 @@ fn wrong_use_is_said_and_is_2() {
     refused(2, &["rules", "show", "no.such-rule"]);
     refused(2, &["probe", "/nonexistent"]);
     refused(2, &["probe", "/dev/null"]);
+    let escape = refused(2, &["check", "--host", "/\u{1b}[31m\u{202e}"]);
+    assert!(escape.contains("/\\x1b[31m\\u{202e}"), "{escape}");
 }
 
 #[test]
@@ -151,11 +153,7 @@ fn a_report_is_written_whole_or_not_at_all() {
 
 #[test]
 fn this_machine_s_report_keeps_the_schema() {
-    let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/report.schema.json");
     let schema = printed(&["generate", "schema"]);
-    if let Ok(shipped) = fs::read_to_string(shipped) {
-        assert_eq!(shipped, schema, "run `walwise generate schema > assets/report.schema.json`");
-    }
     let validator = jsonschema::validator_for(&serde_json::from_str(&schema).unwrap()).unwrap();
     let report = ran(&["check", "--format", "json"]);
     let report: Value = serde_json::from_slice(&report.stdout).unwrap();

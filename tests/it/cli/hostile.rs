@@ -94,7 +94,11 @@ fn applied(capture: &[u8], damages: Vec<(prop::sample::Index, Damage)>) -> Vec<u
                 let with = 1 + with.index(lines.len() - 1);
                 lines.swap(at, with);
             }
-            Damage::Copy(from) => lines[at] = lines[1 + from.index(lines.len() - 1)].clone(),
+            Damage::Copy(from) => {
+                let from = 1 + from.index(lines.len() - 1);
+                let line = lines[from].clone();
+                lines[at] = line;
+            }
             Damage::Replace(what) => {
                 let mark = mark(&lines[at]);
                 lines[at] = mark.into_iter().chain(what).collect();
