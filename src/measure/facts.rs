@@ -36,7 +36,7 @@ pub fn to_facts(found: &Measurement, target: &Subject, current_method: Option<&s
     let flushes = flushes.map_or_else(|| missing("the disks here count no flushes"), known);
     facts.put(target, &probe::FLUSHES_PER_COMMIT, flushes);
 
-    let rate = row(found, default).map(|r| 1e6 / r.median_us.value);
+    let rate = row(found, default).map(|r| 1e6 / r.mean_us);
     let rate = rate.map_or_else(|| missing("the probe measured no commit"), known);
     facts.put(target, &probe::COMMITS_PER_SECOND, rate);
 

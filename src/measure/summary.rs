@@ -94,9 +94,9 @@ fn sentence(measurement: &Measurement, default: Method) -> String {
         return "Nothing was measured: the probe ended before its first round.".to_owned();
     };
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate for people")]
-    let rate = text::grouped((1e6 / best.median_us.value).round() as u64);
+    let rate = text::grouped((1e6 / best.mean_us).round() as u64);
     let (name, cost) = (best.method.name(), text::micros(best.median_us.value));
-    let costs = format!("A commit with {name} costs {cost}, {rate} a second in one session");
+    let costs = format!("A commit with {name} costs {cost} (median); one session gets {rate} done a second");
     if let Some(c) = measurement.comparisons.iter().find(|c| c.method == measurement.best) {
         let (gain, low) = (c.gain_percent.value, c.gain_percent.low);
         return format!(

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::durability::Verdict;
-use crate::facts::{FactRow, Subject, Value};
+use crate::facts::{FactRow, Reading, Subject, Value, Why};
 use crate::measure::Measurement;
 use crate::rules::{Advice, Confidence, Finding, Level};
 
@@ -51,6 +51,16 @@ impl Report {
     pub fn value(&self, subject: &Subject, fact: &str) -> Option<&Value> {
         let place = |row: &FactRow| (&row.subject, row.fact.as_str()).cmp(&(subject, fact));
         found(&self.facts, place)?.reading.value()
+    }
+
+    /// Facts that are not known and could be. What is not there and needs nothing is no gap: a disk without a model has no
+    /// model.
+    pub fn gaps(&self) -> impl Iterator<Item = &FactRow> {
+        let gap = |row: &&FactRow| match &row.reading {
+            Reading::Known { .. } => false,
+            Reading::Unknown { why, remedy, .. } => remedy.is_some() || *why != Why::Absent,
+        };
+        self.facts.iter().filter(gap)
     }
 
     /// The verdict of a target.

@@ -16,7 +16,7 @@ facts! {
     FLUSHES_PER_COMMIT: f64 = Target "probe.flushes_per_commit" Kind::Number;
     /// Median of overwrite + fdatasync minus median of the same overwrite unflushed, both O_DIRECT: what a flush costs.
     FLUSH_COST: f64 = Target "probe.flush_cost" Kind::Micros;
-    /// Commits per second with fdatasync, one session.
+    /// Commits per second with the default method, one session: one over the mean time.
     COMMITS_PER_SECOND: f64 = Target "probe.commits_per_second" Kind::Number;
     /// Whether flushes came back faster than any disk of this kind could do them.
     IMPLAUSIBLE: bool = Target "probe.implausible" Kind::Bool;

@@ -13,7 +13,7 @@ const NAMED: usize = 8;
 /// Writes the count of unknown facts and how to learn them.
 pub fn write(page: &mut Page, report: &Report) {
     let mut groups: BTreeMap<Option<&Remedy>, Vec<&str>> = BTreeMap::new();
-    for row in &report.facts {
+    for row in report.gaps() {
         if let Reading::Unknown { remedy, .. } = &row.reading {
             groups.entry(remedy.as_ref()).or_default().push(&row.fact);
         }
