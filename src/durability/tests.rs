@@ -3,4 +3,6 @@
 
 mod interlock;
 mod machine;
+mod properties;
+mod stacks;
 mod verdicts;
