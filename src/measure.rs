@@ -22,4 +22,4 @@ pub use order::{histogram, median_of};
 pub use progress::{Phase, Progress};
 pub use samples::{Cell, FlushCount, Samples};
 pub use summary::summarise;
-pub use table::{price_of_a_commit, race};
+pub use table::{beside_default, price_of_a_commit, race};

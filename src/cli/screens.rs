@@ -91,9 +91,16 @@ impl Worker for Desk {
             let session = Session::of(facts.clone(), RuleSet::builtin(), live);
             progress(Partial::Report(Box::new(session.report())));
         };
-        let session = Session::look(host.as_ref(), &request, RuleSet::builtin(), &mut so_far);
+        let mut session = Session::look(host.as_ref(), &request, RuleSet::builtin(), &mut so_far);
+        let mut known = self.session.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(before) = known.take() {
+            // What was measured before stays, as long as there is such a directory.
+            let directories = pipeline::measurable(&session.judged().0);
+            session.measured = before.measured;
+            session.measured.retain(|target, _| directories.contains(target));
+        }
         let report = session.report();
-        *self.session.lock().unwrap_or_else(PoisonError::into_inner) = Some(session);
+        *known = Some(session);
         Ok(report)
     }
 
@@ -108,10 +115,7 @@ impl Worker for Desk {
         progress: &mut dyn FnMut(Partial),
     ) -> Result<Report, String> {
         let plan = self.plan(target)?;
-        let mut tell = |now: &Progress| {
-            let share = now.share;
-            progress(Partial::Probing { line: out::progress_line(now), share });
-        };
+        let mut tell = |now: &Progress| progress(Partial::Probing(Box::new(now.clone())));
         let outcome = probes::run(&plan, &Control::from(Arc::clone(cancel)), &mut tell);
         let (measurement, failed) = match outcome {
             Ok(measurement) => (Some(measurement), None),

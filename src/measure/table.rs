@@ -42,7 +42,8 @@ pub fn price_of_a_commit(found: &Measurement, current: Option<&str>, ascii: bool
     rows.iter().filter(|r| r.samples > 0 || r.error.is_some()).map(|r| line(&r)).collect()
 }
 
-fn beside_default(found: &Measurement, row: &MethodResult) -> String {
+/// What a row means beside the default; empty for the default itself and for what is not compared.
+pub fn beside_default(found: &Measurement, row: &MethodResult) -> String {
     let Some(comparison) = found.comparisons.iter().find(|c| c.method == row.method) else {
         return String::new();
     };

@@ -196,8 +196,16 @@ pub fn activity(model: &Model) -> Option<String> {
             Some(format!("{turning} looking where {} can be measured …", target.name()))
         }
         Activity::Probing { cancelled: true, .. } => Some(format!("{turning} stopping the probe …")),
-        Activity::Probing { line, share, .. } => {
-            Some(format!("{turning} measuring  {}  {line}", interval::progress(*share, 12)))
+        Activity::Probing { progress: None, .. } => Some(format!("{turning} starting the probe …")),
+        Activity::Probing { progress: Some(progress), .. } => {
+            let settled = if progress.settled { ", settled" } else { "" };
+            Some(format!(
+                "{turning} {}  {}  round {}, {:.1} s{settled}",
+                progress.phase.words(),
+                interval::progress(progress.share, 12),
+                progress.round,
+                progress.seconds
+            ))
         }
     }
 }

@@ -13,6 +13,7 @@ use std::thread;
 
 use super::msg::Msg;
 use crate::facts::Subject;
+use crate::measure::Progress;
 use crate::report::Report;
 
 /// What the user interface lets others do. Every method runs on a thread of its own and may take as long as it needs.
@@ -41,13 +42,8 @@ pub enum Partial {
     Reading(String),
     /// What is known so far.
     Report(Box<Report>),
-    /// A line about the measurement, and how much of its time has passed, from 0 to 1.
-    Probing {
-        /// In words: `round 61, fdatasync 182 µs`.
-        line: String,
-        /// From 0 to 1.
-        share: f64,
-    },
+    /// How the measurement goes.
+    Probing(Box<Progress>),
 }
 
 /// Something to do.

@@ -13,7 +13,7 @@ use super::screen::ScreenId;
 use super::theme::Theme;
 use crate::durability::Verdict;
 use crate::facts::Subject;
-use crate::measure::Measurement;
+use crate::measure::{Measurement, Progress};
 use crate::report::{Plan, Report};
 
 /// What screens see.
@@ -21,6 +21,8 @@ use crate::report::{Plan, Report};
 pub struct Data {
     /// What is known so far.
     pub report: Option<Box<Report>>,
+    /// Whether that is all there is to read. Before, nothing is judged aloud: what is read last may change it.
+    pub complete: bool,
     /// What of it concerns the chosen target.
     pub focus: Focus,
     /// What goes on in the background.
@@ -52,10 +54,10 @@ pub enum Activity {
     Probing {
         /// The job.
         job: JobId,
-        /// How far it is, in words.
-        line: String,
-        /// From 0 to 1.
-        share: f64,
+        /// Of what.
+        target: Subject,
+        /// How it goes, once it has said so.
+        progress: Option<Box<Progress>>,
         /// Whether it was asked to stop.
         cancelled: bool,
     },
@@ -91,6 +93,18 @@ impl Data {
     /// The plan of the chosen target.
     pub fn plan(&self) -> Option<&Plan> {
         self.report.as_ref()?.plans.get(self.focus.plan?)
+    }
+
+    /// What the running probe of the chosen target has found so far.
+    pub fn live(&self) -> Option<&Measurement> {
+        match &self.activity {
+            Activity::Probing { target, progress: Some(progress), .. }
+                if Some(target) == self.focus.target.as_ref() =>
+            {
+                progress.so_far.as_ref()
+            }
+            _ => None,
+        }
     }
 
     /// Whether the chosen target can be measured at all; the error says why not.
@@ -173,7 +187,13 @@ impl Model {
     /// A session that begins: nothing is known, and the first job is to read the machine.
     pub fn new(theme: Theme, size: Size) -> (Self, Vec<Effect>) {
         let mut model = Self {
-            data: Data { report: None, focus: Focus::default(), activity: Activity::Idle, theme },
+            data: Data {
+                report: None,
+                complete: false,
+                focus: Focus::default(),
+                activity: Activity::Idle,
+                theme,
+            },
             screen: ScreenId::Overview,
             trail: Vec::new(),
             pages: BTreeMap::new(),
@@ -206,8 +226,8 @@ impl Model {
     /// Begins to measure.
     pub fn probe(&mut self, target: Subject) -> Effect {
         let job = self.number();
-        let line = "starting".to_owned();
-        self.data.activity = Activity::Probing { job, line, share: 0.0, cancelled: false };
+        let of = target.clone();
+        self.data.activity = Activity::Probing { job, target: of, progress: None, cancelled: false };
         Effect::Start(job, Job::Probe(target))
     }
 
@@ -216,8 +236,17 @@ impl Model {
         self.next_job
     }
 
+    /// Takes what is known of the machine while it is being read for the first time.
+    pub fn learn_some(&mut self, report: Box<Report>) {
+        if !self.data.complete {
+            self.learn(report);
+            self.data.complete = false;
+        }
+    }
+
     /// Takes a fresher report; the chosen target stays where the report still has it.
     pub fn learn(&mut self, report: Box<Report>) {
+        self.data.complete = true;
         self.data.focus = Focus::of(&report, self.data.focus.target.as_ref());
         self.data.report = Some(report);
     }

@@ -13,6 +13,7 @@ use super::theme::Theme;
 use super::update::update;
 use super::{frame, theme};
 use crate::facts::{Reading, Remedy, Source, Subject, Value, Why};
+use crate::measure::{Phase, Progress};
 use crate::report::{Report, sample};
 use crate::rules::{Seen, Trace};
 use crate::truth::Truth;
@@ -111,6 +112,19 @@ pub fn press(model: &mut Model, keys: &str) -> Vec<Effect> {
     keys.split(' ').flat_map(|key| update(model, Msg::Key(Key::named(key)))).collect()
 }
 
+/// Progress of a probe after so many rounds.
+pub fn round(round: u32) -> Partial {
+    Partial::Probing(Box::new(Progress {
+        phase: Phase::Rounds,
+        round,
+        seconds: f64::from(round) / 10.0,
+        share: f64::from(round) / 100.0,
+        settled: false,
+        so_far: sample::at_risk().probes.into_iter().next().map(|probe| probe.measurement),
+        histogram: Vec::new(),
+    }))
+}
+
 /// What is on the screen.
 pub fn picture(model: &Model) -> Buffer {
     let mut buffer = Buffer::empty(Rect::new(0, 0, model.size.width, model.size.height));
@@ -178,7 +192,7 @@ pub fn states(size: (u16, u16), theme: theme::Theme) -> Vec<(&'static str, Model
     finish(&mut refused, JobResult::Failed("less than 5 % of /srv is free".to_owned()));
     let mut probing = planned.clone();
     press(&mut probing, "y");
-    progress(&mut probing, Partial::Probing { line: "round 12, fdatasync 182 µs".to_owned(), share: 0.4 });
+    progress(&mut probing, round(12));
     let mut failed = begun(size, theme);
     finish(&mut failed, JobResult::Failed("this is a bug in walwise".to_owned()));
     vec![

@@ -9,12 +9,11 @@ use super::model::{Activity, Model, Overlay};
 use super::msg::{Effect, Exit, Msg};
 use super::sample::RICH;
 use super::sample::{
-    at_risk, begun, empty, finish, picture, press, progress, states, styled, text, two_targets, with,
+    at_risk, begun, empty, finish, picture, press, progress, round, states, styled, text, two_targets, with,
 };
 use super::screen::ScreenId;
 use super::theme::Theme;
 use super::update::update;
-use crate::facts::Subject;
 use crate::report::sample;
 
 const PLAIN: Theme = Theme { colour: false, ascii: false };
@@ -229,8 +228,10 @@ fn a_probe_is_planned_confirmed_watched_and_cancelled() {
     let started = press(&mut model, "y");
     let [Effect::Start(job, Job::Probe(of))] = &started[..] else { panic!("{started:?}") };
     assert_eq!(*of, target);
-    progress(&mut model, Partial::Probing { line: "round 3".to_owned(), share: 0.1 });
-    assert!(shown(&model).contains("round 3"));
+    progress(&mut model, round(3));
+    assert!(
+        shown(&model).contains("round 3, 0.3 s") && shown(&model).contains("8 kB, one session   measuring …")
+    );
     assert_eq!(press(&mut model, "p"), [], "one at a time");
     assert_eq!(press(&mut model, "esc"), [Effect::Cancel(*job)]);
     assert_eq!(press(&mut model, "c"), [], "it is stopping already");
@@ -323,11 +324,28 @@ fn signals_end_the_session_or_stop_it() {
 }
 
 #[test]
-fn a_partial_report_is_shown_while_more_is_read() {
+fn nothing_is_judged_before_everything_was_read() {
     let mut model = begun((80, 24), RICH);
     progress(&mut model, Partial::Report(Box::new(at_risk())));
     progress(&mut model, Partial::Reading("block devices".to_owned()));
-    let screen = shown(&model);
-    assert!(screen.contains("AT RISK") && screen.contains("reading block devices"), "{screen}");
-    assert_eq!(model.data.focus.target, Some(Subject::target("/srv/pg/15/main")));
+    for key in ["1", "2"] {
+        press(&mut model, key);
+        let screen = shown(&model);
+        assert!(screen.contains("reading block devices") && !screen.contains("AT RISK"), "{screen}");
+        assert!(!screen.contains("nobarrier"), "{screen}");
+    }
+    press(&mut model, "1");
+    assert!(shown(&model).contains("found  postgresql 15/main"), "{}", shown(&model));
+    finish(&mut model, JobResult::Report(Box::new(at_risk())));
+    assert!(shown(&model).contains("AT RISK"));
+}
+
+#[test]
+fn reading_again_never_shows_less_than_was_known() {
+    let mut model = with(at_risk(), (80, 24), RICH);
+    press(&mut model, "r");
+    progress(&mut model, Partial::Report(Box::new(empty())));
+    assert!(shown(&model).contains("AT RISK"));
+    finish(&mut model, JobResult::Report(Box::new(empty())));
+    assert!(!shown(&model).contains("AT RISK"));
 }

@@ -3,6 +3,7 @@
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTSTP};
 
 use super::command::{self, Action, Command};
+use super::focus::Focus;
 use super::frame;
 use super::jobs::{JobId, JobResult, Partial};
 use super::key::Key;
@@ -158,9 +159,9 @@ fn copy(model: &mut Model) -> Vec<Effect> {
 }
 
 fn next_target(model: &mut Model) {
-    let Some(report) = model.data.report.take() else { return };
-    model.data.focus.target = model.data.focus.next(&report);
-    model.learn(report);
+    let Some(report) = model.data.report.as_deref() else { return };
+    let next = model.data.focus.next(report);
+    model.data.focus = Focus::of(report, next.as_ref());
 }
 
 fn start_probe(model: &mut Model) -> Vec<Effect> {
@@ -206,12 +207,14 @@ fn progress(model: &mut Model, from: JobId, partial: Partial) -> Vec<Effect> {
     }
     match (partial, &mut model.data.activity) {
         (Partial::Reading(now), Activity::Collecting { what, .. }) => *what = now,
-        (Partial::Reading(now), Activity::Probing { line, .. }) => *line = format!("reading {now}"),
-        (Partial::Probing { line: now, share: done }, Activity::Probing { line, share, .. }) => {
-            *line = now;
-            *share = done;
+        (Partial::Probing(mut now), Activity::Probing { progress, .. }) => {
+            // Most messages bring no figures; those of the last one stand until fresher ones come.
+            if now.so_far.is_none() {
+                now.so_far = progress.take().and_then(|before| before.so_far);
+            }
+            *progress = Some(now);
         }
-        (Partial::Report(report), _) => model.learn(report),
+        (Partial::Report(report), _) => model.learn_some(report),
         _ => {}
     }
     Vec::new()

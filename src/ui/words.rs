@@ -3,6 +3,7 @@
 
 use crate::facts::{Need, Subject};
 use crate::rules::Risk;
+use crate::ui::widgets::text::fit_end;
 
 /// What has to happen for it to take effect, or what is at stake.
 pub fn risk(risk: Risk) -> &'static str {
@@ -16,9 +17,12 @@ pub fn risk(risk: Risk) -> &'static str {
     }
 }
 
-/// A subject without its kind.
+/// The most columns that a subject takes in a row.
+const SUBJECT: usize = 24;
+
+/// A subject without its kind; of a long path the end.
 pub fn subject(subject: &Subject) -> String {
-    if subject.name().is_empty() { subject.to_string() } else { subject.name().to_owned() }
+    if subject.name().is_empty() { subject.to_string() } else { fit_end(subject.name(), SUBJECT) }
 }
 
 /// What would supply a missing fact; empty when nothing is known to.

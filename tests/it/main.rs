@@ -12,6 +12,7 @@
 mod architecture;
 mod cli;
 mod hosts;
+mod journeys;
 mod loops;
 mod postgres;
 mod probes;

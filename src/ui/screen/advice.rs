@@ -32,8 +32,12 @@ pub fn copied(step: &Step) -> Option<String> {
 /// The page.
 pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
     let mut page = Page::default();
-    let Some(report) = data.report.as_deref().filter(|_| data.focus.target.is_some()) else {
-        let said = "There is no target to advise on yet.";
+    let Some(report) = data.report.as_deref().filter(|_| data.complete && data.focus.target.is_some()) else {
+        let said = if data.complete {
+            "There is no target to advise on."
+        } else {
+            "The machine is still being read."
+        };
         page.text(vec![Line::default(), Line::styled(said, data.theme.style(Role::Dim))]);
         return page;
     };

@@ -9,7 +9,7 @@ use super::ScreenId;
 use super::advice::{noted_key, step_key};
 use super::details::Details;
 use crate::durability::{Path, Verdict};
-use crate::facts::Need;
+use crate::facts::{Need, Subject};
 use crate::report::text::words as told;
 use crate::report::{Report, Step};
 use crate::rules::{Change, Level};
@@ -30,7 +30,9 @@ pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
         page.text(not_yet(data));
         return page;
     };
-    if data.focus.target.is_none() {
+    if !data.complete {
+        page.text(so_far(data, report, room));
+    } else if data.focus.target.is_none() {
         page.text(no_target(data, room));
     } else {
         verdict(&mut page, data, state, room);
@@ -51,10 +53,17 @@ fn not_yet(data: &Data) -> Vec<Line<'static>> {
     vec![Line::default(), Line::styled(said, data.theme.style(Role::Dim))]
 }
 
-fn no_target(data: &Data, room: usize) -> Vec<Line<'static>> {
-    if data.activity != Activity::Idle {
-        return not_yet(data);
+/// While the machine is being read: what was found, and no judgement yet.
+fn so_far(data: &Data, report: &Report, room: usize) -> Vec<Line<'static>> {
+    let mut lines = not_yet(data);
+    lines.push(Line::default());
+    for target in &report.targets {
+        lines.push(Line::raw(text::fit(&format!("found  {}", target.title), room)));
     }
+    lines
+}
+
+fn no_target(data: &Data, room: usize) -> Vec<Line<'static>> {
     let mut details = Details::new(data.theme, room);
     details.gap();
     details.paragraph("No database, data mount or blank disk was found. Name a directory: walwise DIR");
@@ -118,7 +127,7 @@ fn evidence(verdict: &Verdict, theme: Theme, room: usize) -> Vec<Line<'static>> 
 }
 
 fn hops(path: &Path) -> String {
-    path.hops.iter().map(words::subject).collect::<Vec<_>>().join(" → ")
+    path.hops.iter().map(Subject::name).collect::<Vec<_>>().join(" → ")
 }
 
 /// A thing to do: where Enter leads, what is copied, and the row.
@@ -157,7 +166,7 @@ fn do_first(page: &mut Page, data: &Data, report: &Report, room: usize) {
         return;
     }
     let rows: Vec<Vec<Cell>> = todo.iter().take(MOST).map(|todo| todo.cells.clone()).collect();
-    let shape = [Column::keep(8), Column::keep(6), Column::keep(18), Column::drop(1), Column::drop(2)];
+    let shape = [Column::keep(8), Column::keep(8), Column::keep(34), Column::drop(1), Column::drop(2)];
     for (line, todo) in columns::lines(&rows, &shape, room).into_iter().zip(&todo) {
         let mut block =
             Block::item(todo.key.clone(), Enter::Open(ScreenId::Advice, todo.key.clone()), vec![line]);

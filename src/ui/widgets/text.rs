@@ -19,6 +19,19 @@ pub fn fit(text: &str, room: usize) -> String {
     out
 }
 
+/// The same with its end kept, for paths, whose ends differ.
+pub fn fit_end(text: &str, room: usize) -> String {
+    let mut rest = text;
+    while rest.width().saturating_add(1) > room && text.width() > room && !rest.is_empty() {
+        rest = after_first(rest);
+    }
+    match rest.len() == text.len() {
+        true => text.to_owned(),
+        false if room > 0 => format!("…{rest}"),
+        false => String::new(),
+    }
+}
+
 /// The text in exactly so many columns.
 pub fn pad(text: &str, room: usize) -> String {
     let mut out = fit(text, room);
@@ -91,6 +104,7 @@ mod tests {
         #[test]
         fn text_never_takes_more_room_than_given(text: String, room in 0_usize..40) {
             prop_assert!(fit(&text, room).width() <= room);
+            prop_assert!(fit_end(&text, room).width() <= room);
             prop_assert_eq!(pad(&text, room).width(), room);
             for line in wrap(&text, room) {
                 prop_assert!(line.width() <= room.max(1));
@@ -107,6 +121,8 @@ mod tests {
     fn long_words_are_broken_and_wide_characters_counted() {
         assert_eq!(wrap("/srv/data is full", 6), ["/srv/d", "ata is", "full"]);
         assert_eq!(fit("データ", 5), "デー…");
+        assert_eq!(fit_end("/var/lib/postgresql/16/main", 12), "…sql/16/main");
+        assert_eq!(fit_end("/srv", 4), "/srv");
         assert_eq!(pad("データ", 4), "デ… ");
     }
 }

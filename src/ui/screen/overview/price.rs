@@ -4,7 +4,7 @@ use ratatui::text::{Line, Span};
 
 use crate::facts::catalog::postgres;
 use crate::facts::{Subject, Value};
-use crate::measure::{Comparison, Measurement, Method, MethodResult, Settled};
+use crate::measure::{Measurement, MethodResult, beside_default};
 use crate::report::Report;
 use crate::text::{grouped, micros};
 use crate::ui::model::Data;
@@ -20,7 +20,8 @@ const FIELD: usize = 22;
 /// Adds the section.
 pub fn add(page: &mut Page, data: &Data, report: &Report, room: usize) {
     let theme = data.theme;
-    let Some(measurement) = data.measurement() else {
+    let live = data.live();
+    let Some(measurement) = live.or_else(|| data.measurement()) else {
         page.heading(theme, "Price of one commit", "not measured");
         page.text(vec![match data.measurable() {
             Ok(()) => Line::from(vec![
@@ -31,7 +32,9 @@ pub fn add(page: &mut Page, data: &Data, report: &Report, room: usize) {
         }]);
         return;
     };
-    page.heading(theme, "Price of one commit", &format!("8 kB, one session   measured {}", measurement.when));
+    let when =
+        if live.is_some() { "measuring …".to_owned() } else { format!("measured {}", measurement.when) };
+    page.heading(theme, "Price of one commit", &format!("8 kB, one session   {when}"));
     let in_force = data.focus.cluster.as_ref().and_then(|cluster| in_force(report, cluster));
     page.text(table(measurement, in_force.as_deref(), theme, room));
     let mut details = Details::new(theme, room);
@@ -59,7 +62,8 @@ fn in_force(report: &Report, cluster: &Subject) -> Option<String> {
 }
 
 fn table(measurement: &Measurement, in_force: Option<&str>, theme: Theme, room: usize) -> Vec<Line<'static>> {
-    let of_server = |row: &&MethodResult| row.as_server && row.pages == 1;
+    let of_server =
+        |row: &&MethodResult| row.as_server && row.pages == 1 && (row.samples > 0 || row.error.is_some());
     let methods: Vec<&MethodResult> = measurement.methods.iter().filter(of_server).collect();
     let top = methods.iter().map(|row| row.median_us.high.max(row.median_us.value)).fold(0.0, f64::max);
     let rows: Vec<Vec<Cell>> =
@@ -84,15 +88,16 @@ fn cells(
 ) -> Vec<Cell> {
     let dim = theme.style(Role::Dim);
     let plain = theme.style(Role::Plain);
-    let is_in_force = in_force == Some(row.method.name());
+    let is_in_force = in_force.is_some() && row.method.server_name() == in_force;
     let name = (row.method.name().to_owned(), if is_in_force { theme.style(Role::Heading) } else { plain });
     if let Some(error) = &row.error {
         let none = || (String::new(), plain);
         return vec![name, none(), none(), none(), none(), (error.clone(), theme.style(Role::Doubt))];
     }
     let median = row.median_us.value;
-    let p99 = row.p99_us.map(|p99| format!("p99 {}", micros(p99))).unwrap_or_default();
-    let mut said = said(row, measurement);
+    let (tail_name, tail) = row.p99_us.map_or(("p95", row.p95_us), |p99| ("p99", p99));
+    let tail = format!("{tail_name} {:>7}", micros(tail));
+    let mut said = beside_default(measurement, row);
     if is_in_force {
         said = if said.is_empty() { "← in force".to_owned() } else { format!("{said}  ← in force") };
     }
@@ -100,7 +105,7 @@ fn cells(
         name,
         (format!("{:>8}", micros(median)), plain),
         (interval::bar(row.median_us, top, FIELD), theme.style(Role::Accent)),
-        (format!("{p99:>11}"), dim),
+        (tail, dim),
         (format!("{:>7} commits/s", per_second(row.mean_us)), dim),
         (said, plain),
     ]
@@ -117,21 +122,5 @@ fn per_second(mean_us: f64) -> String {
         grouped(whole)
     } else {
         "?".to_owned()
-    }
-}
-
-/// What the comparison with the default came to, in words.
-fn said(row: &MethodResult, measurement: &Measurement) -> String {
-    if row.method == Method::Floor {
-        return "not durable: what it costs without a flush".to_owned();
-    }
-    let of_method = |comparison: &&Comparison| comparison.method == row.method;
-    let Some(comparison) = measurement.comparisons.iter().find(of_method) else { return String::new() };
-    match comparison.settled {
-        Settled::NoMeaningfulDifference | Settled::NotSettled => comparison.settled.word().to_owned(),
-        Settled::Settled if comparison.gain_percent.value >= 0.0 => {
-            format!("{:.0} % less than {}", comparison.gain_percent.value, comparison.against.name())
-        }
-        Settled::Settled => format!("{:.1} × slower", 1.0 - comparison.gain_percent.value / 100.0),
     }
 }

@@ -1,0 +1,261 @@
+//! Journeys through the real program in a real terminal: what is on the screen, how it ends, and that the terminal is as it
+//! was found.
+
+use std::fs;
+use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::fcntl::OFlag;
+use nix::pty::{grantpt, posix_openpt, ptsname_r, unlockpt};
+use nix::sys::signal::Signal;
+
+use crate::support::pty::Pty;
+
+/// A directory to look at, on the file system of the build.
+fn directory() -> tempfile::TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
+fn path(directory: &tempfile::TempDir) -> &str {
+    directory.path().to_str().unwrap()
+}
+
+#[test]
+fn from_the_overview_to_the_advice_and_out() {
+    let data = directory();
+    let mut pty = Pty::walwise(&[path(&data)]);
+    pty.until_shown("Do first");
+    pty.press("?");
+    pty.until_shown("type to filter");
+    pty.press("quit");
+    pty.until_shown("/ quit_");
+    pty.press("\x1b");
+    pty.until_gone("/ quit_");
+    pty.press("2");
+    pty.until_shown("current → recommended");
+    pty.press("\x1b");
+    pty.until_shown("Do first");
+    pty.press("q");
+    assert_eq!(pty.wait(), 0);
+    pty.assert_restored();
+}
+
+#[test]
+fn signals_restore_the_terminal_and_name_themselves() {
+    let data = directory();
+    for (signal, code) in [(Signal::SIGTERM, 143), (Signal::SIGINT, 130), (Signal::SIGHUP, 129)] {
+        let mut pty = Pty::walwise(&[path(&data)]);
+        pty.until_shown("Overview");
+        pty.signal_foreground(signal);
+        assert_eq!(pty.wait(), code, "{signal}");
+        pty.assert_restored();
+    }
+}
+
+#[test]
+fn ctrl_c_ends_it_at_once() {
+    let data = directory();
+    let mut pty = Pty::walwise(&[path(&data)]);
+    pty.until_shown("Overview");
+    pty.press("\x03");
+    assert_eq!(pty.wait(), 130);
+    pty.assert_restored();
+}
+
+/// With a terminal of its own a program is told of its end by a signal; with a borrowed one it has to notice.
+#[test]
+fn a_terminal_that_is_closed_ends_it() {
+    let data = directory();
+    for own in [true, false] {
+        // The master must not be inherited, or it would never be closed.
+        let flags = OFlag::O_RDWR | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;
+        let mut master = posix_openpt(flags).unwrap();
+        grantpt(&master).unwrap();
+        unlockpt(&master).unwrap();
+        let name = ptsname_r(&master).unwrap();
+        let slave = || {
+            let file =
+                fs::File::options().read(true).write(true).custom_flags(OFlag::O_NOCTTY.bits()).open(&name);
+            Stdio::from(file.unwrap())
+        };
+        let mut command = Command::new(if own { "setsid" } else { env!("CARGO_BIN_EXE_walwise") });
+        if own {
+            command.args(["--ctty", env!("CARGO_BIN_EXE_walwise")]);
+        }
+        command.arg(path(&data)).stdin(slave()).stdout(slave()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        drop(command);
+        let mut seen = Vec::new();
+        while !String::from_utf8_lossy(&seen).contains("Overview") {
+            let mut bytes = [0; 4096];
+            let count = master.read(&mut bytes).unwrap();
+            seen.extend_from_slice(&bytes[..count]);
+        }
+        drop(master);
+        let deadline = Instant::now() + Duration::from_mins(1);
+        let status = loop {
+            if let Some(status) = child.try_wait().unwrap() {
+                break status;
+            }
+            if Instant::now() > deadline {
+                child.kill().unwrap();
+            }
+            std::thread::yield_now();
+        };
+        assert_eq!(status.code(), Some(129), "own terminal: {own}, {status}");
+    }
+}
+
+#[test]
+fn a_size_is_followed() {
+    let data = directory();
+    let mut pty = Pty::walwise(&[path(&data)]);
+    pty.until_shown("Do first");
+    pty.resize(120, 40);
+    pty.until("the last row has the keys", |screen| {
+        screen.rows(0, 120).nth(39).is_some_and(|row| row.contains("q quit"))
+    });
+    pty.resize(50, 10);
+    pty.until_shown("needs 60×15, this is 50×10");
+    pty.resize(80, 24);
+    pty.until_shown("Do first");
+    pty.press("q");
+    assert_eq!(pty.wait(), 0);
+    pty.assert_restored();
+}
+
+/// Stops by key or by signal, sees the shell, continues, and leaves.
+fn stop_and_continue(stop: impl FnOnce(&mut Pty)) {
+    let data = directory();
+    let script = format!("\"$W\" '{}'; echo STOPPED; read _; fg; echo \"DONE $?\"; read _", path(&data));
+    let mut pty = Pty::shell(&script);
+    pty.until_shown("Do first");
+    stop(&mut pty);
+    pty.until("the shell is back", |screen| {
+        screen.contents().contains("STOPPED") && !screen.alternate_screen() && !screen.hide_cursor()
+    });
+    pty.assert_restored();
+    pty.press("\n");
+    pty.until("the screen is back", |screen| {
+        screen.alternate_screen() && screen.contents().contains("Do first")
+    });
+    pty.press("2");
+    pty.until_shown("current → recommended");
+    pty.press("q");
+    pty.until_shown("DONE 0");
+    pty.assert_restored();
+    pty.press("\n");
+    pty.wait();
+}
+
+#[test]
+fn ctrl_z_gives_the_shell_back_until_fg() {
+    stop_and_continue(|pty| pty.press("\x1a"));
+}
+
+#[test]
+fn a_stop_signal_from_outside_does_the_same() {
+    stop_and_continue(|pty| pty.signal_foreground(Signal::SIGTSTP));
+}
+
+#[test]
+fn continued_in_the_background_it_leaves_the_terminal_alone() {
+    let data = directory();
+    let script = format!(
+        "\"$W\" '{}'; echo STOPPED; bg; read _; echo STILL-THE-SHELL; read _; fg; echo \"DONE $?\"",
+        path(&data)
+    );
+    let mut pty = Pty::shell(&script);
+    pty.until_shown("Do first");
+    pty.press("\x1a");
+    pty.until_shown("STOPPED");
+    pty.press("\n");
+    pty.until_shown("STILL-THE-SHELL");
+    pty.assert_restored();
+    pty.press("\n");
+    pty.until("the screen is back", |screen| {
+        screen.alternate_screen() && screen.contents().contains("Do first")
+    });
+    pty.press("q");
+    pty.until_shown("DONE 0");
+    pty.assert_restored();
+    pty.wait();
+}
+
+#[test]
+fn without_a_shell_above_it_ctrl_z_does_not_strand_anybody() {
+    let data = directory();
+    let mut pty = Pty::walwise(&[path(&data)]);
+    pty.until_shown("Do first");
+    pty.press("\x1a");
+    pty.until_shown("there is no shell to return to");
+    pty.press("q");
+    assert_eq!(pty.wait(), 0);
+    pty.assert_restored();
+}
+
+#[test]
+fn work_that_fails_leaves_the_screen_and_what_was_known() {
+    let place = directory();
+    let capture = place.path().join("db.host");
+    let captured = Command::new(env!("CARGO_BIN_EXE_walwise")).arg("capture").output().unwrap();
+    fs::write(&capture, captured.stdout).unwrap();
+    let mut pty = Pty::walwise(&["--host", capture.to_str().unwrap()]);
+    pty.until_shown("capture");
+    pty.until_gone("reading");
+    fs::remove_file(&capture).unwrap();
+    pty.press("r");
+    pty.until_shown("reading the machine failed");
+    pty.press("p");
+    pty.until_shown("Not now");
+    pty.press("q");
+    assert_eq!(pty.wait(), 0);
+    pty.assert_restored();
+}
+
+/// Confirms a probe and waits until it measures.
+fn probing(data: &tempfile::TempDir) -> Pty {
+    let mut pty = Pty::walwise(&[path(data)]);
+    pty.until_shown("p measures it");
+    pty.press("p");
+    let asked = pty.until_shown("y start");
+    assert!(asked.contains("Probe of"), "{asked}");
+    assert_eq!(fs::read_dir(data.path()).unwrap().count(), 0, "nothing is written before it is confirmed");
+    pty.press("y");
+    pty.until_shown("measuring …");
+    pty
+}
+
+#[test]
+fn a_probe_is_confirmed_watched_and_cancelled() {
+    let data = directory();
+    let mut pty = probing(&data);
+    pty.resize(120, 60);
+    pty.press("c");
+    let screen = pty.until_shown("cancelled before its end");
+    assert!(screen.contains("fdatasync"), "what was measured is kept:\n{screen}");
+    assert_eq!(fs::read_dir(data.path()).unwrap().count(), 0);
+    pty.press("q");
+    assert_eq!(pty.wait(), 0);
+    pty.assert_restored();
+}
+
+#[test]
+fn leaving_during_a_probe_takes_the_scratch_file_along() {
+    for (leave, code) in [("q", 0), ("\x03", 130)] {
+        let data = directory();
+        let mut pty = probing(&data);
+        pty.press(leave);
+        assert_eq!(pty.wait(), code);
+        pty.assert_restored();
+        assert_eq!(fs::read_dir(data.path()).unwrap().count(), 0);
+    }
+    let data = directory();
+    let mut pty = probing(&data);
+    pty.signal_foreground(Signal::SIGTERM);
+    assert_eq!(pty.wait(), 143);
+    pty.assert_restored();
+    assert_eq!(fs::read_dir(data.path()).unwrap().count(), 0);
+}
