@@ -148,7 +148,13 @@ fn perform(
         Effect::Start(id, job) => jobs.start(id, job),
         Effect::Cancel(id) => jobs.cancel(id),
         Effect::Copy(text) => display.copy(&text)?,
-        Effect::Renew => display.renew(model.size)?,
+        // While the terminal is a shell's nothing is written; coming back asks for the size anyway.
+        Effect::Renew if *away => {}
+        Effect::Renew => {
+            model.size = display.size();
+            display.renew(model.size)?;
+            model.dirty = Dirty::Now;
+        }
         // The signal that continues us arrives as a message.
         Effect::Suspend if display.suspend()? => *away = true,
         Effect::Suspend => model.notice = Some("there is no shell to return to".to_owned()),

@@ -8,8 +8,7 @@ use std::time::Duration;
 
 use crossterm::event::{self, Event};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use ratatui::layout::Size;
-use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP};
+use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGWINCH};
 use signal_hook::iterator::Signals;
 
 use super::key::Key;
@@ -21,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Starts to listen for signals. To be called before the terminal is taken over, so that none can leave it taken.
 pub fn signals(out: Sender<Msg>) -> io::Result<()> {
-    let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP, SIGTSTP, SIGCONT])?;
+    let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP, SIGTSTP, SIGCONT, SIGWINCH])?;
     spawn("signals", move || {
         for number in &mut signals {
             if matches!(number, SIGTERM | SIGINT | SIGHUP) {
@@ -45,7 +44,7 @@ fn leave_in_any_case(number: i32) {
     let _ = spawn("patience", end);
 }
 
-/// Starts to listen for keys, for resizing and for the terminal being closed.
+/// Starts to listen for keys and for the terminal being closed. A change of its size is left to the signal.
 pub fn keys(out: &Sender<Msg>) -> io::Result<()> {
     let closed = out.clone();
     let keys = out.clone();
@@ -57,12 +56,8 @@ pub fn keys(out: &Sender<Msg>) -> io::Result<()> {
     spawn("keys", move || {
         // An error means that there is no terminal to read any more; the thread above says so.
         while let Ok(event) = event::read() {
-            let msg = match event {
-                Event::Key(key) => Key::of(key).map(Msg::Key),
-                Event::Resize(width, height) => Some(Msg::Resize(Size::new(width, height))),
-                _ => None,
-            };
-            if msg.is_some_and(|msg| keys.send(msg).is_err()) {
+            let Event::Key(key) = event else { continue };
+            if Key::of(key).is_some_and(|key| keys.send(Msg::Key(key)).is_err()) {
                 return;
             }
         }

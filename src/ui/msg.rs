@@ -1,8 +1,6 @@
 //! What happens to the user interface, and what it asks to be done about it. A session is a list of messages, so any of
 //! them can be replayed as a test.
 
-use ratatui::layout::Size;
-
 use super::jobs::{Job, JobId, JobResult, Partial};
 use super::key::Key;
 
@@ -11,8 +9,6 @@ use super::key::Key;
 pub enum Msg {
     /// A key was pressed.
     Key(Key),
-    /// The terminal has another size.
-    Resize(Size),
     /// A signal arrived.
     Signal(i32),
     /// The terminal is gone.
@@ -36,7 +32,7 @@ pub enum Effect {
     Copy(String),
     /// Give the terminal back and stop, until continued.
     Suspend,
-    /// Forget what was drawn, for another size or a screen that something else wrote on.
+    /// Forget what was drawn and ask for the size, for a screen that has another one or that something else wrote on.
     Renew,
     /// Take the terminal again, after having been continued.
     Resume,

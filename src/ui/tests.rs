@@ -318,6 +318,7 @@ fn signals_end_the_session_or_stop_it() {
     assert_eq!(ended(Msg::Hangup), (Some(Exit::Signal(1)), vec![]));
     assert_eq!(ended(Msg::Signal(signal_hook::consts::SIGTSTP)), (None, vec![Effect::Suspend]));
     assert_eq!(ended(Msg::Signal(signal_hook::consts::SIGCONT)), (None, vec![Effect::Resume]));
+    assert_eq!(ended(Msg::Signal(signal_hook::consts::SIGWINCH)), (None, vec![Effect::Renew]));
     let mut model = begun((80, 24), RICH);
     press(&mut model, "ctrl-c");
     assert_eq!(model.exit, Some(Exit::Signal(2)));

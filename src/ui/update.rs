@@ -1,6 +1,6 @@
 //! The only place where the model changes. Pure: a message in, effects out; no clock, no terminal, no thread.
 
-use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTSTP};
+use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTSTP, SIGWINCH};
 
 use super::command::{self, Action, Command};
 use super::focus::Focus;
@@ -18,12 +18,9 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     model.dirty = model.dirty.max(urgency);
     match msg {
         Msg::Key(key) => press(model, &key),
-        Msg::Resize(size) => {
-            model.size = size;
-            vec![Effect::Renew]
-        }
         Msg::Signal(SIGTSTP) => vec![Effect::Suspend],
         Msg::Signal(SIGCONT) => vec![Effect::Resume],
+        Msg::Signal(SIGWINCH) => vec![Effect::Renew],
         Msg::Signal(number) => {
             model.exit = Some(Exit::Signal(number));
             Vec::new()

@@ -119,6 +119,14 @@ fn a_size_is_followed() {
     });
     pty.resize(50, 10);
     pty.until_shown("needs 60×15, this is 50×10");
+    // Typed at the very moment of a change: neither may be lost.
+    pty.resize(100, 30);
+    pty.press("2");
+    pty.until_shown("current → recommended");
+    pty.until("the last row has the keys", |screen| {
+        screen.rows(0, 100).nth(29).is_some_and(|row| row.contains("q quit"))
+    });
+    pty.press("1");
     pty.resize(80, 24);
     pty.until_shown("Do first");
     pty.press("q");
@@ -215,6 +223,11 @@ fn work_that_fails_leaves_the_screen_and_what_was_known() {
     pty.assert_restored();
 }
 
+/// A directory in memory, so that these probes do not disturb those of other tests on the disk.
+fn memory() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm").unwrap()
+}
+
 /// Confirms a probe and waits until it measures.
 fn probing(data: &tempfile::TempDir) -> Pty {
     let mut pty = Pty::walwise(&[path(data)]);
@@ -230,7 +243,7 @@ fn probing(data: &tempfile::TempDir) -> Pty {
 
 #[test]
 fn a_probe_is_confirmed_watched_and_cancelled() {
-    let data = directory();
+    let data = memory();
     let mut pty = probing(&data);
     pty.resize(120, 60);
     pty.press("c");
@@ -245,14 +258,14 @@ fn a_probe_is_confirmed_watched_and_cancelled() {
 #[test]
 fn leaving_during_a_probe_takes_the_scratch_file_along() {
     for (leave, code) in [("q", 0), ("\x03", 130)] {
-        let data = directory();
+        let data = memory();
         let mut pty = probing(&data);
         pty.press(leave);
         assert_eq!(pty.wait(), code);
         pty.assert_restored();
         assert_eq!(fs::read_dir(data.path()).unwrap().count(), 0);
     }
-    let data = directory();
+    let data = memory();
     let mut pty = probing(&data);
     pty.signal_foreground(Signal::SIGTERM);
     assert_eq!(pty.wait(), 143);
