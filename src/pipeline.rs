@@ -65,7 +65,7 @@ impl Session {
             let values: Vec<&str> = advice.change.values().iter().map(String::as_str).collect();
             validity::guard(&advice.setting, &values, &facts, subject)
         };
-        report::build(report::Input {
+        let mut report = report::build(report::Input {
             facts: &facts,
             verdicts,
             findings,
@@ -78,7 +78,10 @@ impl Session {
                 rules: self.rules.rules().len(),
             },
             guard: &guard,
-        })
+        });
+        let off = self.rules.off().iter();
+        report.warnings.extend(off.map(|off| format!("rule {} is switched off: {}", off.rule, off.because)));
+        report
     }
 
     /// Rule → the rules it overrides.

@@ -1,6 +1,7 @@
 //! `walwise rules`: the rules as people read, check and test them.
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 use super::CliError;
 use super::args::Rules;
@@ -21,34 +22,34 @@ pub(super) fn run(args: Rules) -> Done {
             print(&rule_text(found))
         }
         Rules::Check { files } => {
-            let (rules, mistakes) = RuleSet::parse(&rule_files(&files)?);
-            if mistakes.is_empty() {
-                return print(&format!("{} rules, no mistakes\n", rules.rules().len()));
-            }
-            let text: String = mistakes.iter().map(|file| file.render(false)).collect();
-            Err(CliError::Usage(format!("mistakes in rule files:\n{text}")))
+            let rules = of_files(&files)?;
+            print(&format!("{} rules, no mistakes\n", rules.len()))
         }
         Rules::Test { files } => {
-            let rules = if files.is_empty() {
-                RuleSet::builtin()
-            } else {
-                let (rules, mistakes) = RuleSet::parse(&rule_files(&files)?);
-                if !mistakes.is_empty() {
-                    let text: String = mistakes.iter().map(|file| file.render(false)).collect();
-                    return Err(CliError::Usage(format!("mistakes in rule files:\n{text}")));
-                }
-                rules
-            };
-            let failures = examples::run(rules.rules());
+            let rules =
+                if files.is_empty() { RuleSet::builtin().rules().to_vec() } else { of_files(&files)? };
+            let failures = examples::run(&rules);
             if failures.is_empty() {
-                let count: usize = rules.rules().iter().map(|rule| rule.examples.len()).sum();
-                return print(&format!("{} rules, {count} examples, all as expected\n", rules.rules().len()));
+                let count: usize = rules.iter().map(|rule| rule.examples.len()).sum();
+                return print(&format!("{} rules, {count} examples, all as expected\n", rules.len()));
             }
             let lines: Vec<String> = failures.iter().map(ToString::to_string).collect();
             print(&(lines.join("\n") + "\n"))?;
             Ok(1)
         }
     }
+}
+
+/// The rules of these files, checked beside the built-in ones, which they may override or switch off.
+fn of_files(paths: &[PathBuf]) -> Result<Vec<Rule>, CliError> {
+    let files = rule_files(paths)?;
+    let (rules, mistakes) = RuleSet::in_place_of_builtin(&files);
+    if !mistakes.is_empty() {
+        let text: Vec<String> = mistakes.iter().map(|file| file.render(false)).collect();
+        return Err(CliError::Usage(format!("mistakes in rule files:\n{}", text.join("\n\n"))));
+    }
+    let here = |rule: &&Rule| files.iter().any(|file| file.name == rule.file);
+    Ok(rules.rules().iter().filter(here).cloned().collect())
 }
 
 /// The complaint about a rule id that does not exist.
