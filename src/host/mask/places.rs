@@ -186,7 +186,7 @@ fn in_udev_line(text: &[u8], line: Range<usize>) -> Option<Place> {
     UDEV_FIELDS.contains(&name).then_some((value, Kind::Serial))
 }
 
-/// The server in a mount's source, for file systems that have one.
+/// The server in a mount's source, for file systems that have one, and wherever it is an address.
 fn in_mount(text: &[u8], line: Range<usize>, mountinfo: bool) -> Option<Place> {
     let mut words = Vec::new();
     let mut start = line.start;
@@ -197,22 +197,29 @@ fn in_mount(text: &[u8], line: Range<usize>, mountinfo: bool) -> Option<Place> {
     let dash = words.iter().position(|word| text.get(word.clone()) == Some(b"-"));
     let (fstype, source) = if mountinfo { (dash? + 1, dash? + 2) } else { (2, 0) };
     let remote: [&[u8]; 7] = [b"nfs", b"cifs", b"smb", b"ceph", b"fuse.ssh", b"fuse.gluster", b"gluster"];
-    let fstype = text.get(words.get(fstype)?.clone())?;
-    remote
-        .iter()
-        .any(|name| fstype.starts_with(name))
-        .then(|| server(text, words.get(source)?.clone()))
-        .flatten()
+    let (fstype, source) = (text.get(words.get(fstype)?.clone())?, words.get(source)?.clone());
+    let is_url = text.get(source.clone())?.windows(3).any(|part| part == b"://");
+    (is_url || remote.iter().any(|name| fstype.starts_with(name))).then(|| server(text, source)).flatten()
 }
 
-/// The host of `//host/share` or `host:/export`.
+/// The host of `//host/share`, `host:/export`, `program#host:/export` or `scheme://host:port/`.
 fn server(text: &[u8], range: Range<usize>) -> Option<Place> {
     let source = text.get(range.clone())?;
     let is_name = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_');
-    let (start, end_mark): (usize, &[u8]) = if source.starts_with(b"//") { (2, b"/") } else { (0, b":/") };
+    let behind =
+        |mark: &[u8]| source.windows(mark.len()).position(|part| part == mark).map(|at| at + mark.len());
+    let share = source.starts_with(b"//").then_some(2);
+    let address = share.or_else(|| behind(b"://"));
+    let start = address.or_else(|| behind(b"#")).unwrap_or(0);
     let name = source.get(start..)?;
     let length = name.iter().take_while(|b| is_name(b)).count();
-    let found = length > 0 && name.get(length..)?.starts_with(end_mark);
+    let end = name.get(length..)?;
+    let ends = if address.is_some() {
+        matches!(end.first(), None | Some(b'/' | b':' | b'\\'))
+    } else {
+        end.starts_with(b":/")
+    };
+    let found = length > 0 && ends;
     found.then_some((range.start + start..range.start + start + length, Kind::Host))
 }
 

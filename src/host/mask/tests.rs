@@ -139,6 +139,17 @@ fn addresses_are_masked_where_they_are_addresses() {
 }
 
 #[test]
+fn the_server_is_masked_in_every_way_to_write_an_address() {
+    let archive = "read /proc/self/mountinfo\n|1 2 0:5 / /a rw - davfs https://nas01/x rw\n\
+        |1 2 0:6 / /b rw - fuse.sshfs nas01:/x rw\n|1 2 0:7 / /c rw - fuse ftp://nas01:21/ rw\n\
+        config fstab /etc/fstab\n|1\t/a\thttps://nas01/x\\\\x09davfs\n|2\t/b\tsshfs#nas01:/x\\\\x09fuse\n\
+        |3\t/c\tcurlftpfs#ftp://nas01:21/\\\\x09fuse\n|4\t/d\t//nas01/x\\\\x09cifs\n|5\t/e\tnas01:/x\\\\x09nfs\n";
+    let text = masked(archive);
+    assert_eq!(text.replace("host1", "nas01"), archive, "{text}");
+    assert_eq!(text.matches("host1").count(), 8, "{text}");
+}
+
+#[test]
 fn a_host_named_like_everything_else_changes_nothing_else() {
     let archive = "uname\n|Linux\n|queue\n|6.1.0\n|#1\n|x86_64\nread /sys/block/sda/queue/rotational\n|0\n";
     let text = masked(archive);

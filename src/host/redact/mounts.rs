@@ -309,6 +309,11 @@ fn source(text: &[u8]) -> Vec<u8> {
     [scheme, host.get(1..).unwrap_or_default()].concat()
 }
 
+/// Whether an account can stand in it whatever the file system is called.
+fn is_url(source: &[u8]) -> bool {
+    source.windows(3).any(|part| part == b"://")
+}
+
 /// Lines with their numbers, counted from one.
 fn lines(text: &[u8]) -> impl Iterator<Item = (u32, &[u8])> {
     (1..).zip(text.split(|b| *b == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)))
@@ -396,7 +401,8 @@ pub fn kernel_command_line(text: &[u8]) -> Vec<Setting> {
     parameters.filter_map(setting).collect()
 }
 
-/// /proc/PID/mountinfo or /proc/PID/mounts. File systems that log in somewhere lose who does and with which options.
+/// /proc/PID/mountinfo or /proc/PID/mounts. File systems that log in somewhere lose who does and with which options,
+/// addresses of any other who does.
 pub fn table(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     for line in text.split_inclusive(|b| *b == b'\n') {
@@ -405,13 +411,10 @@ pub fn table(text: &[u8]) -> Vec<u8> {
         // In mountinfo type, source and options stand behind a dash; in mounts they are the third, first and fourth word.
         let dash = words.iter().position(|word| *word == b"-");
         let (fstype, from, rest) = dash.map_or((2, 0, 3), |dash| (dash + 1, dash + 2, dash + 3));
-        if !words.get(fstype).is_some_and(|fstype| logs_in(fstype)) {
-            out.extend_from_slice(line);
-            continue;
-        }
+        let remote = words.get(fstype).is_some_and(|fstype| logs_in(fstype));
         let cleaned = words.iter().enumerate().map(|(i, word)| match i {
-            i if i == from => source(word),
-            i if i == rest => options(word),
+            i if i == from && (remote || is_url(word)) => source(word),
+            i if i == rest && remote => options(word),
             _ => word.to_vec(),
         });
         out.extend_from_slice(&cleaned.collect::<Vec<_>>().join(&b' '));
@@ -492,5 +495,9 @@ mod tests {
             41 26 0:51 / /n rw - cifs //nas/x rw,vers=3.1.1,soft\n";
         assert_eq!(String::from_utf8(table(remote.as_bytes())).unwrap(), expected);
         assert_eq!(table(b"ftp://me:pw@host/ /m fuse.x rw,pw=1 0 0"), b"ftp://host/ /m fuse.x rw 0 0");
+        let others =
+            "42 26 0:52 / /o rw - zfs tank/pg@now rw\n43 26 0:53 / /p rw - newfs x://me:pw@host/ rw,a=b\n";
+        let expected = others.replace("me:pw@", "");
+        assert_eq!(String::from_utf8(table(others.as_bytes())).unwrap(), expected, "whoever mounts it");
     }
 }
