@@ -18,6 +18,7 @@ mod postgres;
 mod probes;
 mod script;
 mod seam;
+mod server;
 mod storage;
 mod support;
 mod targets;

@@ -1,0 +1,251 @@
+//! `walwise check` beside a real PostgreSQL server whose data lies on ext4 and whose WAL on XFS: what it finds, measures
+//! and advises, and that the server takes what it advises.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+use walwise::collect::Request;
+use walwise::facts::catalog::{postgres, probe};
+use walwise::facts::{FactSet, Source, Subject};
+use walwise::host::LiveHost;
+use walwise::pipeline::Session;
+use walwise::report::{Report, conf, text};
+use walwise::rules::model::ChangeSpec;
+use walwise::rules::{Change, RuleSet};
+use walwise::validity;
+
+use super::support::loops::{Mounted, ext4, xfs};
+use super::support::postgres::Cluster;
+use super::support::{fact, outcome, scratch_free, stderr, stdout, verdict, walwise};
+
+const METHODS: [&str; 4] = ["fdatasync", "open_datasync", "fsync", "open_sync"];
+
+/// A cluster across two file systems, which outlive it.
+struct Machine {
+    cluster: Cluster,
+    data: Mounted,
+    wal: Mounted,
+}
+
+impl Machine {
+    fn new() -> Self {
+        let (data, wal) = (ext4(&[], ""), xfs(""));
+        Self { cluster: Cluster::beneath(&data.point, &wal.point), data, wal }
+    }
+
+    fn subject(&self) -> String {
+        format!("cluster {}", self.cluster.path("data"))
+    }
+
+    fn wal_target(&self) -> Subject {
+        Subject::target(self.cluster.path("wal"))
+    }
+
+    /// A look at the data directory, with nothing measured.
+    fn look(&self) -> Session {
+        let host = LiveHost::asking_through(env!("CARGO_BIN_EXE_walwise").into());
+        let request = Request { target: Some(self.cluster.data.clone()), without_programs: true };
+        Session::look(&host, &request, RuleSet::builtin(), &mut |_, _| {})
+    }
+}
+
+/// What a measurement that advises a change would have left.
+fn advise(facts: &mut FactSet, target: &Subject, method: &str) {
+    let source = || Source::Probe { id: "commit".to_owned() };
+    facts.know(target, &probe::BEST_METHOD, method.to_owned(), source());
+    facts.know(target, &probe::ADVISES_CHANGE, true, source());
+    facts.know(target, &probe::GAIN_PERCENT, 30.0, source());
+    facts.know(target, &probe::OUTCOME, "settled".to_owned(), source());
+    facts.know(target, &probe::IMPLAUSIBLE, false, source());
+}
+
+fn strings<'r>(rows: &'r Value, name: &str) -> Vec<&'r str> {
+    rows.as_array().unwrap().iter().map(|row| row[name].as_str().unwrap()).collect()
+}
+
+#[test]
+#[ignore = "needs root: loop devices and PostgreSQL 15"]
+fn the_data_directory_of_a_server_leads_to_its_wal_which_is_measured() {
+    let machine = Machine::new();
+    let cluster = &machine.cluster;
+    cluster.append("postgresql.conf", "include 'storage.conf'\n");
+    cluster.append("storage.conf", "wal_sync_method = 'open_datasync'\n");
+    cluster.start();
+    let program = cluster.own().join("walwise");
+    std::fs::copy(env!("CARGO_BIN_EXE_walwise"), &program).unwrap();
+    for mut command in [walwise(), cluster.as_owner(&program)] {
+        command.arg("check").arg(&cluster.data).args(["--probe-seconds", "3", "--format", "json"]);
+        let output = command.output().unwrap();
+        let report: Value =
+            serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e} {}", stderr(&output)));
+
+        let (data, wal) = (cluster.path("data"), cluster.path("wal"));
+        let mut roles = strings(&report["targets"], "role");
+        roles.sort_unstable();
+        assert_eq!(roles, ["data", "wal"]);
+        for directory in [&data, &wal] {
+            assert!(verdict(&report, Path::new(directory)).is_some(), "{}", report["verdicts"]);
+        }
+        let method = fact(&report, &machine.subject(), "pg.wal_sync_method").unwrap();
+        assert_eq!(method, "open_datasync");
+        let rows = report["facts"].as_array().unwrap().iter();
+        let row = rows
+            .clone()
+            .find(|row| row["fact"] == "pg.wal_sync_method" && row["subject"] == machine.subject().as_str());
+        let source = &row.unwrap()["reading"]["source"];
+        assert_eq!(source["path"], format!("{data}/storage.conf"), "{source}");
+        assert_eq!(source["line"], 1);
+
+        let probes = report["probes"].as_array().unwrap();
+        assert_eq!(strings(&report["probes"], "target"), [format!("target {wal}")], "{}", report["warnings"]);
+        let measured = probes[0]["measurement"]["directory"].as_str().unwrap();
+        assert_eq!(measured, machine.wal.path(), "beside the WAL, on its file system");
+        assert_eq!(fact(&report, &format!("target {wal}"), "probe.directory").unwrap(), measured);
+        let of_server = |rule: &str| outcome(&report, rule, &machine.subject());
+        assert_eq!(of_server("pg.fsync-off"), Some("applies"));
+        // Whether the methods differ is the disk's business; that the rules about the server see the probe is ours.
+        assert!(of_server("pg.sync-method-measured") != Some("undecided"), "{}", report["findings"]);
+        assert!(scratch_free(&machine.wal.point) && scratch_free(&machine.data.point));
+    }
+}
+
+/// What strace(1) saw of files: opened for writing, made, removed, renamed.
+fn changes(trace: &str) -> Vec<&str> {
+    let opened =
+        |line: &str| line.contains("O_WRONLY") || line.contains("O_RDWR") || line.contains("O_CREAT");
+    trace
+        .lines()
+        .filter(|line| !line.contains("openat(") || opened(line))
+        .filter(|line| line.contains('('))
+        .collect()
+}
+
+#[test]
+#[ignore = "needs root: loop devices, strace and PostgreSQL 15"]
+fn a_method_that_costs_more_is_advised_against_and_nothing_is_written_inside_the_database() {
+    let machine = Machine::new();
+    let cluster = &machine.cluster;
+    cluster.append("postgresql.conf", "wal_sync_method = fsync\ninclude 'advised.conf'\n");
+    cluster.append("advised.conf", "");
+    cluster.start();
+    let trace = cluster.own().join("trace");
+    // fsync takes a tenth of a second here, whatever the disk does.
+    let output = Command::new("strace")
+        .args(["-f", "-qq", "-y", "-e", "inject=fsync:delay_exit=100000", "-o"])
+        .arg(&trace)
+        .args(["-e", "trace=fsync,openat,creat,mkdir,mkdirat,unlink,unlinkat,rename,renameat,renameat2,linkat,symlinkat"])
+        .args([env!("CARGO_BIN_EXE_walwise"), "check", "--format", "conf", "--probe-seconds", "8"])
+        .arg(&cluster.data)
+        .output()
+        .unwrap();
+    let advised = stdout(&output);
+    let line = advised.lines().find(|line| line.starts_with("wal_sync_method = "));
+    let line = line.unwrap_or_else(|| panic!("{advised}{}", stderr(&output)));
+    cluster.append("advised.conf", &advised);
+    let accepted = cluster.program("postgres", &["-D", &cluster.path("data"), "-C", "wal_sync_method"]);
+    assert!(
+        accepted != "fsync" && METHODS.contains(&accepted.as_str()) && line.contains(&accepted),
+        "{line}: {accepted}"
+    );
+
+    let trace = String::from_utf8_lossy(&std::fs::read(&trace).unwrap()).into_owned();
+    let changes = changes(&trace);
+    assert!(
+        changes.iter().any(|line| line.contains(machine.wal.path()) && line.contains("O_CREAT")),
+        "{trace}"
+    );
+    for inside in [cluster.path("data"), cluster.path("wal")] {
+        let wrong: Vec<_> = changes.iter().filter(|line| line.contains(&inside)).collect();
+        assert!(wrong.is_empty(), "{wrong:?}");
+    }
+}
+
+#[test]
+#[ignore = "needs root: loop devices and PostgreSQL 15"]
+fn a_server_runs_with_every_method_as_it_was_advised() {
+    let machine = Machine::new();
+    let cluster = &machine.cluster;
+    cluster.append("postgresql.conf", "include 'advised.conf'\n");
+    cluster.append("advised.conf", "");
+    let subject = Subject::cluster(cluster.path("data"));
+    for (before, method) in METHODS.iter().cycle().zip(METHODS.iter().cycle().skip(1)).take(METHODS.len()) {
+        std::fs::write(cluster.data.join("advised.conf"), format!("wal_sync_method = {before}\n")).unwrap();
+        let mut session = machine.look();
+        assert_eq!(session.read.value(&subject, &postgres::WAL_SYNC_METHOD).as_deref(), Some(*before));
+        advise(&mut session.read, &machine.wal_target(), method);
+        let report = session.report();
+        side_by_side(&report, before, method, &cluster.path("data"));
+
+        let lines = conf::render(&report);
+        assert!(lines.contains(&format!("\nwal_sync_method = {method} ")), "{lines}");
+        std::fs::write(cluster.data.join("advised.conf"), &lines).unwrap();
+        let data = cluster.path("data");
+        assert_eq!(cluster.program("postgres", &["-D", &data, "-C", "wal_sync_method"]), **method);
+        cluster.start();
+        assert_eq!(cluster.sql("SHOW wal_sync_method"), **method);
+        let (facts, _) = machine.look().judged();
+        assert_eq!(facts.value(&subject, &postgres::WAL_SYNC_METHOD).as_deref(), Some(*method));
+        cluster.stop();
+    }
+}
+
+/// What is in force, with where it is set, stands beside what is advised.
+fn side_by_side(report: &Report, before: &str, method: &str, data: &str) {
+    let step =
+        report.plans.iter().flat_map(|plan| &plan.steps).find(|s| s.advice.setting == "pg.wal_sync_method");
+    let advice = &step.unwrap_or_else(|| panic!("{:?}", report.plans)).advice;
+    assert_eq!(advice.change, Change::Set(method.to_owned()));
+    assert_eq!(advice.current.value().map(ToString::to_string).as_deref(), Some(before));
+    let source = advice.current.source().unwrap().to_string();
+    assert_eq!(source, format!("{data}/advised.conf:1"));
+    let text = text::render(report).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains(&format!("{before} → {method}")), "{text}");
+}
+
+#[test]
+#[ignore = "needs root and PostgreSQL 15"]
+fn a_server_takes_every_setting_that_a_rule_can_advise_and_refuses_what_is_held_back() {
+    let cluster = Cluster::new();
+    let subject = Subject::cluster(cluster.path("data"));
+    let host = LiveHost::asking_through(env!("CARGO_BIN_EXE_walwise").into());
+    let request = Request { target: Some(cluster.data.clone()), without_programs: true };
+    let facts = Session::look(&host, &request, RuleSet::default(), &mut |_, _| {}).judged().0;
+    let rules = RuleSet::builtin();
+    let fixed = |change: &ChangeSpec| match change {
+        ChangeSpec::Fixed(Change::Set(value)) => Some(value.clone()),
+        _ => None,
+    };
+    let literals = rules
+        .rules()
+        .iter()
+        .flat_map(|rule| &rule.advise)
+        .filter_map(|a| Some((a.setting.name, fixed(&a.change)?)));
+    let methods = METHODS.iter().map(|method| ("pg.wal_sync_method", (*method).to_owned()));
+    let (mut taken, mut refused) = (0, 0);
+    for (setting, value) in literals.chain(methods) {
+        // Chosen when a cluster is made; no line of a configuration file.
+        let Some(name) = setting.strip_prefix("pg.").filter(|name| *name != "data_checksums") else {
+            continue;
+        };
+        let allowed = validity::guard(setting, &[&value], &facts, &subject);
+        let output = cluster
+            .command("postgres")
+            .args(["-D", &cluster.path("data"), "-C", name, "-c", &format!("{name}={value}")])
+            .output()
+            .unwrap();
+        assert_eq!(
+            output.status.success(),
+            allowed.is_ok(),
+            "{name} = {value}: {allowed:?}; {}",
+            stderr(&output)
+        );
+        if allowed.is_ok() {
+            assert_eq!(stdout(&output).trim(), value, "{name}");
+            taken += 1;
+        } else {
+            refused += 1;
+        }
+    }
+    assert!(taken >= 10 && refused >= 1, "debug_io_direct came with 16: {taken} {refused}");
+}
