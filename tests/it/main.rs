@@ -11,6 +11,7 @@
 
 mod architecture;
 mod cli;
+mod captures;
 mod hosts;
 mod journeys;
 mod loops;
@@ -18,6 +19,7 @@ mod postgres;
 mod probes;
 mod script;
 mod seam;
+mod secrets;
 mod server;
 mod storage;
 mod support;

@@ -1,0 +1,168 @@
+//! A capture, masked or not, replayed: the same findings as on the machine, and no identity of the machine in what is
+//! masked.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+use std::path::Path;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use super::support::loops::{Loop, ext4, xfs};
+use super::support::postgres::Cluster;
+use super::support::{run, stderr, walwise};
+
+const MASKING: [&[&str]; 2] = [&[], &["--no-mask"]];
+
+fn said(arguments: &[&str], target: &Path, input: &[u8]) -> Vec<u8> {
+    let mut command = walwise();
+    let piped = command
+        .args(arguments)
+        .arg(target)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = piped.spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let output = std::thread::scope(|scope| {
+        scope.spawn(move || stdin.write_all(input));
+        child.wait_with_output().unwrap()
+    });
+    assert!(!output.stdout.is_empty(), "{arguments:?}: {}", stderr(&output));
+    output.stdout
+}
+
+fn capture(options: &[&str], target: &Path) -> String {
+    String::from_utf8(said(&[&["capture"], options].concat(), target, b"")).unwrap()
+}
+
+/// What was found, by rule and subject, of the subjects that other tests do not touch, without what masks change.
+fn findings(report: &Value, ours: &BTreeSet<String>) -> BTreeMap<String, Value> {
+    let rows = report["findings"].as_array().unwrap().iter();
+    let rows = rows.filter(|row| ours.contains(row["subject"].as_str().unwrap()));
+    let kept = |row: &Value| {
+        let advice: Vec<Value> = row["advice"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|advice| {
+                json!([
+                    advice["setting"],
+                    advice["change"],
+                    advice["current"]["value"],
+                    advice["risk"],
+                    advice["apply"],
+                    advice["undo"]
+                ])
+            })
+            .collect();
+        json!([row["outcome"]["outcome"], row["level"], row["confidence"], row["title"], advice])
+    };
+    rows.map(|row| (format!("{} {}", row["rule"], row["subject"]), kept(row))).collect()
+}
+
+/// Everything a target stands on, and the host.
+fn ours(report: &Value) -> BTreeSet<String> {
+    let targets = report["targets"].as_array().unwrap().iter();
+    let subjects = targets.flat_map(|target| target["subjects"].as_array().unwrap().clone());
+    subjects.map(|subject| subject.as_str().unwrap().to_owned()).chain(["host".to_owned()]).collect()
+}
+
+fn same_findings(target: &Path) {
+    for options in MASKING {
+        let captured = capture(options, target);
+        let check = |from: &[&str], input: &[u8]| -> Value {
+            let arguments = [&["check", "--no-probe", "--format", "json"], from].concat();
+            serde_json::from_slice(&said(&arguments, target, input)).unwrap()
+        };
+        let live = check(&[], b"");
+        let replayed = check(&["--host", "/dev/stdin"], captured.as_bytes());
+        let ours = ours(&live);
+        assert_eq!(ours, self::ours(&replayed), "{}", target.display());
+        let (live, replayed) = (findings(&live, &ours), findings(&replayed, &ours));
+        assert!(live.len() > 30, "{}", live.len());
+        for (what, found) in &live {
+            assert_eq!(Some(found), replayed.get(what), "{what}, {options:?}");
+        }
+        assert_eq!(live.len(), replayed.len());
+    }
+}
+
+#[test]
+#[ignore = "needs root: a loop device"]
+fn ext4_is_judged_alike_from_a_capture() {
+    let disk = ext4(&["-O", "fast_commit"], "data=writeback");
+    for target in [disk.dir("pg"), disk.point.join("new/pg"), disk.disk.device.clone().into()] {
+        same_findings(&target);
+    }
+}
+
+#[test]
+#[ignore = "needs root: loop devices"]
+fn btrfs_on_two_disks_is_judged_alike_from_a_capture() {
+    let (first, second) = (Loop::new(256), Loop::new(256));
+    run("mkfs.btrfs", &["-q", "-d", "raid1", "-m", "raid1", &first.device, &second.device]);
+    let disk = first.mount("");
+    same_findings(&disk.dir("pg"));
+    drop(disk);
+    drop(second);
+}
+
+#[test]
+#[ignore = "needs root: a loop device"]
+fn a_blank_disk_is_judged_alike_from_a_capture() {
+    let disk = Loop::new(256);
+    same_findings(Path::new(&disk.device));
+}
+
+#[test]
+#[ignore = "needs root: loop devices and PostgreSQL 15"]
+fn a_running_server_is_judged_alike_from_a_capture() {
+    let (data, wal) = (ext4(&[], ""), xfs(""));
+    let cluster = Cluster::beneath(&data.point, &wal.point);
+    cluster.append("postgresql.conf", "wal_sync_method = open_sync\nfull_page_writes = off\n");
+    cluster.start();
+    same_findings(&cluster.data);
+    // Now the server answers a superuser.
+    cluster.sql("create role root superuser login");
+    same_findings(&cluster.data);
+}
+
+#[test]
+#[ignore = "needs root: loop devices"]
+fn no_identity_of_the_machine_is_in_a_masked_capture_and_what_belongs_together_still_does() {
+    let (first, second) = (Loop::new(256), Loop::new(256));
+    run("mkfs.btrfs", &["-q", "-d", "raid1", "-m", "raid1", &first.device, &second.device]);
+    let (btrfs, ext4) = (first.mount(""), ext4(&[], ""));
+    let (masked, plain) = (capture(&[], &btrfs.point), capture(&["--no-mask"], &btrfs.point));
+
+    let id =
+        |device: &str, tag: &str| run("blkid", &["-p", "-s", tag, "-o", "value", device]).trim().to_owned();
+    let uuid = id(&btrfs.disk.device, "UUID");
+    let mut identities = BTreeSet::from([uuid.clone(), id(&ext4.disk.device, "UUID")]);
+    identities.extend([&btrfs.disk.device, &second.device].map(|device| id(device, "UUID_SUB")));
+    for disk in std::fs::read_dir("/sys/block").unwrap().flatten() {
+        identities.extend(std::fs::read_to_string(disk.path().join("serial")));
+    }
+    identities.extend(std::fs::read_to_string("/etc/machine-id"));
+    let identities = identities.iter().map(|id| id.trim()).filter(|id| !id.is_empty());
+    assert!(identities.clone().any(|id| plain.contains(id)), "nothing to mask");
+    for identity in identities {
+        assert!(!masked.contains(identity), "{identity} is in the capture");
+    }
+    let name = run("uname", &["-n"]);
+    assert!(plain.lines().any(|line| line == format!("|{}", name.trim())), "no host name to mask");
+    let is_word = |line: &str| {
+        line.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').any(|word| word == name.trim())
+    };
+    let left: Vec<_> = masked.lines().filter(|line| line.starts_with(['|', ':']) && is_word(line)).collect();
+    assert!(left.is_empty(), "{left:?}");
+
+    let places = |text: &str, id: &str| text.matches(id).count();
+    let mask = masked
+        .lines()
+        .find_map(|line| line.strip_prefix("list /sys/fs/btrfs/")?.strip_suffix("/devices"))
+        .unwrap();
+    assert_eq!(places(&masked, mask), places(&plain, &uuid), "every place has the same mask");
+    drop((btrfs, second, ext4));
+}
