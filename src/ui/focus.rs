@@ -122,7 +122,7 @@ impl Focus {
 
 /// Facts that are unknown: those that were asked for, and those that were not but would settle something.
 fn unknown(report: &Report, needs: &[(Need, Vec<String>)]) -> usize {
-    let asked = report.facts.iter().filter(|row| !row.reading.is_known());
+    let asked = report.gaps();
     let mut all: BTreeSet<(&Subject, &str)> = asked.map(|row| (&row.subject, row.fact.as_str())).collect();
     all.extend(needs.iter().map(|(need, _)| (&need.subject, need.fact.as_str())));
     all.len()

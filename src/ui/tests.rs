@@ -1,5 +1,7 @@
 //! What holds for every screen at every size, what the main screens look like, and what keys do.
 
+mod session;
+
 use ratatui::layout::Size;
 use ratatui::style::Color;
 

@@ -7,7 +7,7 @@ use super::details::Details;
 use crate::facts::Need;
 use crate::report::text::words as told;
 use crate::report::{Report, Step, Withheld};
-use crate::rules::{Finding, Outcome};
+use crate::rules::{Change, Finding, Outcome};
 use crate::ui::model::Data;
 use crate::ui::page::{Block, Enter, Page, PageState};
 use crate::ui::theme::{Role, Theme};
@@ -105,7 +105,7 @@ impl View<'_> {
             (step.advice.setting.clone(), plain),
             (words::subject(&step.subject), plain),
             (told::change(step), plain),
-            (words::risk(step.advice.risk).to_owned(), dim),
+            (takes(step).to_owned(), dim),
             (step.confidence.word().to_owned(), dim),
         ]
     }
@@ -241,6 +241,11 @@ impl View<'_> {
         }
         Block::item(key, Enter::Unfold, lines)
     }
+}
+
+/// What following a step takes; nothing where there is nothing to do.
+fn takes(step: &Step) -> &'static str {
+    if step.advice.change == Change::Keep { "" } else { words::risk(step.advice.risk) }
 }
 
 fn first_need(finding: &Finding) -> String {

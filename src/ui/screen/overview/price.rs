@@ -2,8 +2,8 @@
 
 use ratatui::text::{Line, Span};
 
+use crate::facts::Subject;
 use crate::facts::catalog::postgres;
-use crate::facts::{Subject, Value};
 use crate::measure::{Measurement, MethodResult, beside_default};
 use crate::report::Report;
 use crate::text::{grouped, micros};
@@ -52,13 +52,7 @@ pub fn add(page: &mut Page, data: &Data, report: &Report, room: usize) {
 
 /// The method that the server uses now.
 fn in_force(report: &Report, cluster: &Subject) -> Option<String> {
-    let of_method = |row: &&crate::facts::FactRow| {
-        row.fact == postgres::WAL_SYNC_METHOD.name() && row.subject == *cluster
-    };
-    match report.facts.iter().find(of_method)?.reading.value()? {
-        Value::Text(name) => Some(name.clone()),
-        _ => None,
-    }
+    report.value(cluster, postgres::WAL_SYNC_METHOD.name()).map(ToString::to_string)
 }
 
 fn table(measurement: &Measurement, in_force: Option<&str>, theme: Theme, room: usize) -> Vec<Line<'static>> {

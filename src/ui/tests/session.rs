@@ -1,0 +1,163 @@
+//! The loop with a display that only remembers, and with work that fails in every way it can.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex};
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Rect, Size};
+
+use crate::facts::Subject;
+use crate::report::Report;
+use crate::ui::jobs::{Jobs, Partial, Worker};
+use crate::ui::key::Key;
+use crate::ui::msg::{Exit, Msg};
+use crate::ui::sample::{RICH, at_risk, text};
+use crate::ui::terminal::Display;
+use crate::ui::{drive, wind_down};
+
+/// Sends a message each time the screen shows what is waited for.
+struct Script {
+    steps: Vec<(&'static str, Vec<Msg>)>,
+    out: Sender<Msg>,
+    /// Whether a shell can continue us, and what happened to the terminal.
+    shell: bool,
+    log: Vec<&'static str>,
+}
+
+impl Display for Script {
+    fn size(&self) -> Size {
+        Size::new(100, 30)
+    }
+
+    fn draw(&mut self, picture: &mut dyn FnMut(&mut Buffer)) -> io::Result<()> {
+        let mut buffer = Buffer::empty(Rect::new(0, 0, 100, 30));
+        picture(&mut buffer);
+        let shown = text(&buffer);
+        if self.steps.first().is_some_and(|(awaited, _)| shown.contains(awaited)) {
+            for msg in self.steps.remove(0).1 {
+                self.out.send(msg).unwrap();
+            }
+        }
+        Ok(())
+    }
+
+    fn renew(&mut self, _: Size) -> io::Result<()> {
+        self.log.push("renew");
+        Ok(())
+    }
+
+    fn copy(&mut self, _: &str) -> io::Result<()> {
+        self.log.push("copy");
+        Ok(())
+    }
+
+    fn suspend(&mut self) -> io::Result<bool> {
+        self.log.push("suspend");
+        Ok(self.shell)
+    }
+
+    fn resume(&mut self) -> io::Result<bool> {
+        self.log.push("resume");
+        Ok(true)
+    }
+}
+
+/// Reads well the first time and panics from then on; a probe waits until it is cancelled.
+#[derive(Default)]
+struct Fragile {
+    reads: Mutex<u32>,
+    cancelled: AtomicBool,
+}
+
+impl Worker for Fragile {
+    fn collect(&self, progress: &mut dyn FnMut(Partial)) -> Result<Report, String> {
+        progress(Partial::Reading("mounts".to_owned()));
+        let mut reads = self.reads.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        *reads += 1;
+        assert!(*reads == 1, "read it twice");
+        Ok(at_risk())
+    }
+
+    fn plan_probe(&self, _: &Subject) -> Result<Vec<String>, String> {
+        Ok(vec!["Writes 16 MiB.".to_owned()])
+    }
+
+    fn probe(
+        &self,
+        _: &Subject,
+        cancel: &Arc<AtomicBool>,
+        _: &mut dyn FnMut(Partial),
+    ) -> Result<Report, String> {
+        while !cancel.load(Ordering::Relaxed) {
+            std::thread::yield_now();
+        }
+        self.cancelled.store(true, Ordering::Relaxed);
+        Ok(at_risk())
+    }
+}
+
+/// Runs a script to its end; gives how it ended, what happened to the terminal, and the worker.
+fn play(shell: bool, steps: Vec<(&'static str, Vec<Msg>)>) -> (Exit, Vec<&'static str>, Arc<Fragile>) {
+    let (out, inbox) = channel();
+    let worker = Arc::new(Fragile::default());
+    let as_worker: Arc<dyn Worker> = worker.clone();
+    let mut jobs = Jobs::new(as_worker, out.clone());
+    let mut display = Script { steps, out, shell, log: Vec::new() };
+    let exit = drive(&mut display, &inbox, &mut jobs, RICH).unwrap();
+    wind_down(&mut jobs, &inbox);
+    assert!(display.steps.is_empty(), "never shown: {:?}", display.steps);
+    (exit, display.log, worker)
+}
+
+fn key(name: &str) -> Msg {
+    Msg::Key(Key::named(name))
+}
+
+#[test]
+fn the_first_picture_comes_before_any_fact() {
+    let steps = vec![("reading this machine", vec![]), ("AT RISK", vec![key("q")])];
+    assert_eq!(play(true, steps).0, Exit::Quit);
+}
+
+#[test]
+fn a_worker_that_panics_is_a_message_and_the_screen_stays() {
+    let steps = vec![
+        ("AT RISK", vec![key("r")]),
+        ("reading the machine failed: this is a bug in walwise: read it twice", vec![key("2")]),
+        ("current → recommended", vec![key("q")]),
+    ];
+    assert_eq!(play(true, steps).0, Exit::Quit);
+}
+
+#[test]
+fn leaving_stops_the_probe_and_waits_for_it() {
+    let steps = vec![
+        ("AT RISK", vec![key("p")]),
+        ("Writes 16 MiB.", vec![key("y")]),
+        ("starting the probe", vec![Msg::Signal(15)]),
+    ];
+    let (exit, _, worker) = play(true, steps);
+    assert_eq!(exit, Exit::Signal(15));
+    assert!(worker.cancelled.load(Ordering::Relaxed));
+}
+
+#[test]
+fn while_a_shell_has_the_terminal_nothing_is_drawn() {
+    // What arrives while it is suspended is taken, and drawn only after it was continued.
+    let first = vec![
+        key("ctrl-z"),
+        key("2"),
+        Msg::Signal(signal_hook::consts::SIGWINCH),
+        Msg::Signal(signal_hook::consts::SIGCONT),
+    ];
+    let steps = vec![("AT RISK", first), ("current → recommended", vec![key("q")])];
+    assert_eq!(play(true, steps).1, ["suspend", "resume"]);
+}
+
+#[test]
+fn without_a_shell_it_stays_and_says_so() {
+    let steps = vec![("AT RISK", vec![key("ctrl-z")]), ("there is no shell to return to", vec![key("q")])];
+    assert_eq!(play(false, steps).1, ["suspend"]);
+}
