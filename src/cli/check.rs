@@ -37,7 +37,9 @@ fn render(report: &Report, format: Format) -> String {
 /// Measures in the target, where it is a directory; gives the sentence that says why it could not.
 fn measure_target(session: &mut Session, options: &Measure) -> Result<Option<String>, CliError> {
     let (facts, _) = session.judged();
-    let Some(target) = pipeline::measurable(&facts).into_iter().next() else { return Ok(None) };
+    let Some(target) = pipeline::measurable(&facts).into_iter().next() else {
+        return Ok(pipeline::unreadable(&facts).map(|why| format!("not measured: {why}")));
+    };
     let Measure { scratch, probe_seconds } = options;
     let options = Options { scratch: scratch.clone(), seconds: *probe_seconds, rows: Rows::Deciding };
     let outcome = match pipeline::prepare(&facts, &target, &options) {

@@ -1,5 +1,7 @@
 //! `walwise probe`: the measurements alone; and the measuring that `check` shares with it.
 
+use anyhow::anyhow;
+
 use super::args::{From, Probe, Shape};
 use super::out::{self, Done, print};
 use super::signals::Listener;
@@ -15,7 +17,10 @@ pub(super) fn run(args: &Probe) -> Done {
     let session = host::look(&From::default(), Some(&args.directory), RuleSet::default())?;
     let (facts, _) = session.judged();
     let Some(target) = pipeline::measurable(&facts).into_iter().next() else {
-        return Err(CliError::Usage(format!("{} is no directory that is there", args.directory.display())));
+        let why = pipeline::unreadable(&facts).map(|why| anyhow!("cannot be measured: {why}").into());
+        let nothing =
+            || CliError::Usage(format!("{} is no directory that is there", args.directory.display()));
+        return Err(why.unwrap_or_else(nothing));
     };
     let options = Options { scratch: args.scratch.clone(), seconds: args.seconds, rows: Rows::All };
     let plan = pipeline::prepare(&facts, &target, &options).map_err(anyhow::Error::new)?;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::facts::catalog::{postgres, target};
-use crate::facts::{FactSet, Scope, Subject};
+use crate::facts::{FactSet, Reading, Scope, Subject};
 use crate::measure::{Measurement, Method};
 use crate::probes::{Plan, Refusal, Request, plan};
 
@@ -62,6 +62,14 @@ pub fn measurable(facts: &FactSet) -> Vec<Subject> {
     let mut targets: Vec<Subject> = facts.subjects(Scope::Target).filter(exists).cloned().collect();
     targets.sort_by_key(|target| !holds_wal(target));
     targets
+}
+
+/// Why nobody knows whether a target can be measured, where what it is could not be read.
+pub fn unreadable(facts: &FactSet) -> Option<String> {
+    facts.subjects(Scope::Target).find_map(|subject| match facts.lookup(subject, &target::KIND.info) {
+        Reading::Unknown { detail, .. } => Some(detail),
+        Reading::Known { .. } => None,
+    })
 }
 
 /// A different order every time, so that no order is favoured from run to run.

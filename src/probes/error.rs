@@ -58,6 +58,14 @@ pub enum Refusal {
         /// `network` or `FUSE`.
         class: &'static str,
     },
+    /// The directory named with `--scratch` lies where nobody answers.
+    #[error("--scratch {scratch}: {why}; name a directory of a file system that works")]
+    Silent {
+        /// What was named.
+        scratch: String,
+        /// How long was waited.
+        why: String,
+    },
     /// Too little space.
     #[error(
         "{directory} has {free} free, and a probe needs {needed}; free some space, or name a directory on a file system of the same kind with --scratch DIR"

@@ -1,11 +1,12 @@
 //! What will be done, before it is done: where, how much, how long, with which methods. A plan writes nothing.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::error::{Refusal, shown};
 use super::method::server_methods;
 use super::place::{self, Place};
 use super::request::Request;
+use crate::host::{Host, LiveHost, Miss, MissKind};
 use crate::measure::{Method, SpeedLimit};
 use crate::text;
 
@@ -53,6 +54,9 @@ pub fn plan(request: &Request) -> Result<Plan, Refusal> {
         _ => {}
     }
     let pages = super::commit::PAGE as u64;
+    if let Some(scratch) = &request.scratch {
+        check_answers(scratch, &request.program)?;
+    }
     // Direct and buffered commits have half of the file each, with room for a commit of two pages.
     let file_bytes = request.file_bytes.max(8 * pages).next_multiple_of(4 * pages);
     let Place { directory, identity } = place::find(&request.target, request.scratch.as_deref(), file_bytes)?;
@@ -80,6 +84,17 @@ pub fn plan(request: &Request) -> Result<Plan, Refusal> {
         program: request.program.clone(),
         seed: request.seed,
     })
+}
+
+/// Everything later touches the directory from this process, which nothing could end there. Targets have been looked at
+/// when facts were collected.
+fn check_answers(scratch: &Path, program: &Path) -> Result<(), Refusal> {
+    match LiveHost::asking_through(program.to_owned()).stat(scratch) {
+        Err(Miss { kind: MissKind::TimedOut, detail }) => {
+            Err(Refusal::Silent { scratch: shown(scratch), why: detail })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The server's methods with one and two pages, then the rest with one.

@@ -12,6 +12,7 @@
 mod architecture;
 mod cli;
 mod captures;
+mod faults;
 mod hosts;
 mod journeys;
 mod loops;

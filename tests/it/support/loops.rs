@@ -1,6 +1,7 @@
 //! Loop devices and file systems on them, gone when the guard is dropped, also when a test fails.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -16,7 +17,9 @@ pub struct Loop {
 impl Loop {
     /// A blank one of so many MiB.
     pub fn new(mib: u64) -> Self {
-        let dir = tempfile::tempdir().unwrap();
+        // Other users may pass.
+        let mode = fs::Permissions::from_mode(0o755);
+        let dir = tempfile::Builder::new().permissions(mode).tempdir().unwrap();
         let image = dir.path().join("image");
         fs::File::create(&image).unwrap().set_len(mib << 20).unwrap();
         let device = run("losetup", &["-f", "--show", image.to_str().unwrap()]).trim().to_owned();

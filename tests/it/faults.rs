@@ -1,0 +1,95 @@
+//! What may happen to walwise while it works: signals at any moment, places that cannot be measured, directories that
+//! go away. It ends as the contract says, and its scratch file is gone.
+
+mod loops;
+
+use std::path::Path;
+use std::process::Output;
+
+use nix::sys::signal::Signal;
+use serde_json::Value;
+
+use crate::support::running::{Running, wait_for};
+use crate::support::{scratch_free, stderr, stdout};
+
+/// Longer than any test may take: only what a test does ends such a probe.
+const ENDLESS: &str = "3000";
+
+/// Both commands that probe a directory, which say it in JSON.
+fn probers(dir: &Path) -> [Vec<&str>; 2] {
+    let dir = dir.to_str().unwrap();
+    [
+        vec!["check", dir, "--format", "json", "--probe-seconds", ENDLESS],
+        vec!["probe", dir, "--format", "json", "--seconds", ENDLESS],
+    ]
+}
+
+/// The JSON document on standard output.
+fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {output:?}"))
+}
+
+/// The one sentence on standard error.
+fn complaint(output: &Output) -> String {
+    let err = stderr(output);
+    assert!(err.starts_with("walwise: ") && err.lines().count() == 1, "{err}");
+    err
+}
+
+#[test]
+fn a_signal_ends_a_probe_and_leaves_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("report");
+    for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP] {
+        let saved = ["check", dir.path().to_str().unwrap(), "--probe-seconds", ENDLESS];
+        let saved = [&saved[..], &["--output", file.to_str().unwrap()]].concat();
+        for arguments in probers(dir.path()).into_iter().chain([saved]) {
+            let mut running = Running::walwise(&arguments);
+            running.probing(dir.path());
+            running.signal(signal);
+            let output = running.finish();
+            assert_eq!(output.status.code(), Some(128 + signal as i32), "{arguments:?}");
+            assert_eq!(stdout(&output), "", "{arguments:?}");
+            assert!(complaint(&output).contains("signal"), "{output:?}");
+            assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "{arguments:?}");
+        }
+    }
+}
+
+#[test]
+fn a_killed_probe_leaves_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    for arguments in probers(dir.path()) {
+        let mut running = Running::walwise(&arguments);
+        running.probing(dir.path());
+        running.signal(Signal::SIGKILL);
+        assert_eq!(stdout(&running.finish()), "");
+        wait_for("the watcher removes the file", || scratch_free(dir.path()));
+    }
+}
+
+#[test]
+fn a_directory_removed_under_the_probe_is_said() {
+    let outside = tempfile::tempdir().unwrap();
+    let dir = outside.path().join("d");
+    for (arguments, is_check) in probers(&dir).into_iter().zip([true, false]) {
+        std::fs::create_dir(&dir).unwrap();
+        let mut running = Running::walwise(&arguments);
+        let file = running.probing(&dir);
+        // The file by its name: while it is being removed nothing else is in its directory.
+        std::fs::remove_file(file).unwrap();
+        std::fs::remove_dir(&dir).unwrap();
+        let output = running.finish();
+        if is_check {
+            let report = json(&output);
+            assert!(output.status.code().is_some_and(|code| [0, 3].contains(&code)), "{output:?}");
+            let warnings = report["warnings"].as_array().unwrap().iter();
+            let said = warnings.filter_map(Value::as_str).find(|w| w.starts_with("not measured to the end"));
+            assert!(said.is_some_and(|w| w.contains("was removed")), "{}", report["warnings"]);
+        } else {
+            assert_eq!(output.status.code(), Some(1));
+            assert!(complaint(&output).contains("was removed"));
+            assert!(output.stdout.is_empty() || json(&output)["rounds"].is_u64());
+        }
+    }
+}

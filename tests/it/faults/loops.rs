@@ -1,0 +1,224 @@
+//! Faults that need a file system of their own, or another user.
+
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::Signal;
+use serde_json::Value;
+
+use super::{complaint, json, probers};
+use crate::support::fuse::HeldFuse;
+use crate::support::loops::{Mounted, ext4, file_system, xfs};
+use crate::support::running::{Running, wait_for};
+use crate::support::{run, scratch_free, walwise};
+
+/// Numbers without a pattern, the same in every run.
+struct Dice(u64);
+
+impl Dice {
+    /// Up to a limit.
+    fn below(&mut self, limit: u64) -> u64 {
+        // Knuth's MMIX generator; the upper bits are the better ones.
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % limit
+    }
+}
+
+#[test]
+#[ignore = "needs root: a loop device"]
+fn no_moment_of_dying_leaves_anything() {
+    let mounted = ext4(&[], "");
+    let mut dice = Dice(1);
+    for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGKILL] {
+        for turn in 0..20 {
+            let commands = probers(&mounted.point);
+            let mut running = Running::walwise(&commands[turn % 2]);
+            // Half of them anywhere between start and probe, half of them while the file is there.
+            let most = if turn < 10 {
+                500_000
+            } else {
+                running.probing(&mounted.point);
+                100_000
+            };
+            let moment = Instant::now() + Duration::from_micros(dice.below(most));
+            wait_for("the moment", || Instant::now() >= moment);
+            running.signal(signal);
+            let output = running.finish();
+            let ended = std::os::unix::process::ExitStatusExt::signal(&output.status) == Some(signal as i32)
+                || output.status.code() == Some(128 + signal as i32);
+            assert!(ended, "{signal} {turn}: {output:?}");
+            assert!(output.stdout.is_empty(), "{output:?}");
+            if signal == Signal::SIGKILL {
+                wait_for("the watcher removes the file", || scratch_free(&mounted.point));
+            }
+            assert!(scratch_free(&mounted.point), "{signal} {turn}");
+        }
+    }
+    // Nobody holds the file system any longer.
+    let umount = || Command::new("umount").arg(&mounted.point).output().unwrap().status.success();
+    wait_for("everybody lets go", umount);
+    run("mount", &[mounted.disk.device.as_str(), mounted.path()]);
+    assert!(scratch_free(&mounted.point));
+}
+
+#[test]
+#[ignore = "needs root: a loop device"]
+fn an_unmounted_file_system_keeps_nothing_of_a_probe_that_dies() {
+    let mounted = ext4(&[], "");
+    for signal in [Signal::SIGTERM, Signal::SIGKILL] {
+        let mut running = Running::walwise(&probers(&mounted.point)[1]);
+        running.probing(&mounted.point);
+        run("umount", &["-l", mounted.path()]);
+        running.signal(signal);
+        running.finish();
+        // Mounted anew it is the same file system, also while somebody still holds it.
+        run("mount", &[mounted.disk.device.as_str(), mounted.path()]);
+        wait_for("the file is gone", || scratch_free(&mounted.point));
+    }
+}
+
+/// That a place is not measured, why in `words`, by both commands; `check` says all the rest and ends as without a probe.
+fn is_not_measured(dir: &Path, words: &str, run: impl Fn(&[&str]) -> Output) {
+    let path = dir.to_str().unwrap();
+    let without = run(&["check", path, "--format", "json", "--no-probe"]);
+    let with = run(&["check", path, "--format", "json", "--probe-seconds", "2"]);
+    assert_eq!(with.status.code(), without.status.code(), "{with:?}");
+    let (with, without) = (json(&with), json(&without));
+    let warnings = with["warnings"].as_array().unwrap();
+    let said: Vec<&str> =
+        warnings.iter().filter_map(Value::as_str).filter(|w| w.contains("not measured")).collect();
+    assert!(said.len() == 1 && said[0].contains(words) && said[0].contains(path), "{warnings:?}");
+    assert_eq!(with["probes"], without["probes"]);
+    let probe = run(&["probe", path, "--seconds", "2"]);
+    assert_eq!(probe.status.code(), Some(1), "{probe:?}");
+    let complaint = complaint(&probe);
+    assert!(complaint.contains(words) && complaint.contains(path), "{complaint}");
+    assert!(probe.stdout.is_empty() && scratch_free(dir));
+}
+
+fn as_root(arguments: &[&str]) -> Output {
+    Running::walwise(arguments).finish()
+}
+
+/// As the user nobody, without other groups.
+fn as_nobody(arguments: &[&str]) -> Output {
+    Running::start(walwise().args(arguments).uid(65534).gid(65534)).finish()
+}
+
+#[test]
+#[ignore = "needs root: a loop device"]
+fn a_full_file_system_is_not_measured() {
+    let mounted = file_system(32, &["mkfs.ext4", "-q", "-m", "0"], "");
+    let mut filler = fs::File::create(mounted.point.join("filler")).unwrap();
+    let _ = std::io::copy(&mut std::io::repeat(1), &mut filler);
+    is_not_measured(&mounted.point, "free some space", as_root);
+
+    let report = mounted.point.join("report.json");
+    let output = as_root(&["check", "--format", "json", "--output", report.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(complaint(&output).contains("No space left"), "{output:?}");
+    let left: Vec<_> = fs::read_dir(&mounted.point).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert!(left.iter().all(|name| name == "filler" || name == "lost+found"), "{left:?}");
+}
+
+#[test]
+#[ignore = "needs root: a loop device"]
+fn a_read_only_file_system_is_not_measured() {
+    is_not_measured(&ext4(&[], "ro").point, "mounted read-only", as_root);
+}
+
+#[test]
+#[ignore = "needs root: to become somebody else"]
+fn what_a_user_may_not_write_is_not_measured() {
+    is_not_measured(&ext4(&[], "").point, "cannot be written by this user", as_nobody);
+}
+
+#[test]
+#[ignore = "needs root: a loop device"]
+fn a_disk_that_fails_under_the_probe_is_said() {
+    for turn in 0..2 {
+        let mounted = xfs("");
+        let mut running = Running::walwise(&probers(&mounted.point)[turn]);
+        running.probing(&mounted.point);
+        run("xfs_io", &["-x", "-c", "shutdown", mounted.path()]);
+        let output = running.finish();
+        let said = if turn == 0 { json(&output)["warnings"].to_string() } else { complaint(&output) };
+        assert!(said.contains("I/O error") && said.contains("dmesg"), "{said}");
+    }
+}
+
+#[test]
+#[ignore = "needs root: to become somebody else"]
+fn what_root_would_settle_says_so() {
+    let mounted = ext4(&[], "");
+    let check = ["check", mounted.path(), "--no-probe", "--format", "json"];
+    let (root, nobody) = (as_root(&check), as_nobody(&check));
+    assert!(nobody.status.code().is_some_and(|code| [0, 3].contains(&code)), "{nobody:?}");
+    let (root, nobody) = (json(&root), json(&nobody));
+    let is_known = |row: &Value| row["reading"]["state"] == "known";
+    let known: Vec<_> = root["facts"].as_array().unwrap().iter().filter(|row| is_known(row)).collect();
+    let mut settled = 0;
+    for row in nobody["facts"].as_array().unwrap() {
+        let is_same = |other: &&&Value| other["subject"] == row["subject"] && other["fact"] == row["fact"];
+        let reading = &row["reading"];
+        if known.iter().find(is_same).is_none() || is_known(row) {
+            continue;
+        }
+        settled += 1;
+        let remedy = &reading["remedy"];
+        assert!(remedy == "run-as-root" || remedy["run-as"].is_string(), "{row}");
+    }
+    assert!(settled > 0, "a superblock can only be read by root");
+    let denied = nobody["facts"].as_array().unwrap().iter().filter(|row| row["reading"]["why"] == "denied");
+    for row in denied {
+        assert!(!row["reading"]["remedy"].is_null(), "{row}");
+    }
+}
+
+/// A directory of a healthy file system beside one that never answers.
+fn beside_held() -> (Mounted, HeldFuse) {
+    let mounted = ext4(&[], "");
+    let held = HeldFuse::mount(&mounted.dir("held"));
+    (mounted, held)
+}
+
+#[test]
+#[ignore = "needs root: mounts a FUSE file system"]
+fn a_target_that_never_answers_is_named_and_not_measured() {
+    let (mounted, _held) = beside_held();
+    for below in ["held", "held/deeper"] {
+        let target = mounted.point.join(below);
+        let path = target.to_str().unwrap();
+        let output = as_root(&["check", path, "--format", "json", "--probe-seconds", "2"]);
+        assert!(output.status.code().is_some_and(|code| [0, 3].contains(&code)), "{output:?}");
+        let report = json(&output);
+        let warnings = report["warnings"].to_string();
+        assert!(warnings.contains(&format!("not measured: {path}")), "{warnings}");
+        let probe = as_root(&["probe", path, "--seconds", "2"]);
+        assert_eq!(probe.status.code(), Some(1), "{probe:?}");
+        let complaint = complaint(&probe);
+        assert!(complaint.contains(path) && complaint.contains("answer"), "{complaint}");
+    }
+}
+
+#[test]
+#[ignore = "needs root: mounts a FUSE file system"]
+fn beside_what_never_answers_it_measures() {
+    let (mounted, _held) = beside_held();
+    let data = mounted.dir("data");
+    for target in [&mounted.point, &data] {
+        let output = as_root(&["probe", target.to_str().unwrap(), "--seconds", "0.5", "--format", "json"]);
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        assert!(json(&output)["methods"].is_array());
+    }
+    let held = mounted.point.join("held");
+    for scratch in [held.join("x"), held] {
+        let (data, scratch) = (data.to_str().unwrap(), scratch.to_str().unwrap());
+        let probe = as_root(&["probe", data, "--seconds", "0.5", "--scratch", scratch]);
+        assert_eq!(probe.status.code(), Some(1), "{probe:?}");
+        assert!(complaint(&probe).contains(scratch), "{probe:?}");
+    }
+}
