@@ -10,8 +10,8 @@
 )]
 
 mod architecture;
-mod cli;
 mod captures;
+mod cli;
 mod faults;
 mod hosts;
 mod journeys;
