@@ -1,5 +1,5 @@
-//! The shape of the program, held by a test: which module may know which, what the pure layers may not touch, where
-//! `unsafe` may stand, and that every file says what it is for.
+//! The shape of the program, held by a test: which module may know which, what the pure layers may not touch, and that
+//! every file says what it is for.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -109,18 +109,6 @@ fn pure_layers_touch_nothing() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-}
-
-#[test]
-fn unsafe_stands_in_one_file() {
-    for file in sources() {
-        if file.ends_with("host/ioctl.rs") {
-            continue;
-        }
-        for (number, line) in code(&file) {
-            assert!(!line.contains("unsafe {") && !line.contains("unsafe fn"), "{}:{number}", file.display());
-        }
-    }
 }
 
 #[test]
