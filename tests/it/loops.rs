@@ -9,7 +9,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::support::loops::{self, Loop, Mounted};
-use crate::support::{check_json, fact, outcome, run, scratch_free, stdout, verdict, walwise};
+use crate::support::{check_json, fact, outcome, run, scratch_free, stderr, stdout, verdict, walwise};
 
 /// The loop disks of these tests stand on this machine's own disk: what is beneath decides parts of the verdict.
 fn without_probe(point: &Path) -> (i32, Value) {
@@ -160,35 +160,40 @@ fn every_advised_option_string_mounts() {
 
 #[test]
 #[ignore = "needs root: loop devices"]
-fn a_blank_disk_goes_from_plan_to_mount() {
+fn a_blank_disk_is_ranked_and_no_danger() {
     let disk = Loop::new(512);
     let (code, report) = check_json(&[&disk.device, "--no-probe"]);
     assert_eq!(code, 0, "a blank disk is no danger");
-    let plan = &report["plans"][0];
-    let text = plan.to_string();
-    for file_system in ["ext4", "xfs", "btrfs"] {
-        assert!(text.contains(file_system), "{file_system} is ranked: {text}");
-    }
-    let script = walwise().args(["check", &disk.device, "--format", "script"]).output().unwrap();
-    let script = stdout(&script);
+    let steps = report["plans"][0]["steps"].as_array().unwrap();
+    let choice = steps.iter().find(|step| step["advice"]["setting"] == "filesystem").unwrap();
+    assert_eq!(choice["advice"]["change"], serde_json::json!({"set": "ext4"}));
+    let others: Vec<&str> =
+        choice["alternatives"].as_array().unwrap().iter().map(|a| a["value"].as_str().unwrap()).collect();
+    assert_eq!(others, ["xfs", "btrfs"]);
+}
+
+#[test]
+#[ignore = "needs root: loop devices"]
+fn the_script_for_a_blank_disk_mounts_it_once_edited() {
+    let disk = Loop::new(512);
+    let script = stdout(&walwise().args(["check", &disk.device, "--format", "script"]).output().unwrap());
     let dir = tempfile::tempdir().unwrap();
     let (file, point) = (dir.path().join("setup.sh"), dir.path().join("data"));
-
-    fs::write(&file, &script).unwrap();
-    let inert = Command::new("sh").arg(&file).output().unwrap();
-    assert!(!inert.status.success(), "unedited it must do nothing");
-    let edited = script
-        .replace("I_HAVE_READ_THIS=no", "I_HAVE_READ_THIS=yes")
-        .replace("MOUNTPOINT=\n", &format!("MOUNTPOINT={}\n", point.display()));
-    assert_ne!(edited, script);
-    fs::write(&file, &edited).unwrap();
-    let done = Command::new("sh").arg(&file).output().unwrap();
-    assert!(done.status.success(), "{}{}\n{edited}", stdout(&done), crate::support::stderr(&done));
-    let mounted = run("findmnt", &["-no", "FSTYPE,OPTIONS", point.to_str().unwrap()]);
-    let again = Command::new("sh").arg(&file).output().unwrap();
-    run("umount", &[point.to_str().unwrap()]);
-    assert!(mounted.starts_with("ext4") && mounted.contains("noatime"), "{mounted}");
-    assert!(!again.status.success(), "a disk that is no longer blank is refused");
+    let sh = |text: &str| {
+        fs::write(&file, text).unwrap();
+        Command::new("sh").arg(&file).output().unwrap()
+    };
+    assert!(!sh(&script).status.success() && !point.exists(), "unedited it does nothing");
+    let edit = |line: &str| match line.split_once('=') {
+        Some(("I_HAVE_READ_THIS", _)) => "I_HAVE_READ_THIS=yes\n".to_owned(),
+        Some(("MOUNTPOINT", _)) => format!("MOUNTPOINT={}\n", point.display()),
+        _ => format!("{line}\n"),
+    };
+    let done = sh(&script.lines().map(edit).collect::<String>());
+    assert!(done.status.success(), "{}{}\n{script}", stdout(&done), stderr(&done));
+    let mounted = Mounted { point, disk };
+    let options = run("findmnt", &["-no", "FSTYPE,OPTIONS", mounted.path()]);
+    assert!(options.starts_with("ext4") && options.contains("noatime"), "{options}");
 }
 
 #[test]
@@ -209,19 +214,29 @@ fn a_disk_with_anything_on_it_is_not_blank() {
 #[test]
 #[ignore = "needs root: loop devices"]
 fn a_bare_check_writes_nothing() {
-    // Left to itself ext4 goes on initialising its tables in the background.
-    let mounted = loops::ext4(&["-E", "lazy_itable_init=0,lazy_journal_init=0"], "noatime");
-    let writes = || {
-        let stat = fs::read_to_string(format!("/sys/block/{}/stat", mounted.disk.name())).unwrap();
-        stat.split_whitespace().nth(4).unwrap().parse::<u64>().unwrap()
-    };
-    // The first directory that is opened makes ext4 note in its superblock where it is mounted.
-    assert!(fs::read_dir(&mounted.point).unwrap().next().is_some());
-    run("sync", &["-f", mounted.path()]);
-    let before = writes();
-    let output = walwise().arg("check").output().unwrap();
-    run("sync", &["-f", mounted.path()]);
+    let mounted = loops::ext4(&[], "");
+    let dir = tempfile::tempdir().unwrap();
+    let calls = dir.path().join("calls");
+    let strace =
+        ["-f", "-qq", "-e", "trace=open,openat,creat,mkdir,mkdirat,rename,renameat2,unlink,unlinkat"];
+    let output = Command::new("strace")
+        .args(strace)
+        .args(["-o", calls.to_str().unwrap(), env!("CARGO_BIN_EXE_walwise"), "check"])
+        .output()
+        .unwrap();
     assert!(stdout(&output).contains(mounted.path()), "the mount is among what was found");
-    assert_eq!(writes(), before);
+    let calls = fs::read_to_string(calls).unwrap();
+    assert!(calls.lines().count() > 100, "strace saw it at work");
+    let opened = |line: &&str| line.contains("open(") || line.contains("openat(");
+    let for_writing = |line: &&str| ["O_WRONLY", "O_RDWR", "O_CREAT"].iter().any(|flag| line.contains(flag));
+    let (opened, changed): (Vec<&str>, Vec<&str>) = calls.lines().partition(opened);
+    let nowhere = |line: &&str| line.contains("\"/dev/null\"") || line.contains("\"/dev/tty\"");
+    let written: Vec<&str> = opened.into_iter().filter(for_writing).filter(|line| !nowhere(line)).collect();
+    assert_eq!(written, [""; 0]);
+    let changed: Vec<&str> = changed
+        .into_iter()
+        .filter(|l| ["creat(", "mkdir", "rename", "unlink"].iter().any(|c| l.contains(c)))
+        .collect();
+    assert_eq!(changed, [""; 0]);
     assert!(scratch_free(&mounted.point));
 }
