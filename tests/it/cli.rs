@@ -10,7 +10,7 @@ use std::process::{Output, Stdio};
 
 use serde_json::Value;
 
-use crate::support::{stderr, stdout, walwise};
+use crate::support::{names, stderr, stdout, walwise};
 
 fn ran<A: AsRef<std::ffi::OsStr>>(arguments: &[A]) -> Output {
     walwise().args(arguments).stdin(Stdio::null()).output().unwrap()
@@ -36,11 +36,6 @@ fn refused<A: AsRef<std::ffi::OsStr> + std::fmt::Debug>(code: i32, arguments: &[
     assert_eq!(err.lines().count(), 1, "{arguments:?}: one sentence: {err}");
     assert!(err.starts_with("walwise: ") && !err.contains("os error"), "{arguments:?}: {err}");
     err
-}
-
-fn names(directory: &Path) -> Vec<String> {
-    let entries = fs::read_dir(directory).unwrap();
-    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
 /// Every command there is.
@@ -145,9 +140,7 @@ fn a_report_is_written_whole_or_not_at_all() {
         let complaint = refused(1, &["check", "--format", "json", "--output", &place]);
         assert!(complaint.contains(&place), "{complaint}");
     }
-    let mut left = names(dir.path());
-    left.sort();
-    assert_eq!(left, ["directory", "new"]);
+    assert_eq!(names(dir.path()), ["directory", "new"]);
     assert_eq!(names(Path::new(&at("directory"))), [""; 0]);
 }
 

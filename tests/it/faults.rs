@@ -10,7 +10,7 @@ use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use crate::support::running::{Running, wait_for};
-use crate::support::{scratch_free, stderr, stdout};
+use crate::support::{names, scratch_free, stderr, stdout};
 
 /// Longer than any test may take: only what a test does ends such a probe.
 const ENDLESS: &str = "3000";
@@ -51,7 +51,7 @@ fn a_signal_ends_a_probe_and_leaves_nothing() {
             assert_eq!(output.status.code(), Some(128 + signal as i32), "{arguments:?}");
             assert_eq!(stdout(&output), "", "{arguments:?}");
             assert!(complaint(&output).contains("signal"), "{output:?}");
-            assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "{arguments:?}");
+            assert_eq!(names(dir.path()), [""; 0], "{arguments:?}");
         }
     }
 }

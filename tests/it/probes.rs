@@ -11,6 +11,7 @@ use nix::sys::signal::Signal;
 use walwise::measure::{LOOKS, Measurement, Method, Phase};
 use walwise::probes::{Control, ErrorKind, Plan, ProbeError, Request, plan, run};
 
+use crate::support::names;
 use crate::support::running::{Running, wait_for};
 
 /// A short probe of a directory with a small file.
@@ -20,11 +21,6 @@ fn request(directory: &Path) -> Request {
     request.seconds = 0.3;
     request.file_bytes = 1 << 20;
     request
-}
-
-fn names(directory: &Path) -> Vec<String> {
-    let entries = fs::read_dir(directory).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());
-    entries.filter(|name| name != "lost+found").collect()
 }
 
 fn quiet(plan: &Plan) -> Result<Measurement, ProbeError> {

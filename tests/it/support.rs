@@ -23,6 +23,14 @@ pub fn scratch_free(dir: &Path) -> bool {
     loops::scratch_files(dir).is_empty()
 }
 
+/// The names in a directory, in order, without the `lost+found` that mke2fs makes.
+pub fn names(dir: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(dir).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = entries.filter(|name| name != "lost+found").collect();
+    names.sort();
+    names
+}
+
 /// What a command printed, as text.
 pub fn stdout(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()

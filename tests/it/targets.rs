@@ -1,14 +1,13 @@
 //! Targets on real file systems: which mount a directory lies on, what a device means, what a directory says of itself.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use walwise::collect::{Request, run_all};
 use walwise::facts::catalog::target;
 use walwise::facts::{FactSet, Scope, Subject};
 use walwise::host::LiveHost;
 
-use super::support::loops::{btrfs, ext4};
+use super::support::loops::{Point, btrfs, ext4};
 use super::support::run;
 
 fn scan(target: &Path) -> FactSet {
@@ -50,27 +49,11 @@ fn what_was_mounted_over_is_out_of_sight() {
     let (below, inner, over) = (ext4(&[], ""), ext4(&[], ""), ext4(&[], ""));
     let covered = below.dir("a/b");
     let path = covered.join("pg");
-    let _inner = Bind::new(&inner.point, covered);
+    let _inner = Point::bind(&inner.point, covered);
     let device = || scan(&path).resolve(&subject(&path), Scope::Device);
     assert_eq!(device(), Some(Subject::device(inner.disk.name())));
-    let _over = Bind::new(&over.point, below.point.join("a"));
+    let _over = Point::bind(&over.point, below.point.join("a"));
     assert_eq!(device(), Some(Subject::device(over.disk.name())));
-}
-
-/// A directory mounted on another, until dropped.
-struct Bind(PathBuf);
-
-impl Bind {
-    fn new(from: &Path, to: PathBuf) -> Self {
-        run("mount", &["--bind", from.to_str().unwrap(), to.to_str().unwrap()]);
-        Self(to)
-    }
-}
-
-impl Drop for Bind {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg(&self.0).output();
-    }
 }
 
 #[test]

@@ -6,8 +6,9 @@ use std::path::Path;
 use walwise::measure::{Measurement, Method, MethodResult, Phase};
 use walwise::probes::{Control, ErrorKind, Refusal, Request, plan, run};
 
-use super::{kill_a_probe_of, names, request};
+use super::{kill_a_probe_of, request};
 use crate::support::loops::{Loop, Mounted, btrfs, ext4, file_system, xfs};
+use crate::support::names;
 use crate::support::running::wait_for;
 
 /// A probe of the root of a mounted loop device, which counts its flushes.

@@ -118,10 +118,32 @@ impl Mounted {
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        let done = Command::new("umount").arg(&self.point).output();
-        if !done.is_ok_and(|output| output.status.success()) {
-            let _ = Command::new("umount").arg("-l").arg(&self.point).output();
-        }
+        unmount(&self.point);
+    }
+}
+
+/// Whatever is mounted at a directory, unmounted when this is dropped.
+pub struct Point(pub PathBuf);
+
+impl Point {
+    /// Mounts a directory at another one.
+    pub fn bind(from: &Path, to: PathBuf) -> Self {
+        run("mount", &["--bind", from.to_str().unwrap(), to.to_str().unwrap()]);
+        Self(to)
+    }
+}
+
+impl Drop for Point {
+    fn drop(&mut self) {
+        unmount(&self.0);
+    }
+}
+
+/// Unmounts, later if it is in use; nothing may be mounted there.
+fn unmount(point: &Path) {
+    let done = Command::new("umount").arg(point).output();
+    if !done.is_ok_and(|output| output.status.success()) {
+        let _ = Command::new("umount").arg("-l").arg(point).output();
     }
 }
 
