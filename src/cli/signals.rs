@@ -1,8 +1,10 @@
 //! Signals while something is being written: they end the probe, whose scratch file is removed, and then the program.
 //!
-//! Outside of that time they do what they always do. The surprise: the handlers stay for the life of the process, since
-//! they cannot be taken back; a switch returns the usual behaviour instead.
+//! Outside of that time they do what they always do, and one that our parent had us ignore, as nohup(1) does, stays
+//! ignored. The surprise: the handlers stay for the life of the process, since they cannot be taken back; a switch
+//! returns the usual behaviour instead.
 
+use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -25,14 +27,18 @@ pub(super) struct Listener {
 impl Listener {
     /// From now on signals raise the cancel flag instead of ending the program.
     pub(super) fn start() -> Result<Self, CliError> {
-        let listener = Self { cancel: Arc::default(), caught: Arc::default(), usual: Arc::default() };
-        for signal in ENDING {
+        // One that comes while there is but half a handler ends the program as it always does.
+        let usual = Arc::new(AtomicBool::new(true));
+        let listener = Self { cancel: Arc::default(), caught: Arc::default(), usual };
+        let ignored = ignored();
+        for signal in ENDING.into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0) {
             let number = usize::try_from(signal).unwrap_or_default();
             flag::register_conditional_default(signal, Arc::clone(&listener.usual))
                 .and_then(|_| flag::register_usize(signal, Arc::clone(&listener.caught), number))
                 .and_then(|_| flag::register(signal, Arc::clone(&listener.cancel)))
                 .context("cannot listen for signals, so nothing is written")?;
         }
+        listener.usual.store(false, Ordering::Relaxed);
         Ok(listener)
     }
 
@@ -48,6 +54,13 @@ impl Listener {
         let number = i32::try_from(self.caught.load(Ordering::Relaxed)).unwrap_or_default();
         (number != 0).then_some(CliError::Signal(number))
     }
+}
+
+/// The signals that are ignored: bit n - 1 for signal n, from `SigIgn` of proc_pid_status(5).
+fn ignored() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }
 
 impl Drop for Listener {

@@ -4,7 +4,7 @@
 mod loops;
 
 use std::path::Path;
-use std::process::Output;
+use std::process::{Command, Output};
 
 use nix::sys::signal::Signal;
 use serde_json::Value;
@@ -54,6 +54,23 @@ fn a_signal_ends_a_probe_and_leaves_nothing() {
             assert_eq!(names(dir.path()), [""; 0], "{arguments:?}");
         }
     }
+}
+
+#[test]
+fn under_nohup_a_hangup_ends_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let [check, probe] = probers(dir.path()).map(|arguments| {
+        let mut command = Command::new("nohup");
+        command
+            .arg(env!("CARGO_BIN_EXE_walwise"))
+            .args(arguments.into_iter().map(|a| if a == ENDLESS { "1" } else { a }));
+        let mut running = Running::start(&mut command);
+        running.probing(dir.path());
+        running.signal(Signal::SIGHUP);
+        running.finish()
+    });
+    assert!(json(&check)["probes"][0]["measurement"].is_object());
+    assert_eq!((probe.status.code(), json(&probe)["cancelled"].as_bool()), (Some(0), Some(false)));
 }
 
 #[test]
