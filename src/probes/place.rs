@@ -73,11 +73,24 @@ fn beside(target: &Path) -> Result<PathBuf, Refusal> {
     let target = real(target)?;
     let Some(database) = database_of(&target) else { return Ok(target) };
     let refuse = |why: String| Refusal::NoPlaceBeside { database: shown(&database), why };
+    if let Some(top) = top_of_mount(&target).filter(|top| top.starts_with(&database)) {
+        return Err(refuse(format!(
+            "{} is the top of its file system or subvolume as it is mounted there, with nothing beside it; it can be measured once it lies a directory below, or where the same file system is mounted elsewhere too",
+            shown(top)
+        )));
+    }
     let parent = database.parent().ok_or_else(|| refuse("there is nothing beside it".to_owned()))?;
     match difference(parent, &target) {
         Some(why) => Err(refuse(format!("{} beside it will not do: {why}", shown(parent)))),
         None => Ok(parent.to_owned()),
     }
+}
+
+/// The topmost directory, the given one or above it, of the same file system and subvolume.
+fn top_of_mount(path: &Path) -> Option<&Path> {
+    let device = |path: &Path| fs::metadata(path).map(|m| m.dev()).ok();
+    let here = device(path)?;
+    path.ancestors().take_while(|dir| device(dir) == Some(here)).last()
 }
 
 /// The topmost directory, the given one or above it, in which a database keeps files.

@@ -184,7 +184,7 @@ fn a_place_beside_a_database_must_be_like_it() {
     crate::support::run("btrfs", &["-q", "subvolume", "create", volume.to_str().unwrap()]);
     fs::write(volume.join("PG_VERSION"), "15\n").unwrap();
     let refused = refusal(&volume);
-    assert!(refused.to_string().contains("another file system or subvolume"), "{refused}");
+    assert!(refused.to_string().contains("top of its file system or subvolume"), "{refused}");
 }
 
 #[test]
@@ -194,9 +194,27 @@ fn a_database_that_fills_its_mount_needs_a_directory_named() {
     fs::write(mounted.point.join("PG_VERSION"), "15\n").unwrap();
     let refused = refusal(&mounted.point);
     assert!(refused.to_string().contains("--scratch DIR"), "{refused}");
+    assert!(refused.to_string().contains("once it lies a directory below"), "{refused}");
     let mut request = request(&mounted.point);
     request.scratch = Some(mounted.dir("inside"));
     assert!(plan(&request).is_err(), "not even when named: it is inside the database");
+}
+
+#[test]
+#[ignore = "needs root: loop devices"]
+fn wal_mounted_inside_its_database_is_what_the_refusal_names() {
+    let (data, wal) = (ext4(&[], ""), Loop::new(64));
+    let database = data.dir("data/pg_wal");
+    fs::write(data.dir("data").join("PG_VERSION"), "15\n").unwrap();
+    wal.mkfs(&["mkfs.ext4", "-q"]);
+    let wal = Mounted::at(wal, database, "");
+    let refused = refusal(&wal.point).to_string();
+    assert!(refused.contains(&format!("{} is the top of its file system", wal.path())), "{refused}");
+    drop(wal);
+    assert!(
+        plan(&request(&data.dir("data/pg_wal"))).is_ok(),
+        "without the mount there is room beside the database"
+    );
 }
 
 #[test]
