@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::FileExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
 use walwise::facts::catalog::{device, target};
@@ -12,7 +12,7 @@ use walwise::report::{Circumstances, Input, build, script};
 use walwise::rules::{Advice, Change, Confidence, Finding, Level, Outcome, Reach, Risk, Trace};
 use walwise::truth::Truth;
 
-use crate::support::loops::Loop;
+use crate::support::loops::{Loop, Point};
 use crate::support::{run, stderr};
 
 /// The script that walwise would write for this loop device.
@@ -84,15 +84,6 @@ fn edited(script: &str, point: &Path) -> String {
 
 fn sh(script: &str) -> Output {
     Command::new("/bin/sh").arg("-c").arg(script).stdin(std::process::Stdio::null()).output().unwrap()
-}
-
-/// Unmounts what a script mounted.
-struct Point(PathBuf);
-
-impl Drop for Point {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg(&self.0).output();
-    }
 }
 
 fn untouched(disk: &Loop) {
