@@ -17,6 +17,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::{Miss, MissKind, Question, live, words};
+use crate::text;
 
 /// The hidden first argument that makes our binary the child.
 pub const ARGUMENT: &str = "__ask";
@@ -134,8 +135,10 @@ impl Expendable {
         state.abandoned.retain_mut(|process| matches!(process.try_wait(), Ok(None)));
         let mut child = match state.child.take() {
             Some(child) => child,
-            None => Running::start(&self.program)
-                .map_err(|e| Miss::new(MissKind::Failed, format!("cannot start the reading child: {e}")))?,
+            None => Running::start(&self.program).map_err(|e| {
+                let says = format!("cannot start the reading child: {}", text::error_words(&e));
+                Miss::new(MissKind::Failed, says)
+            })?,
         };
         match child.ask(&words, Instant::now() + deadline) {
             Ok(answer) => {
