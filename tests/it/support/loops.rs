@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::run;
+use super::running::wait_for;
 
 /// A loop device over a sparse file of its own.
 pub struct Loop {
@@ -56,12 +57,17 @@ impl Loop {
     pub fn try_mount(&self, options: &str) -> Result<(), String> {
         let point = self.dir.path().join("try");
         fs::create_dir_all(&point).unwrap();
-        let output = Command::new("mount")
-            .args(mount_options(options))
-            .arg(&self.device)
-            .arg(&point)
-            .output()
-            .unwrap();
+        let mut mount = Command::new("mount");
+        mount.args(mount_options(options)).arg(&self.device).arg(&point);
+        let mut output = mount.output().unwrap();
+        // A mount name space made meanwhile, as other tests do, may still have it mounted with other options.
+        wait_for("the device is not busy", || {
+            let is_busy = super::stderr(&output).contains("busy");
+            if is_busy {
+                output = mount.output().unwrap();
+            }
+            !is_busy
+        });
         if output.status.success() {
             run("umount", &[point.to_str().unwrap()]);
             return Ok(());

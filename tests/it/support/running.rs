@@ -32,9 +32,10 @@ pub struct Running {
 }
 
 impl Running {
-    /// Starts the program with these arguments.
+    /// Starts the program with these arguments. It ignores no signal, as it would that of a test run in the background.
     pub fn walwise<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Self {
-        Self::start(walwise().args(arguments))
+        let mut command = Command::new("env");
+        Self::start(command.arg("--default-signal").arg(walwise().get_program()).args(arguments))
     }
 
     /// Starts any command.
