@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crossterm::event::{self, Event};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{SigSet, Signal};
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGWINCH};
 use signal_hook::iterator::Signals;
 
@@ -17,6 +18,8 @@ use super::terminal;
 
 /// How long a terminal that takes no output (a stopped one, say) may keep us from leaving.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long we wait before we try again to read a terminal that listens to somebody else.
+const AWAY: Duration = Duration::from_millis(100);
 
 /// Starts to listen for signals. To be called before the terminal is taken over, so that none can leave it taken.
 pub fn signals(out: Sender<Msg>) -> io::Result<()> {
@@ -54,11 +57,25 @@ pub fn keys(out: &Sender<Msg>) -> io::Result<()> {
         }
     })?;
     spawn("keys", move || {
-        // An error means that there is no terminal to read any more; the thread above says so.
-        while let Ok(event) = event::read() {
-            let Event::Key(key) = event else { continue };
-            if Key::of(key).is_some_and(|key| keys.send(Msg::Key(key)).is_err()) {
-                return;
+        // Blocked, it makes reading in the background fail instead of stopping the whole process.
+        let _ = SigSet::from(Signal::SIGTTIN).thread_block();
+        let mut failed = false;
+        loop {
+            match event::read() {
+                Ok(Event::Key(key)) => {
+                    failed = false;
+                    if Key::of(key).is_some_and(|key| keys.send(Msg::Key(key)).is_err()) {
+                        return;
+                    }
+                }
+                Ok(_) => failed = false,
+                // Twice in the foreground: there is no terminal to read any more; the thread above says so. Once may be a
+                // late word from the background.
+                Err(_) if failed && terminal::in_foreground() => return,
+                Err(_) => {
+                    failed = terminal::in_foreground();
+                    thread::sleep(AWAY);
+                }
             }
         }
     })

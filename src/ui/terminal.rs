@@ -109,7 +109,7 @@ impl Display for Tty {
 }
 
 /// Whether the terminal listens to our process group.
-fn in_foreground() -> bool {
+pub fn in_foreground() -> bool {
     tcgetpgrp(io::stdin()).is_ok_and(|group: Pid| group == getpgrp())
 }
 
