@@ -53,7 +53,8 @@ fn version(host: &dyn Host, tool: Tool, argument: &str) -> Reading<Version> {
             || Reading::unknown(Why::Malformed, format!("`{argv}` names no version")),
             |version| Reading::known(version, Source::Command { argv: argv.clone() }),
         ),
-        Err(miss) if miss.kind == MissKind::Absent => {
+        // Rules ask for the version of e2fsprogs; that the others are not installed is worth knowing and no gap.
+        Err(miss) if miss.kind == MissKind::Absent && tool == Tool::Mke2fs => {
             refused(&miss, &argv).or_try(Remedy::Install(tool.package().to_owned()))
         }
         Err(miss) => refused(&miss, &argv),
@@ -108,12 +109,12 @@ mod tests {
     #[test]
     fn a_missing_tool_names_its_package_and_none_is_run_unasked() {
         let host = Fake::default();
-        let reading = collect(&host, false).get(&Subject::host(), &machine::MDADM);
+        let reading = collect(&host, false).get(&Subject::host(), &machine::E2FSPROGS);
         assert!(
-            matches!(reading, Reading::Unknown { remedy: Some(Remedy::Install(ref name)), .. } if name == "mdadm")
+            matches!(reading, Reading::Unknown { remedy: Some(Remedy::Install(ref name)), .. } if name == "e2fsprogs")
         );
         let host = Fake::default();
-        let reading = collect(&host, true).get(&Subject::host(), &machine::MDADM);
+        let reading = collect(&host, true).get(&Subject::host(), &machine::E2FSPROGS);
         assert!(matches!(reading, Reading::Unknown { why: Why::NotCollected, .. }));
         assert!(host.asked().is_empty());
     }

@@ -55,17 +55,26 @@ fn found<'a>(
     }
 }
 
-/// The serious ones with what they need, each rule once; the others in a line.
+/// Whether a measurement is all that is missing.
+fn waits_for_probe(needs: &[Vec<Need>]) -> bool {
+    let measured = |need: &Need| need.fact.starts_with("probe.");
+    needs.first().is_some_and(|set| set.iter().all(measured))
+}
+
+/// The serious ones with what they need, each rule once; the others in a line. The level has a question mark: it is what
+/// the finding would be.
 fn undecided<'a>(page: &mut Page, indent: usize, findings: &[&'a Finding], telling: &mut Telling<'a>) {
     let mut serious: Vec<(&Finding, &[Vec<Need>], usize)> = Vec::new();
     let mut at: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut minor: Vec<&str> = Vec::new();
+    let (mut minor, mut waiting): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
     for finding in findings {
         let Outcome::Undecided { needs } = &finding.outcome else { continue };
         if !telling.finding(finding) {
             continue;
         }
-        if finding.level < Level::Warning {
+        if waits_for_probe(needs) {
+            waiting.push(&finding.rule);
+        } else if finding.level < Level::Warning {
             minor.push(&finding.rule);
         } else if let Some((_, _, more)) = at.get(finding.rule.as_str()).and_then(|i| serious.get_mut(*i)) {
             *more += 1;
@@ -74,13 +83,13 @@ fn undecided<'a>(page: &mut Page, indent: usize, findings: &[&'a Finding], telli
             serious.push((finding, needs, 0));
         }
     }
-    if serious.is_empty() && minor.is_empty() {
+    if serious.is_empty() && minor.is_empty() && waiting.is_empty() {
         return;
     }
     page.gap();
     page.para(indent, "Undecided");
     for (finding, needs, more) in &serious {
-        let label = format!("{:<10}", finding.level.word());
+        let label = format!("{:<10}", format!("{}?", finding.level.word()));
         let others = if *more > 0 { format!(", and {more} more like it") } else { String::new() };
         page.hanging(indent + 2, &label, &format!("{} ({}{others})", finding.title, finding.rule));
         // The first set is the best; the others are in the trace.
@@ -95,5 +104,9 @@ fn undecided<'a>(page: &mut Page, indent: usize, findings: &[&'a Finding], telli
         let text =
             format!("{lead}{count} of less weight; `walwise explain RULE` says what each needs: {ids}");
         page.para(indent + 2, &text);
+    }
+    if !waiting.is_empty() {
+        let ids = super::distinct(waiting.into_iter()).join(", ");
+        page.para(indent + 2, &format!("Until a commit is measured (`walwise check DIR`): {ids}"));
     }
 }
