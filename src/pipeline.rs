@@ -16,7 +16,7 @@ use crate::validity;
 
 mod measuring;
 
-pub use measuring::{Options, Rows, measurable, method_in_force, prepare, unreadable};
+pub use measuring::{Options, Rows, measurable, method_in_force, prepare, to_be_made, unreadable};
 
 /// What was read of a host, and everything needed to judge it.
 pub struct Session {

@@ -38,7 +38,8 @@ fn render(report: &Report, format: Format) -> String {
 fn measure_target(session: &mut Session, options: &Measure) -> Result<Option<String>, CliError> {
     let (facts, _) = session.judged();
     let Some(target) = pipeline::measurable(&facts).into_iter().next() else {
-        return Ok(pipeline::unreadable(&facts).map(|why| format!("not measured: {why}")));
+        let why = pipeline::unreadable(&facts).or_else(|| pipeline::to_be_made(&facts));
+        return Ok(why.map(|why| format!("not measured: {why}")));
     };
     let Measure { scratch, probe_seconds } = options;
     let options = Options { scratch: scratch.clone(), seconds: *probe_seconds, rows: Rows::Deciding };

@@ -24,15 +24,19 @@ pub(super) fn run(args: &Explain) -> Done {
     if args.target.is_some() {
         let targets: Vec<_> = facts.subjects(Scope::Target).cloned().collect();
         subjects.retain(|subject| {
-            let linked = |target| {
+            let linked = |target: &Subject| {
                 facts.stack(target).contains(subject)
                     || facts.resolve(target, subject.scope()).as_ref() == Some(subject)
+                    || facts
+                        .resolve(subject, Scope::Mount)
+                        .is_some_and(|at| facts.stack(target).contains(&at))
             };
             subject.scope() == Scope::Host || targets.iter().any(linked)
         });
     }
     if subjects.is_empty() {
-        return Err(CliError::Usage(format!("`{}` is about a {}, and none was found", rule.id, rule.scope)));
+        let of = if args.target.is_some() { "none belongs to this target" } else { "none was found" };
+        return Err(CliError::Usage(format!("`{}` is about a {}, and {of}", rule.id, rule.scope)));
     }
     let explain = |subject: &Subject| rules::evaluate_one(rule, &facts, subject, session.circumstances());
     let findings: Vec<Finding> = subjects.iter().map(explain).collect();

@@ -4,22 +4,30 @@ use std::fmt::Write as _;
 
 use serde_json::json;
 
+use super::CliError;
 use super::args::{Facts, Shape};
 use super::host;
 use super::out::{Done, print};
 use crate::facts::{FactRow, FactSet, Reading, Value, catalog};
 use crate::report::json;
 use crate::rules::RuleSet;
+use crate::text;
 
 /// Prints the catalogue, or what is known.
 pub(super) fn run(args: &Facts) -> Done {
+    if let Some(key) =
+        args.keys.iter().find(|key| !catalog::all().any(|info| info.name.starts_with(key.as_str())))
+    {
+        let key = text::safe(key.as_bytes());
+        return Err(CliError::Usage(format!("there is no fact `{key}`; `walwise facts --list` names all")));
+    }
     if args.list {
         return print(&catalogue(args));
     }
     let session = host::look(&args.from, args.target.as_deref(), RuleSet::default())?;
     let (facts, _) = session.judged();
     match args.format {
-        Shape::Text => print(&text(&facts, &args.keys)),
+        Shape::Text => print(&listing(&facts, &args.keys)),
         Shape::Json => print(&json::pretty(&rows(&facts, &args.keys))),
     }
 }
@@ -38,7 +46,7 @@ fn rows(facts: &FactSet, keys: &[String]) -> Vec<FactRow> {
     .collect()
 }
 
-fn text(facts: &FactSet, keys: &[String]) -> String {
+fn listing(facts: &FactSet, keys: &[String]) -> String {
     let mut out = String::new();
     let mut last = None;
     for FactRow { subject, fact, reading } in rows(facts, keys) {

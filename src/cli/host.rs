@@ -8,8 +8,8 @@ use super::CliError;
 use super::args::From;
 use super::out;
 use crate::collect::Request;
-use crate::facts::FactSet;
-use crate::host::{Host, LiveHost, RecordedHost};
+use crate::facts::{FactSet, Scope};
+use crate::host::{Host, LiveHost, RecordedHost, path_bytes};
 use crate::pipeline::Session;
 use crate::rules::{RuleFile, RuleSet};
 use crate::text;
@@ -94,5 +94,12 @@ pub(super) fn look_at(
     if show {
         out::progress("");
     }
-    Ok(session)
+    match target {
+        Some(target) if session.read.subjects(Scope::Target).next().is_none() => {
+            let why = session.read.warnings().join("; ");
+            let asked = text::safe(path_bytes(target));
+            Err(CliError::Usage(format!("{asked} is nothing that can be checked: {why}")))
+        }
+        _ => Ok(session),
+    }
 }

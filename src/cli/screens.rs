@@ -14,11 +14,13 @@ use super::host;
 use super::out::{self, Done};
 use crate::collect::Request;
 use crate::facts::{FactSet, Subject};
+use crate::host::path_bytes;
 use crate::measure::Progress;
 use crate::pipeline::{self, Options, Rows, Session};
 use crate::probes::{self, Control, Plan};
 use crate::report::{Report, text};
 use crate::rules::RuleSet;
+use crate::text::safe;
 use crate::ui::{self, Exit, Partial, Worker};
 
 /// How long a probe asked for on the screens takes at most.
@@ -26,6 +28,15 @@ const PROBE_SECONDS: f64 = 10.0;
 
 /// Shows the screens, or prints the report.
 pub(super) fn run(args: Bare) -> Done {
+    // A word that is neither is a mistyped command; a directory that is to be made can be given as ./NAME.
+    if let Some(word) = args.target.as_ref().filter(|t| t.components().count() == 1 && t.is_relative())
+        && !word.exists()
+    {
+        let word = safe(path_bytes(word));
+        return Err(CliError::Usage(format!(
+            "`{word}` is neither a command nor a directory; `walwise --help` lists the commands"
+        )));
+    }
     if !(io::stdout().is_terminal() && io::stdin().is_terminal()) {
         let from = From { host: args.host, ..From::default() };
         let session = host::look(&from, args.target.as_deref(), RuleSet::builtin())?;

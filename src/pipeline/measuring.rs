@@ -66,10 +66,17 @@ pub fn measurable(facts: &FactSet) -> Vec<Subject> {
 
 /// Why nobody knows whether a target can be measured, where what it is could not be read.
 pub fn unreadable(facts: &FactSet) -> Option<String> {
-    facts.subjects(Scope::Target).find_map(|subject| match facts.lookup(subject, &target::KIND.info) {
+    facts.subjects(Scope::Target).find_map(|subject| match facts.get(subject, &target::KIND) {
         Reading::Unknown { detail, .. } => Some(detail),
         Reading::Known { .. } => None,
     })
+}
+
+/// What to do about a directory that is still to be made, if there is one among the targets.
+pub fn to_be_made(facts: &FactSet) -> Option<String> {
+    let created = |subject: &&Subject| facts.value(subject, &target::KIND).as_deref() == Some("created");
+    let subject = facts.subjects(Scope::Target).find(created)?;
+    Some(format!("{} does not exist yet; make it, or check the directory above it", subject.name()))
 }
 
 /// A different order every time, so that no order is favoured from run to run.
