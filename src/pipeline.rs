@@ -24,6 +24,8 @@ pub struct Session {
     pub rules: RuleSet,
     /// Whether the host is this machine.
     pub live: bool,
+    /// The one target that was asked for, as it was named, display-safe; `None` when everything found is looked at.
+    pub asked: Option<String>,
     /// What was read, without anything concluded.
     pub read: FactSet,
     /// What was measured, by target.
@@ -43,7 +45,7 @@ impl Session {
 
     /// What was read so far, with nothing measured.
     pub fn of(read: FactSet, rules: RuleSet, live: bool) -> Self {
-        Self { rules, live, read, measured: BTreeMap::new() }
+        Self { rules, live, asked: None, read, measured: BTreeMap::new() }
     }
 
     /// Everything known: what was read, what was measured, and what follows from both.
@@ -76,6 +78,7 @@ impl Session {
                 live: self.live,
                 version: env!("CARGO_PKG_VERSION").to_owned(),
                 rules: self.rules.rules().len(),
+                asked: self.asked.clone(),
             },
             guard: &guard,
         });

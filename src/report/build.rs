@@ -50,6 +50,8 @@ pub struct Circumstances {
     pub version: String,
     /// How many rules were evaluated.
     pub rules: usize,
+    /// The one target that was asked for; `None` when everything found was looked at.
+    pub asked: Option<String>,
 }
 
 /// Makes the report.
@@ -79,6 +81,7 @@ pub fn build(input: Input<'_>) -> Report {
             rules: circumstances.rules,
         },
         when: circumstances.when,
+        asked: circumstances.asked,
         host: host_summary(facts, circumstances.live),
         targets,
         stacks,

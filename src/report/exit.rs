@@ -1,11 +1,15 @@
 //! The exit code of a check, from the report alone.
 //!
 //! 0 nothing, 3 a critical finding, 4 something that reaches the level asked for, 5 nothing found but something undecided
-//! that would reach it; 3 before 4 before 5. The surprise: a verdict counts like a finding although no rule made it.
+//! that would reach it; 3 before 4 before 5. Where one target was asked for, what lies beside it does not count, but what
+//! the host does to it does. The surprise: a verdict counts like a finding although no rule made it.
+
+use std::collections::BTreeSet;
 
 use super::Report;
 use crate::durability::Standing;
-use crate::rules::{Level, Outcome};
+use crate::facts::{Scope, Subject};
+use crate::rules::{Finding, Level, Outcome};
 
 /// What makes a check fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,9 +30,10 @@ impl Default for FailOn {
 pub fn code(report: &Report, fail_on: FailOn) -> u8 {
     let reaches = |level: Level| level >= fail_on.level && level > Level::Keep;
     let verdicts = report.verdicts.iter().filter_map(|verdict| level(verdict.standing));
-    let found = report.findings.iter().filter(|f| f.outcome == Outcome::Applies).map(|f| f.level);
+    let findings = counted(report);
+    let found = findings.iter().filter(|f| f.outcome == Outcome::Applies).map(|f| f.level);
     let worst = verdicts.chain(found).filter(|level| reaches(*level)).max();
-    let open = report.findings.iter().any(|f| is_open(&f.outcome) && reaches(f.level));
+    let open = findings.iter().any(|f| is_open(&f.outcome) && reaches(f.level));
     match worst {
         Some(Level::Critical) => 3,
         Some(_) => 4,
@@ -46,14 +51,28 @@ fn level(standing: Standing) -> Option<Level> {
     }
 }
 
+/// The findings that count: all, or where one target was asked for those about it and about the host.
+fn counted(report: &Report) -> Vec<&Finding> {
+    let known: BTreeSet<&Subject> = report.targets.iter().flat_map(|target| &target.subjects).collect();
+    let counts = |finding: &&Finding| {
+        report.asked.is_none() || finding.subject.scope() == Scope::Host || known.contains(&finding.subject)
+    };
+    report.findings.iter().filter(counts).collect()
+}
+
+/// Whether something beyond a measurement is missing: a run without a probe lacks its facts by choice.
 fn is_open(outcome: &Outcome) -> bool {
-    matches!(outcome, Outcome::Undecided { .. })
+    let Outcome::Undecided { needs } = outcome else { return false };
+    needs
+        .first()
+        .is_none_or(|best| best.is_empty() || best.iter().any(|need| !need.fact.starts_with("probe.")))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::durability::Verdict;
+    use crate::facts::{Need, Why};
     use crate::report::sample;
 
     /// Every level found, every level undecided, every verdict, every option: against the table, written the other way
@@ -88,6 +107,71 @@ mod tests {
         }
     }
 
+    /// What lies beside the target that was asked for counts for nothing at any level; what concerns the host or a layer
+    /// beneath the target counts; and without a target asked for everything does.
+    #[test]
+    fn what_lies_beside_the_asked_target_does_not_count() {
+        let empty = report(&sample::blank(), None, None, None);
+        let disk = Subject::device("sdc");
+        let beside = [Subject::mount("/other"), Subject::boot("/other"), Subject::device("sdz")];
+        for level in Level::ALL {
+            let fail_on = FailOn { level, undecided: true };
+            for subject in beside.iter().chain([&disk, &Subject::host(), &sample::new_disk()]) {
+                for asked in [None, Some("/dev/sdc".to_owned())] {
+                    let counts = asked.is_none() || !beside.contains(subject);
+                    let finding = sample::finding("rule.one", subject, level, Vec::new());
+                    for finding in [undecided(finding.clone(), &[]), finding] {
+                        let open = is_open(&finding.outcome);
+                        let report =
+                            Report { findings: vec![finding], asked: asked.clone(), ..empty.clone() };
+                        let worth = match level {
+                            Level::Keep => 0,
+                            _ if open => 5,
+                            Level::Critical => 3,
+                            _ => 4,
+                        };
+                        assert_eq!(
+                            code(&report, fail_on),
+                            if counts { worth } else { 0 },
+                            "{subject} {level:?}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_only_a_measurement_lacks_is_not_open() {
+        let mut report = report(&sample::blank(), None, None, None);
+        let cases: [(&[&[&str]], u8); 6] = [
+            (&[&["probe.best"]], 0),
+            (&[&["probe.best", "probe.fsync_us"]], 0),
+            (&[&["probe.best"], &["ext4.features"]], 0),
+            (&[&["probe.best", "ext4.features"]], 5),
+            (&[&["ext4.features"], &["probe.best"]], 5),
+            (&[&[]], 5),
+        ];
+        for (needs, expected) in cases {
+            let finding = sample::finding("rule.one", &sample::new_disk(), Level::Critical, Vec::new());
+            report.findings = vec![undecided(finding, needs)];
+            let fail_on = FailOn { level: Level::Critical, undecided: true };
+            assert_eq!(code(&report, fail_on), expected, "{needs:?}");
+        }
+    }
+
+    fn undecided(finding: Finding, needs: &[&[&str]]) -> Finding {
+        let need = |fact: &&str| Need {
+            subject: finding.subject.clone(),
+            fact: (*fact).to_owned(),
+            why: Why::NotCollected,
+            detail: String::new(),
+            remedy: None,
+        };
+        let needs = needs.iter().map(|set| set.iter().map(need).collect()).collect();
+        Finding { outcome: Outcome::Undecided { needs }, ..finding }
+    }
+
     fn expected(
         found: Option<Level>,
         open: Option<Level>,
@@ -117,10 +201,7 @@ mod tests {
         let finding = |level| sample::finding("rule.one", &target, level, Vec::new());
         let mut report = empty.clone();
         report.findings = found.map(finding).into_iter().collect();
-        report.findings.extend(open.map(|level| crate::rules::Finding {
-            outcome: Outcome::Undecided { needs: Vec::new() },
-            ..finding(level)
-        }));
+        report.findings.extend(open.map(|level| undecided(finding(level), &[])));
         report
             .findings
             .push(crate::rules::Finding { outcome: Outcome::DoesNotApply, ..finding(Level::Critical) });

@@ -22,6 +22,9 @@ pub struct Report {
     pub tool: ToolSummary,
     /// When, RFC 3339 in UTC.
     pub when: String,
+    /// The target that was asked for, as it was named; absent when everything found was looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asked: Option<String>,
     /// The machine in a line.
     pub host: HostSummary,
     /// What was looked at.

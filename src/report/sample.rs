@@ -58,6 +58,7 @@ pub fn report(
             live: true,
             version: "0.1.0".to_owned(),
             rules: 12,
+            asked: None,
         },
         guard: &|_, advice| {
             if advice.change.values().iter().any(|value| value == "lazytime") {

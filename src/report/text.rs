@@ -109,6 +109,29 @@ mod tests {
     }
 
     #[test]
+    fn what_lies_beside_the_asked_target_is_counted_only() {
+        let mut report = sample::at_risk();
+        let beside = |rule: &str, level| {
+            sample::finding(rule, &crate::facts::Subject::mount("/other"), level, Vec::new())
+        };
+        let mut open = beside("beside.open", crate::rules::Level::Warning);
+        open.outcome = crate::rules::Outcome::Undecided { needs: Vec::new() };
+        report.findings.extend([
+            beside("beside.critical", crate::rules::Level::Critical),
+            beside("beside.warning", crate::rules::Level::Warning),
+            beside("beside.keep", crate::rules::Level::Keep),
+            open,
+        ]);
+        let all = render(&report);
+        assert!(all.contains("\nOther parts of this host\n") && all.contains("beside.open"), "{all}");
+        report.asked = Some("/srv/pg/15/main".to_owned());
+        let one = render(&report);
+        let line = "\n2 findings about other parts of this host (1 critical): `walwise check`\n";
+        assert!(one.contains(line) && !one.contains("beside."), "{one}");
+        assert!(one.contains("Title of kernel.fsync-errors"), "{one}");
+    }
+
+    #[test]
     fn thousands_of_like_disks_are_told_once() {
         let one = sample::disks(1);
         let many = sample::disks(2_000);

@@ -72,6 +72,7 @@ fn script_for(disk: &Loop, fstype: &str, mkfs: &[&str], mount: &str) -> String {
             live: true,
             version: "0.1.0".to_owned(),
             rules: 1,
+            asked: None,
         },
         guard: &|_, _| Ok(()),
     }))

@@ -36,7 +36,13 @@ fn report(findings: Vec<Finding>, overrides: &[(&str, &str)]) -> Report {
         findings,
         measurements: BTreeMap::new(),
         overrides: overrides.iter().map(|(a, b)| ((*a).to_owned(), vec![(*b).to_owned()])).collect(),
-        circumstances: Circumstances { when: String::new(), live: true, version: String::new(), rules: 0 },
+        circumstances: Circumstances {
+            when: String::new(),
+            live: true,
+            version: String::new(),
+            rules: 0,
+            asked: None,
+        },
         guard: &|_, advice| match advice.change.values().iter().find(|value| value.as_str() == "refused") {
             Some(_) => Err("this kernel refuses it".to_owned()),
             None => Ok(()),

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::page::Page;
 use super::telling::Telling;
 use super::words;
-use crate::facts::{Need, Subject};
+use crate::facts::{Need, Scope, Subject};
 use crate::report::TargetSummary;
 use crate::rules::{Finding, Level, Outcome};
 
@@ -17,14 +17,33 @@ pub fn of_target(page: &mut Page, telling: &mut Telling<'_>, target: &TargetSumm
     undecided(page, 2, &findings, telling);
 }
 
-/// Writes what concerns no target: the host as a whole, and what lies beside. No plan holds its advice.
+/// Writes what concerns no target: the host as a whole, and what lies beside, which is only counted where one target was
+/// asked for. No plan holds its advice.
 pub fn elsewhere(page: &mut Page, telling: &mut Telling<'_>) {
     let report = telling.report;
     let known: BTreeSet<&Subject> = report.targets.iter().flat_map(|target| &target.subjects).collect();
-    let beside: Vec<&Finding> = report.findings.iter().filter(|f| !known.contains(&f.subject)).collect();
+    let outside = report.findings.iter().filter(|f| !known.contains(&f.subject));
+    let (host, beside): (Vec<&Finding>, Vec<&Finding>) =
+        outside.partition(|finding| finding.subject.scope() == Scope::Host);
     let matters = |finding: &&Finding| finding.level > Level::Keep;
-    found(page, 0, "The host as a whole", beside.iter().copied().filter(matters), telling);
-    undecided(page, 0, &beside, telling);
+    found(page, 0, "The host as a whole", host.iter().copied().filter(matters), telling);
+    undecided(page, 0, &host, telling);
+    if report.asked.is_none() {
+        found(page, 0, "Other parts of this host", beside.iter().copied().filter(matters), telling);
+        undecided(page, 0, &beside, telling);
+        return;
+    }
+    let applies = |finding: &&Finding| finding.outcome == Outcome::Applies && matters(finding);
+    let beside: Vec<&Finding> = beside.into_iter().filter(applies).collect();
+    if !beside.is_empty() {
+        let critical = beside.iter().filter(|finding| finding.level == Level::Critical).count();
+        let findings = words::count(beside.len(), "finding");
+        page.gap();
+        page.para(
+            0,
+            &format!("{findings} about other parts of this host ({critical} critical): `walwise check`"),
+        );
+    }
 }
 
 fn found<'a>(
