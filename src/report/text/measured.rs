@@ -3,6 +3,7 @@
 use super::page::Page;
 use super::words;
 use crate::facts::catalog::postgres;
+use crate::facts::catalog::target::FLUSH;
 use crate::measure::{Measurement, MethodResult};
 use crate::report::{Report, TargetSummary};
 use crate::text::{bytes, grouped, micros};
@@ -51,6 +52,9 @@ pub fn write(page: &mut Page, report: &Report, target: &TargetSummary, measureme
     if measurement.methods.iter().any(|method| !method.as_server) {
         page.para(4, "Flushes are per commit, where the disks count them. No server does it as in the rows to compare.");
     }
+    if report.value(&target.target, FLUSH.name()).is_some_and(|flush| flush.to_string() == "suppressed") {
+        page.para(4, "No flush was sent: these are not the figures of durable commits.");
+    }
     page.para(4, &measurement.sentence);
     if measurement.cancelled {
         page.hanging(4, "caveat  ", "cancelled before its end");
@@ -89,4 +93,28 @@ fn row(result: &MethodResult, in_force: Option<&str>) -> Vec<String> {
         result.flushes_per_commit.map_or_else(|| "-".to_owned(), |count| format!("{count:.2}")),
         mark.to_owned(),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::facts::{FactRow, Reading, Source, Value};
+    use crate::report::{sample, text};
+
+    use super::FLUSH;
+
+    #[test]
+    fn figures_without_flushes_are_told_apart() {
+        for flush in ["sent", "not needed", "suppressed", "unknown"] {
+            let mut report = sample::at_risk();
+            report.facts.push(FactRow {
+                subject: sample::data(),
+                fact: FLUSH.name().to_owned(),
+                reading: Reading::known(Value::Text(flush.to_owned()), Source::derived(["mount.barrier"])),
+            });
+            report.facts.sort_by(|a, b| (&a.subject, &a.fact).cmp(&(&b.subject, &b.fact)));
+            let told =
+                text::render(&report).contains("No flush was sent: these are not the figures of durable");
+            assert_eq!(told, flush == "suppressed", "{flush}");
+        }
+    }
 }
