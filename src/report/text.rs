@@ -6,6 +6,7 @@
 mod advice;
 mod findings;
 mod measured;
+mod order;
 mod page;
 mod target;
 mod telling;
@@ -14,7 +15,7 @@ pub mod words;
 
 use std::collections::BTreeSet;
 
-use super::Report;
+use super::{Report, TargetSummary};
 use crate::durability::Standing;
 use page::Page;
 use telling::Telling;
@@ -22,9 +23,11 @@ use telling::Telling;
 /// The whole report.
 pub fn render(report: &Report) -> String {
     let mut page = Page::default();
-    head(&mut page, report);
     let mut telling = Telling::new(report);
-    for target in &report.targets {
+    let targets = order::worst_first(&telling);
+    head(&mut page, report);
+    summary(&mut page, &telling, &targets);
+    for target in targets {
         target::write(&mut page, &mut telling, target);
     }
     findings::elsewhere(&mut page, &mut telling);
@@ -55,15 +58,30 @@ fn head(page: &mut Page, report: &Report) {
         page.gap();
         page.para(0, "No database, data mount or blank disk was found. Name a directory: walwise check DIR");
     }
-    if report.targets.len() > 1 {
-        page.gap();
-        let mut targets: Vec<_> = report.targets.iter().collect();
-        targets.sort_by_key(|target| target.rank);
-        for target in targets {
-            let label = format!("{:<15}", target::standing_words(report, target));
-            let choice = target.rank.map(|rank| format!(", choice {rank}: {}", target.rank_because));
-            page.hanging(2, &label, &format!("{}{}", target.title, choice.unwrap_or_default()));
+}
+
+/// Several targets in a line each: verdict, number of critical findings, name.
+fn summary(page: &mut Page, telling: &Telling<'_>, targets: &[&TargetSummary]) {
+    if targets.len() < 2 {
+        return;
+    }
+    page.gap();
+    let label = |target: &TargetSummary| {
+        let standing = target::standing_words(telling.report, target);
+        match order::criticals(telling, target) {
+            0 => standing,
+            count => format!("{standing}, {count} critical"),
         }
+    };
+    let labels: Vec<String> = targets.iter().map(|target| label(target)).collect();
+    let width = labels.iter().map(String::len).max().unwrap_or_default() + 2;
+    for (target, label) in targets.iter().zip(labels) {
+        let choice = target.rank.map(|rank| format!(", choice {rank}: {}", target.rank_because));
+        page.hanging(
+            2,
+            &format!("{label:<width$}"),
+            &format!("{}{}", target.title, choice.unwrap_or_default()),
+        );
     }
 }
 

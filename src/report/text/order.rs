@@ -1,0 +1,99 @@
+//! In which order targets are told: the worst first, blank disks last.
+//!
+//! It orders only what is shown; the report itself keeps the order of subjects. The surprise: a critical finding moves a
+//! target up although its verdict is durable, because the finding can be about the next boot.
+
+use super::telling::Telling;
+use crate::durability::Standing;
+use crate::report::TargetSummary;
+use crate::rules::{Level, Outcome};
+
+/// The targets of a report: at risk, contradictory, with critical findings, unproven, durable, blank disks by their rank.
+pub fn worst_first<'a>(telling: &Telling<'a>) -> Vec<&'a TargetSummary> {
+    let mut targets: Vec<&TargetSummary> = telling.report.targets.iter().collect();
+    targets.sort_by_cached_key(|target| (place(telling, target), target.rank));
+    targets
+}
+
+/// How many critical findings apply to a target, its boot lines and all beneath it.
+pub fn criticals(telling: &Telling<'_>, target: &TargetSummary) -> usize {
+    let critical = |level, outcome: &Outcome| level == Level::Critical && *outcome == Outcome::Applies;
+    telling.about(target).into_iter().filter(|finding| critical(finding.level, &finding.outcome)).count()
+}
+
+fn place(telling: &Telling<'_>, target: &TargetSummary) -> u8 {
+    match telling.report.verdict(&target.target).map(|verdict| verdict.standing) {
+        Some(Standing::AtRisk) => 0,
+        Some(Standing::Contradictory) => 1,
+        None if target.kind == "device" => 5,
+        _ if criticals(telling, target) > 0 => 2,
+        Some(Standing::Unproven) | None => 3,
+        Some(Standing::Durable) => 4,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::durability::Verdict;
+    use crate::facts::catalog::target;
+    use crate::facts::{FactSet, Source, Subject};
+    use crate::report::{sample, text};
+
+    /// Every combination of two lines' verdict and critical findings stands in the order of the list, whatever the names.
+    #[test]
+    fn the_worst_is_told_first() {
+        let kinds = [
+            (Some(Standing::AtRisk), true),
+            (Some(Standing::AtRisk), false),
+            (Some(Standing::Contradictory), false),
+            (Some(Standing::Durable), true),
+            (Some(Standing::Unproven), false),
+            (Some(Standing::Durable), false),
+            (None, false),
+        ];
+        let severity = [0, 0, 1, 2, 3, 4, 5];
+        for (a, one) in kinds.iter().zip(severity) {
+            for (b, other) in kinds.iter().zip(severity) {
+                let text = text::render(&report(*a, *b));
+                let at = |name: &str| text.find(&format!(": {name}\n")).unwrap();
+                assert_eq!(at("/a") < at("/b"), one <= other, "{a:?} {b:?}\n{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_line_of_the_summary_counts_what_is_critical_about_the_boot_line_too() {
+        let text = text::render(&report((Some(Standing::Durable), true), (None, false)));
+        assert!(text.contains("\n  DURABLE, 1 critical  /a\n  BLANK DISK           /b\n"), "{text}");
+    }
+
+    fn report(a: (Option<Standing>, bool), b: (Option<Standing>, bool)) -> crate::report::Report {
+        let mut facts = FactSet::default();
+        let (mut verdicts, mut findings) = (Vec::new(), Vec::new());
+        for (name, (standing, critical)) in [("/a", a), ("/b", b)] {
+            let (place, fs, next) = (Subject::target(name), Subject::mount(name), Subject::boot(name));
+            let kind = if standing.is_some() { "directory" } else { "device" };
+            facts.know(&place, &target::KIND, kind.to_owned(), Source::call("test"));
+            facts.stand(&place, &fs);
+            facts.link(&place, &fs);
+            facts.mention(&next);
+            facts.link(&next, &fs);
+            verdicts.extend(standing.map(|standing| Verdict {
+                target: place.clone(),
+                standing,
+                seen_by: "host".to_owned(),
+                sentence: String::new(),
+                limits: String::new(),
+                paths: Vec::new(),
+                missing: Vec::new(),
+            }));
+            if critical {
+                findings.push(sample::finding("boot.one", &next, Level::Critical, Vec::new()));
+            }
+        }
+        sample::report(&facts, verdicts, findings, BTreeMap::new())
+    }
+}
