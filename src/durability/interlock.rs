@@ -28,7 +28,6 @@ pub fn judge(
     let mut ask = Ask::new(facts);
     let mut conditions: Vec<(Truth, String)> = vec![
         only_ext4(&mut ask, target),
-        heeded(&mut ask),
         (
             match found.verdict.standing {
                 Standing::Durable => Truth::True,
@@ -52,6 +51,10 @@ pub fn judge(
         ),
         gain(&mut ask, target, live),
     ];
+    // The table of options is read for this alone on many hosts, so it is asked last and only while it could matter.
+    if Truth::every(conditions.iter().map(|(holds, _)| *holds)) != Truth::False {
+        conditions.push(heeded(&mut ask));
+    }
     let mut asked = ask.asked;
     asked.extend(&found.asked);
     if !asked.stated.is_empty() {
