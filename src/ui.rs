@@ -11,6 +11,7 @@ mod jobs;
 mod key;
 mod model;
 mod msg;
+mod order;
 mod overlay;
 mod page;
 mod screen;

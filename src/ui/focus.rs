@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::order::worst_first;
 use crate::facts::{Need, Scope, Subject};
 use crate::report::Report;
 use crate::rules::{Finding, Level, Outcome};
@@ -13,7 +14,9 @@ pub struct Focus {
     pub target: Option<Subject>,
     /// Its name for people.
     pub title: String,
-    /// Its place among the targets, from 0, and how many there are.
+    /// Its position.
+    pub at: usize,
+    /// Its place among the targets from the worst on, from 0, and how many there are.
     pub place: (usize, usize),
     /// The cluster that uses it.
     pub cluster: Option<Subject>,
@@ -36,17 +39,21 @@ pub struct Focus {
 }
 
 impl Focus {
-    /// Looks for what concerns the target; the first one where the report has no such target.
+    /// Looks for what concerns the target; the worst one where the report has no such target.
     pub fn of(report: &Report, wanted: Option<&Subject>) -> Self {
-        let place = report.targets.iter().position(|target| Some(&target.target) == wanted).unwrap_or(0);
-        let Some(summary) = report.targets.get(place) else {
+        let order = worst_first(report);
+        let is_wanted = |at: &usize| report.targets.get(*at).map(|summary| &summary.target) == wanted;
+        let place = order.iter().position(is_wanted).unwrap_or(0);
+        let Some((at, summary)) = order.get(place).and_then(|at| Some((*at, report.targets.get(*at)?)))
+        else {
             return Self::default();
         };
         let target = &summary.target;
         let mut focus = Self {
             target: Some(target.clone()),
             title: summary.title.clone(),
-            place: (place, report.targets.len()),
+            at,
+            place: (place, order.len()),
             cluster: summary.cluster.clone(),
             verdict: report.verdicts.iter().position(|verdict| verdict.target == *target),
             plan: report.plans.iter().position(|plan| plan.target == *target),
@@ -113,10 +120,11 @@ impl Focus {
         report.findings.iter().filter(here).filter(|finding| finding.outcome == Outcome::Applies).collect()
     }
 
-    /// The next target of the report, round and round.
+    /// The next target, from the worst on and round and round.
     pub fn next(&self, report: &Report) -> Option<Subject> {
-        let next = self.place.0.saturating_add(1);
-        report.targets.get(next).or_else(|| report.targets.first()).map(|summary| summary.target.clone())
+        let order = worst_first(report);
+        let next = order.get(self.place.0.saturating_add(1)).or_else(|| order.first())?;
+        report.targets.get(*next).map(|summary| summary.target.clone())
     }
 }
 

@@ -147,13 +147,15 @@ fn tabs(model: &Model, area: Rect, buffer: &mut Buffer) {
         left.push(Span::raw("  "));
     }
     let focus = &model.data.focus;
-    let right = match focus.place {
+    let left = Line::from(left);
+    let which = match focus.place {
         (_, 0) => String::new(),
-        (_, 1) => format!("target  {} ", focus.title),
-        (at, of) => format!("target  {}  ({} of {of}) ", focus.title, at.saturating_add(1)),
+        (_, 1) => "target  ".to_owned(),
+        (at, of) => format!("target {} of {of}  ", at.saturating_add(1)),
     };
-    let room = usize::from(area.width / 2);
-    both(Line::from(left), Line::raw(text::fit(&right, room)), area, buffer);
+    let taken = left.width().saturating_add(text::width(&which)).saturating_add(2);
+    let name = text::fit_middle(&focus.title, usize::from(area.width).saturating_sub(taken));
+    both(left, Line::raw(format!("{which}{name} ")), area, buffer);
 }
 
 /// What goes on, else what just happened. A long notice takes as many rows as it needs, upwards.

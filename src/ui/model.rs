@@ -110,7 +110,7 @@ impl Data {
     /// Whether the chosen target can be measured at all; the error says why not.
     pub fn measurable(&self) -> Result<(), &'static str> {
         let report = self.report.as_ref().ok_or("nothing is known yet")?;
-        let target = report.targets.get(self.focus.place.0).ok_or("there is no target to measure")?;
+        let target = report.targets.get(self.focus.at).ok_or("there is no target to measure")?;
         match target.kind.as_str() {
             _ if !report.host.live => {
                 Err("this is a capture of another machine: nothing can be measured here")
@@ -162,6 +162,8 @@ pub enum Dirty {
 pub struct Model {
     /// What screens see.
     pub data: Data,
+    /// The target that the user chose; until then it is the worst one.
+    pub chosen: Option<Subject>,
     /// The screen in sight.
     pub screen: ScreenId,
     /// The screens that led here.
@@ -194,6 +196,7 @@ impl Model {
                 activity: Activity::Idle,
                 theme,
             },
+            chosen: None,
             screen: ScreenId::Overview,
             trail: Vec::new(),
             pages: BTreeMap::new(),
@@ -216,8 +219,9 @@ impl Model {
         Effect::Start(job, Job::Collect)
     }
 
-    /// Begins to find out what a probe would write.
+    /// Begins to find out what a probe would write. Whoever asks that has chosen the target.
     pub fn plan_probe(&mut self, target: Subject) -> Effect {
+        self.chosen = Some(target.clone());
         let job = self.number();
         self.data.activity = Activity::Planning { job, target: target.clone() };
         Effect::Start(job, Job::PlanProbe(target))
@@ -244,10 +248,10 @@ impl Model {
         }
     }
 
-    /// Takes a fresher report; the chosen target stays where the report still has it.
+    /// Takes a fresher report; a chosen target stays where the report still has it.
     pub fn learn(&mut self, report: Box<Report>) {
         self.data.complete = true;
-        self.data.focus = Focus::of(&report, self.data.focus.target.as_ref());
+        self.data.focus = Focus::of(&report, self.chosen.as_ref());
         self.data.report = Some(report);
     }
 

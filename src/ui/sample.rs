@@ -12,10 +12,11 @@ use super::msg::{Effect, Msg};
 use super::theme::Theme;
 use super::update::update;
 use super::{frame, theme};
+use crate::durability::{Standing, Verdict};
 use crate::facts::{Reading, Remedy, Source, Subject, Value, Why};
 use crate::measure::{Phase, Progress};
-use crate::report::{Report, sample};
-use crate::rules::{Seen, Trace};
+use crate::report::{Report, TargetSummary, sample};
+use crate::rules::{Finding, Level, Seen, Trace};
 use crate::truth::Truth;
 
 /// With colours and every character.
@@ -80,6 +81,51 @@ pub fn two_targets() -> Report {
     report.stacks.extend(blank.stacks);
     report.plans.extend(blank.plans);
     report.findings.extend(blank.findings);
+    report
+}
+
+/// The targets of [`ordered`] as they are to be shown.
+pub const WORST_FIRST: [&str; 8] =
+    ["/srv/f", "/srv/g", "/srv/e", "/srv/c", "/srv/d", "/srv/h", "/srv/b", "/dev/a"];
+
+/// A target in each state that the order knows, with long names.
+pub fn ordered() -> Report {
+    use Standing::{AtRisk, Contradictory, Durable, Unproven};
+    let (mut report, blank) = (at_risk(), sample::blank());
+    let verdict = report.verdicts.remove(0);
+    let critical = report.findings.iter().find(|finding| finding.level == Level::Critical).cloned();
+    let (of_directory, of_disk) = (report.targets.remove(0), blank.targets);
+    report.findings.clear();
+    report.plans.clear();
+    report.probes.clear();
+    report.stacks.clear();
+    report.verdicts.clear();
+    for (path, kind, standing) in [
+        ("/dev/a", "device", None),
+        ("/srv/b", "created", None),
+        ("/srv/c", "directory", Some(Durable)),
+        ("/srv/d", "directory", Some(Unproven)),
+        ("/srv/e", "directory", Some(Contradictory)),
+        ("/srv/f", "directory", Some(AtRisk)),
+        ("/srv/g", "directory", Some(AtRisk)),
+        ("/srv/h", "directory", Some(Durable)),
+    ] {
+        let target = Subject::target(path);
+        let like = if kind == "device" { of_disk.first() } else { Some(&of_directory) };
+        report.targets.extend(like.map(|like| TargetSummary {
+            target: target.clone(),
+            title: format!("{path} {}", "with a name that is too long ".repeat(5)),
+            kind: kind.to_owned(),
+            subjects: vec![target.clone()],
+            ..like.clone()
+        }));
+        report.verdicts.extend(standing.map(|standing| Verdict { target, standing, ..verdict.clone() }));
+    }
+    // A blank disk stays last whatever is found of it.
+    for path in ["/srv/c", "/dev/a"] {
+        let finding = critical.clone().map(|finding| Finding { subject: Subject::target(path), ..finding });
+        report.findings.extend(finding);
+    }
     report
 }
 

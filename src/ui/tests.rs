@@ -9,13 +9,14 @@ use super::command;
 use super::jobs::{Job, JobResult, Partial};
 use super::model::{Activity, Model, Overlay};
 use super::msg::{Effect, Exit, Msg};
-use super::sample::RICH;
 use super::sample::{
-    at_risk, begun, empty, finish, picture, press, progress, round, states, styled, text, two_targets, with,
+    RICH, WORST_FIRST, at_risk, begun, empty, finish, ordered, picture, press, progress, round, states,
+    styled, text, two_targets, with,
 };
 use super::screen::ScreenId;
 use super::theme::Theme;
 use super::update::update;
+use crate::facts::Subject;
 use crate::report::sample;
 
 const PLAIN: Theme = Theme { colour: false, ascii: false };
@@ -283,7 +284,7 @@ fn the_target_stays_when_a_fresher_report_comes() {
     let mut model = with(two_targets(), (120, 40), RICH);
     press(&mut model, "t");
     assert_eq!(model.data.focus.target, Some(sample::new_disk()));
-    assert!(shown(&model).contains("2 of 2"));
+    assert!(shown(&model).contains("target 2 of 2"));
     press(&mut model, "r");
     let mut fresher = two_targets();
     fresher.targets.reverse();
@@ -291,6 +292,41 @@ fn the_target_stays_when_a_fresher_report_comes() {
     assert_eq!(model.data.focus.target, Some(sample::new_disk()));
     press(&mut model, "t");
     assert_eq!(model.data.focus.target, Some(sample::data()));
+}
+
+#[test]
+fn the_worst_target_comes_first_until_another_is_chosen() {
+    let (mut model, order) = (with(ordered(), (60, 24), RICH), WORST_FIRST);
+    for (place, path) in order.iter().enumerate() {
+        let header = shown(&model).lines().nth(1).unwrap().to_owned();
+        assert!(header.contains(&format!("target {} of {}  ", place + 1, order.len())), "{header}");
+        assert_eq!(model.data.focus.target, Some(Subject::target(*path)));
+        press(&mut model, "t");
+    }
+    assert_eq!(model.data.focus.target, Some(Subject::target(order[0])), "round and round");
+}
+
+#[test]
+fn what_was_shown_while_reading_was_not_chosen() {
+    let mut model = begun((80, 24), RICH);
+    let mut early = ordered();
+    early.verdicts.clear();
+    progress(&mut model, Partial::Report(Box::new(early)));
+    assert_ne!(model.data.focus.target, Some(Subject::target(WORST_FIRST[0])));
+    finish(&mut model, JobResult::Report(Box::new(ordered())));
+    assert_eq!(model.data.focus.target, Some(Subject::target(WORST_FIRST[0])));
+}
+
+#[test]
+fn whoever_probes_a_target_sees_what_was_measured_of_it() {
+    let mut model = with(ordered(), (80, 24), RICH);
+    press(&mut model, "p");
+    finish(&mut model, JobResult::Plan(vec!["Writes.".to_owned()]));
+    press(&mut model, "y");
+    let mut after = ordered();
+    after.verdicts.retain(|verdict| verdict.target != Subject::target(WORST_FIRST[0]));
+    finish(&mut model, JobResult::Report(Box::new(after)));
+    assert_eq!(model.data.focus.target, Some(Subject::target(WORST_FIRST[0])));
 }
 
 #[test]

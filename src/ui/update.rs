@@ -157,8 +157,8 @@ fn copy(model: &mut Model) -> Vec<Effect> {
 
 fn next_target(model: &mut Model) {
     let Some(report) = model.data.report.as_deref() else { return };
-    let next = model.data.focus.next(report);
-    model.data.focus = Focus::of(report, next.as_ref());
+    model.chosen = model.data.focus.next(report);
+    model.data.focus = Focus::of(report, model.chosen.as_ref());
 }
 
 fn start_probe(model: &mut Model) -> Vec<Effect> {

@@ -32,6 +32,15 @@ pub fn fit_end(text: &str, room: usize) -> String {
     }
 }
 
+/// The same with beginning and end kept, for names of which either may be what differs.
+pub fn fit_middle(text: &str, room: usize) -> String {
+    if text.width() <= room {
+        return text.to_owned();
+    }
+    let (first, rest) = head(text, room.saturating_sub(1) / 2);
+    format!("{first}{}", fit_end(rest, room.saturating_sub(first.width())))
+}
+
 /// The text in exactly so many columns.
 pub fn pad(text: &str, room: usize) -> String {
     let mut out = fit(text, room);
@@ -105,6 +114,7 @@ mod tests {
         fn text_never_takes_more_room_than_given(text: String, room in 0_usize..40) {
             prop_assert!(fit(&text, room).width() <= room);
             prop_assert!(fit_end(&text, room).width() <= room);
+            prop_assert!(fit_middle(&text, room).width() <= room);
             prop_assert_eq!(pad(&text, room).width(), room);
             for line in wrap(&text, room) {
                 prop_assert!(line.width() <= room.max(1));
@@ -123,6 +133,8 @@ mod tests {
         assert_eq!(fit("データ", 5), "デー…");
         assert_eq!(fit_end("/var/lib/postgresql/16/main", 12), "…sql/16/main");
         assert_eq!(fit_end("/srv", 4), "/srv");
+        assert_eq!(fit_middle("postgresql 16/main", 11), "postg…/main");
+        assert_eq!(fit_middle("/srv", 4), "/srv");
         assert_eq!(pad("データ", 4), "デ… ");
     }
 }
