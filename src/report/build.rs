@@ -165,13 +165,22 @@ fn summary(facts: &FactSet, subject: &Subject) -> TargetSummary {
     let path = word(&target::PATH, subject.name());
     TargetSummary {
         target: subject.clone(),
-        title: name.map_or_else(|| path.clone(), |name| format!("{name}, {path}")),
+        title: title(name, &path),
         kind: word(&target::KIND, "directory"),
         role: word(&target::ROLE, "unknown"),
         subjects: subjects(facts, subject, cluster.as_ref()),
         cluster,
         rank: None,
         rank_because: String::new(),
+    }
+}
+
+/// The cluster's name with the path, which a cluster without a name of its own has in it already.
+fn title(cluster: Option<String>, path: &str) -> String {
+    match cluster {
+        Some(name) if name.ends_with(&format!(" in {path}")) => name,
+        Some(name) => format!("{name}, {path}"),
+        None => path.to_owned(),
     }
 }
 
@@ -187,4 +196,21 @@ fn subjects(facts: &FactSet, target: &Subject, cluster: Option<&Subject>) -> Vec
     let mut seen = BTreeSet::new();
     all.retain(|subject| seen.insert(subject.clone()));
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::title;
+
+    #[test]
+    fn a_title_names_a_path_once() {
+        let named = |name: &str, path| title(Some(name.to_owned()), path);
+        assert_eq!(named("postgresql 15 in /srv/pg", "/srv/pg"), "postgresql 15 in /srv/pg");
+        assert_eq!(
+            named("postgresql 15 in /srv/pg", "/srv/pg/pg_wal"),
+            "postgresql 15 in /srv/pg, /srv/pg/pg_wal"
+        );
+        assert_eq!(named("postgresql 15/main", "/main"), "postgresql 15/main, /main");
+        assert_eq!(title(None, "/srv"), "/srv");
+    }
 }
