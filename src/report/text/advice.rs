@@ -74,7 +74,7 @@ fn step<'a>(
     if let Some(result) = &step.result {
         page.hanging(8, "becomes  ", result);
     }
-    page.hanging(8, "affects  ", &format!("{}; {}", words::reach(advice.reach), words::risk(advice.risk)));
+    page.hanging(8, "affects  ", &words::affects(advice.reach, advice.risk));
     if let Some(price) = &advice.price {
         page.hanging(8, "price    ", price);
     }

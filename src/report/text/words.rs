@@ -85,6 +85,17 @@ pub fn risk(risk: Risk) -> &'static str {
     }
 }
 
+/// Who is affected, and what following the advice takes.
+pub fn affects(affected: Reach, danger: Risk) -> String {
+    match (affected, danger) {
+        (Reach::NextBoot, Risk::NeedsNewFilesystem | Risk::DataLossIfWrong) => {
+            format!("{}; nothing changes now; {}", reach(affected), risk(danger))
+        }
+        (Reach::NextBoot, _) => format!("{}; nothing changes now", reach(affected)),
+        _ => format!("{}; {}", reach(affected), risk(danger)),
+    }
+}
+
 /// A missing fact: what it is, why it is missing, what would supply it.
 pub fn need(need: &Need) -> String {
     let remedy = need.remedy.as_ref().map(|remedy| format!("; {remedy}")).unwrap_or_default();
@@ -94,4 +105,24 @@ pub fn need(need: &Need) -> String {
 /// Why a fact is missing.
 pub fn reason(need: &Need) -> String {
     if need.detail.is_empty() { need.why.to_string() } else { format!("{} ({})", need.why, need.detail) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What waits for the next boot changes nothing now, and no danger is left unsaid.
+    #[test]
+    fn who_is_affected_and_when_do_not_contradict() {
+        for affected in Reach::ALL {
+            for danger in Risk::ALL {
+                let said = affects(affected, danger);
+                let waits = affected == Reach::NextBoot;
+                assert_eq!(said.contains("nothing changes now"), waits, "{said}");
+                assert!(!(waits && said.contains("at once")), "{said}");
+                let grave = danger >= Risk::NeedsNewFilesystem;
+                assert!(!grave || said.ends_with(risk(danger)), "{said}");
+            }
+        }
+    }
 }
