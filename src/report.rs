@@ -27,6 +27,10 @@ pub use model::{
 };
 pub use plan::Overrides;
 
+/// How a disk was found to be blank.
+const LOOKED_AT: &str =
+    "No signature was found on it; both ends and samples between were read, not every byte.";
+
 /// Text that may stand in a comment of a script or a configuration file: on one line, and nothing that changes how a
 /// terminal shows it. Facts are safe already; this is the second lock.
 fn comment(text: &str) -> String {

@@ -7,7 +7,7 @@ use super::{commented, nothing};
 use crate::facts::catalog::device;
 use crate::facts::{Scope, Subject, Value};
 use crate::report::mkfs::{self, MAKES, plain, step};
-use crate::report::{Plan, Report, TargetSummary, comment};
+use crate::report::{LOOKED_AT, Plan, Report, TargetSummary, comment};
 use crate::rules::Change;
 
 /// The part for a blank disk.
@@ -96,6 +96,7 @@ impl Recipe {
         };
         format!(
             r#"# Makes {fstype} on {node} and mounts it. All that is on the disk would be lost.
+# {LOOKED_AT}
 {notes}
 MOUNTPOINT=             # EDIT: an absolute path, such as /srv/postgresql
 
@@ -163,7 +164,7 @@ mount -t {fstype} -o {mount} "$DEVICE" "$MOUNTPOINT"
 {nocow}
 # For the next boot, in /etc/fstab; not written by this script:
 uuid=$(blkid -p -s UUID -o value "$DEVICE")
-printf '# UUID=%s %s {fstype} {mount} 0 {pass}\n' "$uuid" "$MOUNTPOINT"
+printf 'UUID=%s %s {fstype} {mount} 0 {pass}\n' "$uuid" "$MOUNTPOINT"
 # printf 'UUID=%s %s {fstype} {mount} 0 {pass}\n' "$uuid" "$MOUNTPOINT" >>/etc/fstab
 
 # Make the database in a directory beneath, not in the mount point itself, then ask for its settings:

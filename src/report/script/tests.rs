@@ -46,6 +46,16 @@ fn a_blank_disk_is_checked_before_mkfs_and_nothing_is_forced() {
 }
 
 #[test]
+fn the_line_for_fstab_can_be_pasted_and_how_the_disk_was_read_is_told() {
+    let script = render(&sample::blank());
+    let line = "printf 'UUID=%s %s xfs noatime 0 0\\n' \"$uuid\" \"$MOUNTPOINT\"";
+    assert!(active(&script).contains(&line), "{script}");
+    assert!(script.contains(
+        "# No signature was found on it; both ends and samples between were read, not every byte."
+    ));
+}
+
+#[test]
 fn a_disk_not_known_to_be_blank_gets_no_mkfs() {
     for spoil in ["device.blank", "device.size"] {
         let mut report = sample::blank();

@@ -6,7 +6,9 @@ use super::page::Page;
 use super::telling::Telling;
 use super::{advice, findings, measured, shout, words};
 use crate::durability::{Path, Standing, Verdict};
-use crate::report::{LayerRow, Report, TargetSummary};
+use crate::facts::catalog::device::BLANK;
+use crate::facts::{Subject, Value};
+use crate::report::{LOOKED_AT, LayerRow, Report, TargetSummary};
 use crate::rules::{Finding, Level, Outcome};
 
 /// The verdict of a target as a heading, or what it is when it has none.
@@ -16,6 +18,12 @@ pub fn standing_words(report: &Report, target: &TargetSummary) -> String {
         None if target.kind == "device" => "BLANK DISK".to_owned(),
         None => "NO VERDICT".to_owned(),
     }
+}
+
+/// Whether the disk of a target was read and nothing found on it.
+fn blank(report: &Report, target: &TargetSummary) -> bool {
+    let is = |disk: &Subject| report.value(disk, BLANK.name()) == Some(&Value::Bool(true));
+    target.subjects.iter().any(is)
 }
 
 /// Writes all about one target.
@@ -30,6 +38,9 @@ pub fn write<'a>(page: &mut Page, telling: &mut Telling<'a>, target: &'a TargetS
         }
         None if target.kind == "device" => {
             page.para(2, "Undecided until mounted: durability and the price of a commit need a file system.");
+            if blank(report, target) {
+                page.para(2, LOOKED_AT);
+            }
             if let Some(rank) = target.rank {
                 page.para(2, &format!("Choice {rank} among the blank disks: {}.", target.rank_because));
             }
@@ -104,5 +115,5 @@ fn evidence(page: &mut Page, verdict: &Verdict) {
 }
 
 fn way(path: &Path) -> String {
-    path.hops.iter().map(crate::facts::Subject::name).collect::<Vec<_>>().join(" → ")
+    path.hops.iter().map(Subject::name).collect::<Vec<_>>().join(" → ")
 }
