@@ -306,6 +306,9 @@ pub struct Stat {
     pub inode: u64,
     /// Size in bytes.
     pub size: u64,
+    /// When it was last changed, in seconds since 1970: st_ctime, which, unlike st_mtime, nobody can set back and
+    /// which renaming a file onto this name moves too (inode(7)). `None` in captures that do not say.
+    pub changed: Option<u64>,
 }
 
 impl Stat {
@@ -321,10 +324,11 @@ impl Stat {
 
     /// As an answer.
     pub fn encode(&self) -> Vec<u8> {
-        let Self { mode, uid, gid, major, minor, node_major, node_minor, inode, size } = self;
+        let Self { mode, uid, gid, major, minor, node_major, node_minor, inode, size, changed } = self;
+        let changed = changed.map(|seconds| format!(" changed={seconds}")).unwrap_or_default();
         format!(
             "mode={mode} uid={uid} gid={gid} major={major} minor={minor} node_major={node_major} \
-             node_minor={node_minor} inode={inode} size={size}\n"
+             node_minor={node_minor} inode={inode} size={size}{changed}\n"
         )
         .into_bytes()
     }
@@ -340,6 +344,7 @@ impl Stat {
             node_minor: field(text, "node_minor")?,
             inode: field(text, "inode")?,
             size: field(text, "size")?,
+            changed: field(text, "changed").ok(),
         })
     }
 }

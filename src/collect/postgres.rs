@@ -11,6 +11,7 @@ mod installed;
 mod process;
 mod server;
 mod settings;
+mod start;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

@@ -2,8 +2,10 @@
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
+use std::process::Command;
 use std::sync::Mutex;
 
+use serde_json::Value;
 use walwise::collect::{Request, run_all};
 use walwise::facts::catalog::{postgres, target};
 use walwise::facts::{FactSet, Reading, Scope, Source, Subject, Why};
@@ -11,6 +13,7 @@ use walwise::host::LiveHost;
 use walwise::host::{Host, Miss, Question};
 
 use super::support::postgres::Cluster;
+use super::support::{fact, stderr, walwise};
 
 const SECRET: &str = "hunter2-of-the-replica";
 
@@ -105,20 +108,46 @@ fn a_running_cluster_is_found_with_where_its_settings_are_set() {
     assert!(!everything.contains(SECRET) && !everything.contains("conninfo"), "a secret came out");
 }
 
+/// A look at the data directory as JSON.
+fn checked(mut walwise: Command, cluster: &Cluster) -> Value {
+    let output =
+        walwise.args(["check", "--no-probe", "--format", "json"]).arg(&cluster.data).output().unwrap();
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e} {}", stderr(&output)))
+}
+
 #[test]
 #[ignore = "needs root and PostgreSQL 15"]
 fn a_change_that_awaits_a_reload_is_not_taken_for_what_is_in_force() {
     let cluster = started();
-    cluster.sql("create role root superuser login");
     cluster.append("storage.conf", "wal_sync_method = fsync\n");
-    let (facts, _) = scan(&cluster);
-    let subject = Subject::cluster(cluster.path("data"));
-    assert_eq!(facts.value(&subject, &postgres::WAL_SYNC_METHOD).as_deref(), Some("open_datasync"));
-    let reading = facts.get(&subject, &postgres::FULL_PAGE_WRITES);
-    assert!(matches!(reading.source(), Some(Source::Server { .. })), "{reading:?}");
-    assert!(
-        facts.warnings().iter().any(|w| w.contains("wal_sync_method is fsync")),
-        "{:?}",
-        facts.warnings()
-    );
+    let report = checked(cluster.walwise(), &cluster);
+    let subject = Subject::cluster(cluster.path("data")).to_string();
+    assert_eq!(fact(&report, &subject, "pg.wal_sync_method").unwrap(), "open_datasync");
+    assert_eq!(fact(&report, &subject, "pg.full_page_writes").unwrap(), true);
+    let warnings = report["warnings"].to_string();
+    assert!(warnings.contains("wal_sync_method is fsync"), "{warnings}");
+}
+
+/// Only the server knows what it read from a file that is gone.
+#[test]
+#[ignore = "needs root and PostgreSQL 15"]
+fn root_does_not_take_files_changed_since_the_start_for_what_is_in_force_and_leaves_the_log_alone() {
+    let cluster = Cluster::new();
+    let more = cluster.own().join("conf.d");
+    std::fs::create_dir(&more).unwrap();
+    std::fs::write(more.join("no.conf"), "fsync = off\n").unwrap();
+    cluster.append("postgresql.conf", &format!("fsync = on\ninclude_dir '{}'\n", more.display()));
+    cluster.start();
+    let subject = Subject::cluster(cluster.path("data")).to_string();
+    let fsync = |walwise| fact(&checked(walwise, &cluster), &subject, "pg.fsync").cloned();
+    let log = cluster.log();
+    assert_eq!(fsync(walwise()), Some(false.into()));
+    std::fs::remove_file(more.join("no.conf")).unwrap();
+    assert_eq!(fsync(walwise()), None);
+    assert_eq!(cluster.log(), log, "no connection was refused");
+    assert_eq!(fsync(cluster.walwise()), Some(false.into()), "its owner is answered");
+
+    cluster.stop();
+    cluster.start();
+    assert_eq!(fsync(walwise()), Some(true.into()));
 }

@@ -94,9 +94,14 @@ fn no_output_holds_a_secret_of_the_machine() {
     cluster.environment = ["PGPASSWORD", "MY_OWN"].map(|name| (name.to_owned(), SECRET.to_owned())).into();
     cluster.arguments = format!("-c primary_conninfo=password={SECRET} --my.own={SECRET}");
     cluster.start();
-    // As a superuser we are told every setting.
-    cluster.sql("create role root superuser login");
     assert!(cluster.sql("show primary_conninfo").contains(SECRET));
+
+    // As a superuser its owner is told every setting.
+    for arguments in [&["capture", "--no-mask"][..], &["facts", "--target"]] {
+        let output = cluster.walwise().args(arguments).arg(&cluster.data).output().unwrap();
+        let said = stdout(&output) + &stderr(&output);
+        assert!(said.contains("wal_sync_method") && !said.contains(SECRET), "{said}");
+    }
 
     let covered = Covered::new((&disk.disk.device, disk.path()));
     for target in [cluster.data.clone(), disk.point.clone(), covered.remote()] {

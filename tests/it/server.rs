@@ -72,9 +72,7 @@ fn the_data_directory_of_a_server_leads_to_its_wal_which_is_measured() {
     cluster.append("postgresql.conf", "include 'storage.conf'\n");
     cluster.append("storage.conf", "wal_sync_method = 'open_datasync'\n");
     cluster.start();
-    let program = cluster.own().join("walwise");
-    std::fs::copy(env!("CARGO_BIN_EXE_walwise"), &program).unwrap();
-    for mut command in [walwise(), cluster.as_owner(&program)] {
+    for mut command in [walwise(), cluster.walwise()] {
         command.arg("check").arg(&cluster.data).args(["--probe-seconds", "3", "--format", "json"]);
         let output = command.output().unwrap();
         let report: Value =

@@ -1,7 +1,7 @@
 //! The facts of one cluster, joined from its directory, its configuration, its process and its own answer.
 //!
-//! A running server's answer wins over the files, and a difference between the two is said: a reload is pending. The
-//! surprise: a process may live in another mount name space, where its data directory is another one than the path names
+//! A running server's answer wins over the files, and a difference between the two is said: a reload is pending. Where
+//! it gives none, a file tells what is in force only if nothing was changed since the server started. The surprise: a process may live in another mount name space, where its data directory is another one than the path names
 //! here; only a `postmaster.pid` with its process id proves the directory.
 
 use std::path::{Path, PathBuf};
@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use super::conf::Conf;
 use super::process::{self, Server};
 use super::server::{self, Answer};
+use super::start::Start;
 use super::{installed, settings};
 use crate::collect::{Request, path_of, refused};
 use crate::facts::catalog::postgres;
@@ -99,6 +100,9 @@ impl Found {
         let major = self.major(host);
         self.configure(host, major.value(), facts);
         let answer = self.ask(host, pid_file.as_ref().ok(), major.value());
+        let stopped = running.value() == Some(&false);
+        let start = (!stopped).then(|| Start::new(host, pid_file.ok().and_then(|file| file.started)));
+        let certain = start.map(|start| start.certain(&self.conf, owner.value()));
         let version = Self::version(host, request, answer.as_ref(), major);
 
         facts.know(&subject, &postgres::DATA, shown_data.clone(), self.data_source.clone());
@@ -106,7 +110,7 @@ impl Found {
         facts.know(&subject, &postgres::NAME, self.name(version.value()), self.lead.origin());
         facts.know(&subject, &postgres::CONFIG_FILE, shown(&self.lead.config_file), self.lead.origin());
         facts.put(&subject, &postgres::WAL, self.wal(host, version.value()));
-        self.put_settings(&subject, answer.as_ref(), version.value(), facts);
+        self.put_settings(&subject, answer.as_ref(), certain.as_ref(), version.value(), facts);
         facts.put(&subject, &postgres::VERSION, version);
         let preloaded = self.lead.server.map_or_else(process::not_running, |server| server.preloaded);
         facts.put(&subject, &postgres::FSYNC_DISABLED_BY, preloaded);
@@ -194,6 +198,9 @@ impl Found {
     /// The running server's own answer, when it proves to be that of this cluster.
     fn ask(&self, host: &dyn Host, pid_file: Option<&PidFile>, major: Option<&Version>) -> Option<Answer> {
         self.lead.server.as_ref()?;
+        if server::would_refuse(host) {
+            return None;
+        }
         let socket = pid_file.and_then(|file| file.socket.clone()).or_else(|| self.configured_socket())?;
         let answer = server::ask(host, &socket)?;
         let same_directory =
@@ -267,10 +274,12 @@ impl Found {
         }
     }
 
+    /// `certain` is what the files are certain to say of the running server; `None` when none runs.
     fn put_settings(
         &self,
         subject: &Subject,
         answer: Option<&Answer>,
+        certain: Option<&Conf>,
         version: Option<&Version>,
         facts: &mut FactSet,
     ) {
@@ -299,7 +308,7 @@ impl Found {
                     written
                 }
                 (Some(_), _) => told,
-                (None, _) => written,
+                (None, _) => certain.unwrap_or(&self.conf).get(setting.name),
             };
             setting.put(facts, subject, chosen, version);
         }
@@ -319,6 +328,8 @@ fn offer_owner(facts: &mut FactSet, cluster: &Subject, user: &str) {
 /// postmaster.pid, which the server writes at its start: process id, data directory, start time, port, socket directory.
 struct PidFile {
     pid: Option<u32>,
+    /// In seconds since 1970.
+    started: Option<u64>,
     socket: Option<PathBuf>,
 }
 
@@ -326,10 +337,12 @@ impl PidFile {
     fn read(host: &dyn Host, data: &Path) -> Result<Self, Miss> {
         let text = host.read(&data.join("postmaster.pid"))?;
         let lines: Vec<&[u8]> = text.split(|b| *b == b'\n').map(<[u8]>::trim_ascii).collect();
-        let number = |line: usize| std::str::from_utf8(lines.get(line)?).ok()?.parse::<u32>().ok();
+        let word = |line: usize| std::str::from_utf8(lines.get(line)?).ok();
+        let number = |line: usize| word(line)?.parse::<u32>().ok();
+        let started = word(2).and_then(|word| word.parse().ok());
         let directory = lines.get(4).map(|line| path_of(line.to_vec())).filter(|path| path.is_absolute());
         let socket = directory.zip(number(3)).map(|(path, port)| path.join(format!(".s.PGSQL.{port}")));
-        Ok(Self { pid: number(0), socket })
+        Ok(Self { pid: number(0), started, socket })
     }
 }
 

@@ -1,8 +1,8 @@
 //! A server's configuration in the order in which the server reads it: files with their includes, then the command line.
 //!
 //! The last setting of a name wins, so a file that could not be read makes everything before it uncertain: it is kept as
-//! a hole in the sequence, and a name is known only when it is set after the last hole. Which keys may leave a file is
-//! the host's business. (PostgreSQL manual, *Setting Parameters*; depth limit and order from guc-file.l.)
+//! a hole in the sequence, and a name is known only when it is set after the last hole. What was changed since a server
+//! started is such a hole too, as far as that server is concerned. Which keys may leave a file is the host's business. (PostgreSQL manual, *Setting Parameters*; depth limit and order from guc-file.l.)
 
 use std::path::{Path, PathBuf};
 
@@ -17,16 +17,26 @@ const DEPTH: usize = 10;
 const FILES: usize = 256;
 
 /// Everything that was read, first to last.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Conf {
     steps: Vec<Step>,
     files: usize,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Step {
-    Set { name: String, value: Vec<u8>, source: Source },
-    Hole { why: Why, detail: String, remedy: Option<Remedy> },
+    Set {
+        name: String,
+        value: Vec<u8>,
+        source: Source,
+    },
+    Hole {
+        why: Why,
+        detail: String,
+        remedy: Option<Remedy>,
+    },
+    /// The end of a file or directory that was read, or of the directory that would hold what is not there.
+    End(PathBuf),
 }
 
 impl Conf {
@@ -45,6 +55,20 @@ impl Conf {
         self.steps.push(Step::Set { name: name.into(), value: value.into(), source });
     }
 
+    /// What is certain for a server that read all this before: whatever `changed` says of a file or directory that was
+    /// read, in words, makes what stands in it and before it uncertain.
+    #[must_use]
+    pub fn doubt(&self, changed: impl Fn(&Path) -> Option<String>, remedy: Option<&Remedy>) -> Self {
+        let step = |step: &Step| match step {
+            Step::End(path) => changed(path).map_or_else(
+                || step.clone(),
+                |detail| Step::Hole { why: Why::Ambiguous, detail, remedy: remedy.cloned() },
+            ),
+            Step::Set { .. } | Step::Hole { .. } => step.clone(),
+        };
+        Self { steps: self.steps.iter().map(step).collect(), files: self.files }
+    }
+
     /// What a name is set to; `None` when everything was read and nothing sets it.
     pub fn get(&self, name: &str) -> Option<Reading<Vec<u8>>> {
         self.steps.iter().rev().find_map(|step| match step {
@@ -54,6 +78,7 @@ impl Conf {
             Step::Hole { why, detail, remedy } => {
                 Some(Reading::Unknown { why: *why, detail: detail.clone(), remedy: remedy.clone() })
             }
+            Step::End(_) => None,
         })
     }
 
@@ -96,6 +121,7 @@ impl Reader<'_> {
                     }
                 }
                 self.chain.pop();
+                self.conf.steps.push(Step::End(path.to_owned()));
             }
             Err(miss) => self.hole(&miss, &shown),
         }
@@ -103,7 +129,10 @@ impl Reader<'_> {
 
     fn optional_file(&mut self, path: &Path) {
         let absent = |miss: Miss| miss.kind == MissKind::Absent;
-        if !self.host.config(path, Dialect::Postgres).is_err_and(absent) {
+        if self.host.config(path, Dialect::Postgres).is_err_and(absent) {
+            let holder = path.ancestors().skip(1).find(|above| self.host.stat(above).is_ok());
+            self.conf.steps.push(Step::End(holder.unwrap_or(path).to_owned()));
+        } else {
             self.file(path);
         }
     }
@@ -128,6 +157,7 @@ impl Reader<'_> {
                 self.file(&file);
             }
         }
+        self.conf.steps.push(Step::End(path.to_owned()));
     }
 
     /// Whether one more file may be read.

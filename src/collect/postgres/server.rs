@@ -1,6 +1,8 @@
 //! What a running server says of its own settings, asked through its socket as the invoking user.
 //!
-//! The host connects and asks; here its answer becomes readings. What holds only for our own session (a role's or a
+//! The host connects and asks; here its answer becomes readings. As root nothing is asked: a server never runs as root
+//! (main.c of PostgreSQL), so root is hardly ever a role, each attempt would leave `role "root" does not exist` in the
+//! server's log, and root can read the files and when they were changed. What holds only for our own session (a role's or a
 //! database's setting) is not the server's, and is left to the files. The surprise: only a superuser is told in which file
 //! a setting stands, so the source is often the server itself (PostgreSQL manual, *pg_settings*).
 
@@ -28,6 +30,17 @@ struct Row {
 
 /// Origins that hold for our session only.
 const OWN: [&str; 6] = ["database", "user", "database user", "client", "session", "interactive"];
+
+/// Our effective user id.
+pub fn our_uid(host: &dyn Host) -> Option<u32> {
+    let identity = host.ask(&Question::Identity).ok()?;
+    String::from_utf8_lossy(&identity).lines().find_map(|line| line.strip_prefix("euid=")?.parse().ok())
+}
+
+/// Whether we are root, whom a server does not know.
+pub fn would_refuse(host: &dyn Host) -> bool {
+    our_uid(host) == Some(0)
+}
 
 /// Asks the server behind a socket; `None` when it does not answer, which costs nothing but the better source.
 pub fn ask(host: &dyn Host, socket: &Path) -> Option<Answer> {

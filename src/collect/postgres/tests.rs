@@ -7,10 +7,21 @@ use crate::facts::{Reading, Remedy, Scope, Subject, Why};
 use crate::host::{Dialect, MissKind, Question, Setting, Stat, Tool};
 
 const DATA: &str = "/srv/pg";
+/// When the server started, in seconds.
+const STARTED: u64 = 1_000;
 
 fn stat(uid: u64) -> Vec<u8> {
-    let mode = 0o040_700;
-    Stat { mode, uid, gid: 0, major: 0, minor: 0, node_major: 0, node_minor: 0, inode: 2, size: 0 }.encode()
+    of_kind(0o040_700, uid, Some(STARTED - 1))
+}
+
+/// A file that was changed then.
+fn changed_at(uid: u64, changed: Option<u64>) -> Vec<u8> {
+    of_kind(0o100_600, uid, changed)
+}
+
+fn of_kind(mode: u64, uid: u64, changed: Option<u64>) -> Vec<u8> {
+    let (gid, major, minor, node_major, node_minor) = (0, 0, 0, 0, 0);
+    Stat { mode, uid, gid, major, minor, node_major, node_minor, inode: 2, size: 0, changed }.encode()
 }
 
 fn conf(fake: Fake, path: &str, settings: &[(&str, &str)]) -> Fake {
@@ -19,7 +30,8 @@ fn conf(fake: Fake, path: &str, settings: &[(&str, &str)]) -> Fake {
         Setting { line, key: key.as_bytes().to_vec(), value: value.as_bytes().to_vec() }.encode()
     };
     let answer: Vec<Vec<u8>> = settings.iter().enumerate().map(line).collect();
-    fake.answer(Question::Config(path.into(), Dialect::Postgres), answer.concat())
+    let fake = fake.answer(Question::Config(path.into(), Dialect::Postgres), answer.concat());
+    fake.answer(Question::Stat(path.into()), changed_at(26, Some(STARTED - 1)))
 }
 
 /// A stopped cluster of version 15 whose WAL lies elsewhere.
@@ -36,12 +48,13 @@ fn stopped() -> Fake {
     conf(fake, &format!("{DATA}/postgresql.conf"), &[("fsync", "off"), ("wal_level", "minimal")])
 }
 
+/// It runs since a second after everything was last changed.
 fn running() -> Fake {
-    stopped()
+    conf(stopped(), &format!("{DATA}/postgresql.auto.conf"), &[])
         .answer(Question::Servers, "10 1 26 postgres\n")
         .answer(Question::CommandLine(10), format!("-D {DATA}\n-c max_wal_senders=0\n"))
         .answer(Question::Environment(10), "")
-        .file(format!("{DATA}/postmaster.pid"), format!("10\n{DATA}\n1\n5433\n/run/pg\nlocalhost\n"))
+        .file(format!("{DATA}/postmaster.pid"), format!("10\n{DATA}\n{STARTED}\n5433\n/run/pg\nlocalhost\n"))
 }
 
 fn collect(host: &Fake) -> FactSet {
@@ -141,7 +154,7 @@ fn another_servers_answer_is_not_taken() {
 
 #[test]
 fn a_process_of_another_name_space_is_not_taken_for_what_lies_at_its_path_here() {
-    let host = running().file(format!("{DATA}/postmaster.pid"), "1\n/srv/pg\n");
+    let host = running().file(format!("{DATA}/postmaster.pid"), "1\n/srv/pg\n1000\n");
     let facts = collect(&host);
     assert!(facts.warnings().iter().any(|warning| warning.contains("process 10")), "{:?}", facts.warnings());
     assert_eq!(told(&facts, "pg.running"), "? ambiguous");
@@ -208,4 +221,126 @@ fn two_servers_may_share_a_configuration_file() {
     let facts = collect(&conf(host, file, &[("fsync", "on")]));
     let clusters: Vec<&str> = facts.subjects(Scope::Cluster).map(Subject::name).collect();
     assert_eq!(clusters, [other, DATA]);
+}
+
+/// A server whose configuration includes a directory, a file that is there and one that is not, each setting something.
+fn including() -> Fake {
+    let includes = [
+        ("fsync", "off"),
+        ("include_dir", "/etc/pg/conf.d"),
+        ("include_if_exists", "/etc/pg/none.conf"),
+        ("include", "/etc/pg/more.conf"),
+        ("wal_recycle", "off"),
+    ];
+    let host = conf(running(), &format!("{DATA}/postgresql.conf"), &includes);
+    let host = conf(host, "/etc/pg/more.conf", &[("commit_delay", "7")]);
+    let host = conf(host, "/etc/pg/conf.d/1.conf", &[("wal_level", "logical")]);
+    let host = conf(host, &format!("{DATA}/postgresql.auto.conf"), &[("full_page_writes", "off")]);
+    host.answer(Question::List("/etc/pg/conf.d".into()), "1.conf")
+        .answer(Question::Stat("/etc/pg/conf.d".into()), stat(0))
+        .answer(Question::Stat("/etc/pg".into()), stat(0))
+}
+
+const IN_ORDER: [&str; 5] =
+    ["pg.fsync", "pg.wal_level", "pg.commit_delay", "pg.wal_recycle", "pg.full_page_writes"];
+
+#[test]
+fn what_was_changed_since_the_server_started_makes_it_and_all_before_it_uncertain() {
+    for (changed, doubted) in [
+        (None, 0),
+        (Some("/etc/pg/conf.d/1.conf"), 2),
+        (Some("/etc/pg/conf.d"), 2),
+        (Some("/etc/pg"), 2),
+        (Some("/etc/pg/more.conf"), 3),
+        (Some("/srv/pg/postgresql.conf"), 4),
+        (Some("/srv/pg/postgresql.auto.conf"), 5),
+    ] {
+        for at in [Some(STARTED), Some(STARTED + 1), None] {
+            let host = including();
+            let host = match changed {
+                Some(path) => host.answer(Question::Stat(path.into()), changed_at(26, at)),
+                None => host,
+            };
+            let facts = collect(&host);
+            for (n, name) in IN_ORDER.iter().enumerate() {
+                assert_eq!(told(&facts, name) == "? ambiguous", n < doubted, "{name}: {changed:?} {at:?}");
+            }
+            let default = told(&facts, "pg.data_sync_retry");
+            assert_eq!(default == "no default of PostgreSQL 15", doubted == 0, "{changed:?}: {default}");
+            assert_eq!(told(&facts, "pg.max_wal_senders"), "0 /proc/10/cmdline", "options win for good");
+        }
+    }
+}
+
+#[test]
+fn a_link_that_could_have_pointed_elsewhere_is_uncertain() {
+    let host = || including().symlink("/etc/pg/more.conf", "old/more.conf");
+    assert_eq!(told(&collect(&host()), "pg.commit_delay"), "7 /etc/pg/more.conf:1");
+    let moved = host().answer(Question::Stat("/etc/pg".into()), changed_at(0, Some(STARTED)));
+    assert_eq!(told(&collect(&moved), "pg.commit_delay"), "? ambiguous");
+    assert_eq!(told(&collect(&moved), "pg.full_page_writes"), "no /srv/pg/postgresql.auto.conf:1");
+}
+
+#[test]
+fn without_the_time_of_the_start_nothing_in_a_file_is_certain() {
+    let pid_file = Question::Read(format!("{DATA}/postmaster.pid").into());
+    for host in [
+        running().refuse(pid_file.clone(), MissKind::Denied),
+        running().answer(pid_file.clone(), "10\n"),
+        running().answer(pid_file, "10\n/srv/pg\nnoon\n"),
+    ] {
+        assert_eq!(told(&collect(&host), "pg.fsync"), "? ambiguous");
+    }
+    let changed = |host: Fake| {
+        let file = Question::Stat(format!("{DATA}/postgresql.conf").into());
+        host.answer(file, changed_at(26, Some(STARTED)))
+    };
+    let out_of_sight = running().answer(Question::Servers, "");
+    assert_eq!(told(&collect(&out_of_sight), "pg.fsync"), "no /srv/pg/postgresql.conf:1");
+    assert_eq!(told(&collect(&changed(out_of_sight)), "pg.fsync"), "? ambiguous", "it may run");
+    assert_eq!(told(&collect(&changed(stopped())), "pg.fsync"), "no /srv/pg/postgresql.conf:1");
+}
+
+#[test]
+fn root_does_not_ask_a_server_and_whoever_was_not_answered_is_told_what_helps() {
+    let file = Question::Stat(format!("{DATA}/postgresql.conf").into());
+    for (uid, name, asks, helps) in [
+        (0, "root", false, Remedy::RunAs("postgres".to_owned())),
+        (1000, "me", true, Remedy::RunAs("postgres".to_owned())),
+        (
+            26,
+            "postgres",
+            true,
+            Remedy::Do(
+                "let the server answer postgres over its socket, or restart it, then look again".to_owned(),
+            ),
+        ),
+    ] {
+        let host = running()
+            .answer(Question::Identity, format!("euid={uid}\n"))
+            .answer(Question::UserName(uid), name)
+            .answer(file.clone(), changed_at(26, Some(STARTED)));
+        let facts = collect(&host);
+        let asked = host.asked().iter().any(|question| matches!(question, Question::PgSettings(_)));
+        assert_eq!(asked, asks, "{name}");
+        match facts.reading(&cluster(), "pg.fsync") {
+            Reading::Unknown { why: Why::Ambiguous, detail, remedy } => {
+                assert_eq!(remedy.as_ref(), Some(&helps), "{name}");
+                assert_eq!(detail.ends_with("was not asked"), !asks, "{detail}");
+                assert!(detail.starts_with("/srv/pg/postgresql.conf was changed after"), "{detail}");
+            }
+            reading => panic!("{reading:?}"),
+        }
+    }
+}
+
+#[test]
+fn what_the_server_says_needs_no_times_and_what_it_does_not_say_does() {
+    let answer = "fsync\toff\t\tconfiguration file\t\t\nwal_level\tminimal\t\tuser\t\t\n";
+    let host = running()
+        .answer(Question::PgSettings("/run/pg/.s.PGSQL.5433".into()), answer)
+        .answer(Question::Stat(format!("{DATA}/postgresql.conf").into()), changed_at(26, Some(STARTED)));
+    let facts = collect(&host);
+    assert_eq!(told(&facts, "pg.fsync"), "no /srv/pg/postgresql.conf:1");
+    assert_eq!(told(&facts, "pg.wal_level"), "? ambiguous", "that is our role's");
 }

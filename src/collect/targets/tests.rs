@@ -8,7 +8,8 @@ use crate::host::{MissKind, Question, Stat};
 
 fn stat(kind: u64, node: (u64, u64)) -> Vec<u8> {
     let (node_major, node_minor) = node;
-    Stat { mode: kind, uid: 0, gid: 0, major: 0, minor: 0, node_major, node_minor, inode: 2, size: 0 }
+    let (uid, gid, major, minor, size) = (0, 0, 0, 0, 0);
+    Stat { mode: kind, uid, gid, major, minor, node_major, node_minor, inode: 2, size, changed: None }
         .encode()
 }
 

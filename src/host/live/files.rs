@@ -107,6 +107,7 @@ pub fn stat(path: &Path) -> Result<Vec<u8>, Miss> {
         node_minor: minor(found.rdev()),
         inode: found.ino(),
         size: found.size(),
+        changed: u64::try_from(found.ctime()).ok(),
     };
     Ok(stat.encode())
 }
@@ -183,6 +184,7 @@ mod tests {
         assert_eq!(host.stat(&dir.path().join("a")).unwrap_err().kind, MissKind::Absent);
         let stat = host.stat(&odd).unwrap();
         assert_eq!((stat.size, stat.is_dir()), (4, false));
+        assert_eq!(stat.changed, fs::metadata(&odd).unwrap().ctime().try_into().ok());
         assert!(host.stat(dir.path()).unwrap().is_dir());
         assert!(host.statfs(dir.path()).unwrap().size > 0);
         assert_eq!(host.real_path(&dir.path().join("./b/..")).unwrap_err().kind, MissKind::Absent);

@@ -1,9 +1,10 @@
 //! A real PostgreSQL cluster on a private socket. It is stopped when its guard is dropped, also when a test fails.
 
-use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::run;
 
@@ -82,8 +83,13 @@ impl Cluster {
         self.give(&path);
     }
 
-    /// Starts the server and waits for it.
+    /// Starts the server, in a later second than anything in its configuration was changed in, and waits for it.
     pub fn start(&self) {
+        let changed = |entry: std::fs::DirEntry| entry.metadata().map_or(0, |found| found.ctime());
+        let last = std::fs::read_dir(&self.data).unwrap().flatten().map(changed).max().unwrap();
+        while SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() <= last.cast_unsigned() {
+            std::thread::yield_now();
+        }
         let socket = format!("-k {} -p 5499 {}", self.own().display(), self.arguments);
         self.program(
             "pg_ctl",
@@ -109,6 +115,22 @@ impl Cluster {
         command
     }
 
+    /// walwise as the server's user, who may not look into where it was built.
+    pub fn walwise(&self) -> Command {
+        let program = self.own().join("walwise");
+        if !program.exists() {
+            std::fs::copy(env!("CARGO_BIN_EXE_walwise"), &program).unwrap();
+        }
+        let mut command = self.as_owner(&program);
+        command.env("LC_ALL", "C.UTF-8");
+        command
+    }
+
+    /// What the server has written to its log.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.own().join("log")).unwrap_or_default()
+    }
+
     /// One of the server's programs.
     pub fn command(&self, name: &str) -> Command {
         self.as_owner(Path::new(PROGRAMS).join(name))
@@ -123,8 +145,7 @@ impl Cluster {
         command.args(arguments).stdout(file.try_clone().unwrap()).stderr(file);
         let good = command.status().unwrap().success();
         let said = std::fs::read_to_string(&output).unwrap_or_default();
-        let log = || std::fs::read_to_string(self.own().join("log")).unwrap_or_default();
-        assert!(good, "{name} {arguments:?}: {said}\n{}", log());
+        assert!(good, "{name} {arguments:?}: {said}\n{}", self.log());
         said.trim().to_owned()
     }
 }
