@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use serde_json::Value;
 use walwise::collect::{Request, run_all};
 use walwise::facts::catalog::{postgres, target};
-use walwise::facts::{FactSet, Reading, Scope, Source, Subject, Why};
+use walwise::facts::{FactSet, Reading, Scope, Subject, Why};
 use walwise::host::LiveHost;
 use walwise::host::{Host, Miss, Question};
 
