@@ -13,7 +13,8 @@ use super::theme::Theme;
 use super::update::update;
 use super::{frame, theme};
 use crate::durability::{Standing, Verdict};
-use crate::facts::{Reading, Remedy, Source, Subject, Value, Why};
+use crate::facts::catalog::target;
+use crate::facts::{FactRow, Reading, Remedy, Source, Subject, Value, Why};
 use crate::measure::{Phase, Progress};
 use crate::report::{Report, TargetSummary, sample};
 use crate::rules::{Finding, Level, Seen, Trace};
@@ -81,6 +82,18 @@ pub fn two_targets() -> Report {
     report.stacks.extend(blank.stacks);
     report.plans.extend(blank.plans);
     report.findings.extend(blank.findings);
+    report
+}
+
+/// A database at risk, with this for what becomes of its flushes.
+pub fn with_flush(flush: &str) -> Report {
+    let mut report = at_risk();
+    report.facts.push(FactRow {
+        subject: sample::data(),
+        fact: target::FLUSH.name().to_owned(),
+        reading: Reading::known(Value::Text(flush.to_owned()), Source::derived(["mount.barrier"])),
+    });
+    report.facts.sort_by(|a, b| (&a.subject, &a.fact).cmp(&(&b.subject, &b.fact)));
     report
 }
 

@@ -11,7 +11,7 @@ use super::model::{Activity, Model, Overlay};
 use super::msg::{Effect, Exit, Msg};
 use super::sample::{
     RICH, WORST_FIRST, at_risk, begun, empty, finish, ordered, picture, press, progress, round, states,
-    styled, text, two_targets, with,
+    styled, text, two_targets, with, with_flush,
 };
 use super::screen::ScreenId;
 use super::theme::Theme;
@@ -292,6 +292,23 @@ fn the_target_stays_when_a_fresher_report_comes() {
     assert_eq!(model.data.focus.target, Some(sample::new_disk()));
     press(&mut model, "t");
     assert_eq!(model.data.focus.target, Some(sample::data()));
+}
+
+#[test]
+fn figures_without_flushes_are_not_those_of_durable_commits() {
+    const SAID: &str = "no flush is sent: not the figures of durable commits";
+    for (flush, said) in [("sent", false), ("not needed", false), ("suppressed", true), ("unknown", false)] {
+        let mut model = with(with_flush(flush), (60, 40), RICH);
+        assert_eq!(shown(&model).contains(SAID), said, "{flush}:\n{}", shown(&model));
+        press(&mut model, "p");
+        finish(&mut model, JobResult::Plan(vec!["Writes.".to_owned()]));
+        press(&mut model, "y");
+        progress(&mut model, round(3));
+        assert_eq!(shown(&model).contains(SAID), said, "{flush}:\n{}", shown(&model));
+    }
+    let mut unmeasured = with_flush("suppressed");
+    unmeasured.probes.clear();
+    assert!(!shown(&with(unmeasured, (60, 40), RICH)).contains(SAID), "there are no figures");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use ratatui::text::{Line, Span};
 
 use crate::facts::Subject;
-use crate::facts::catalog::postgres;
+use crate::facts::catalog::{postgres, target};
 use crate::measure::{Measurement, MethodResult, beside_default};
 use crate::report::Report;
 use crate::text::{grouped, micros};
@@ -35,6 +35,10 @@ pub fn add(page: &mut Page, data: &Data, report: &Report, room: usize) {
     let when =
         if live.is_some() { "measuring …".to_owned() } else { format!("measured {}", measurement.when) };
     page.heading(theme, "Price of one commit", &format!("8 kB, one session   {when}"));
+    if flushes_are_suppressed(data, report) {
+        let says = text::wrap("no flush is sent: not the figures of durable commits", room);
+        page.text(says.into_iter().map(|row| Line::styled(row, theme.style(Role::Doubt))).collect());
+    }
     let in_force = data.focus.cluster.as_ref().and_then(|cluster| in_force(report, cluster));
     page.text(table(measurement, in_force.as_deref(), theme, room));
     let mut details = Details::new(theme, room);
@@ -48,6 +52,12 @@ pub fn add(page: &mut Page, data: &Data, report: &Report, room: usize) {
         details.field("caveat", "cancelled before its end");
     }
     page.text(details.lines);
+}
+
+/// Whether what a commit asks for never reaches the disk, so that no figure is the price of durability.
+fn flushes_are_suppressed(data: &Data, report: &Report) -> bool {
+    let flush = data.focus.target.as_ref().and_then(|of| report.value(of, target::FLUSH.name()));
+    flush.is_some_and(|flush| flush.to_string() == "suppressed")
 }
 
 /// The method that the server uses now.
