@@ -236,9 +236,14 @@ fn looking(model: &Model) -> Vec<Command> {
 }
 
 fn in_help() -> Vec<Command> {
+    let go = |keys, label, motion| command(keys, label, Group::Move, Action::HelpGo(motion));
     vec![
-        command("up", "up", Group::Move, Action::HelpGo(Motion::Up)),
-        command("down", "down", Group::Move, Action::HelpGo(Motion::Down)).footer("↑↓ choose"),
+        go("up", "up", Motion::Up),
+        go("down", "down", Motion::Down).footer("↑↓ choose"),
+        go("pgup", "a screenful up", Motion::PageUp),
+        go("pgdn", "a screenful down", Motion::PageDown),
+        go("home", "to the top", Motion::Top),
+        go("end", "to the bottom", Motion::Bottom),
         command("enter", "do it", Group::Here, Action::HelpRun).footer("enter do it"),
         command("backspace", "take back a character", Group::Here, Action::HelpErase),
         command("esc", "close", Group::Program, Action::Close).footer("esc close"),

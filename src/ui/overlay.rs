@@ -1,7 +1,7 @@
 //! What lies over a screen: the list of every command, and the question before a probe.
 
 mod confirm;
-mod help;
+pub mod help;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

@@ -363,6 +363,34 @@ fn help_filters_runs_and_gives_reasons() {
 }
 
 #[test]
+fn help_is_moved_through_like_a_page() {
+    for height in [15, 24] {
+        let mut model = with(at_risk(), (80, height), RICH);
+        press(&mut model, "?");
+        let top = shown(&model);
+        assert!(top.contains("▸ enter") && !top.contains("ctrl-l"), "{top}");
+        press(&mut model, "end");
+        let bottom = shown(&model);
+        assert!(bottom.contains("▸ ctrl-l"), "{bottom}");
+        press(&mut model, "home");
+        assert_eq!(shown(&model), top);
+        let mut seen = top.clone();
+        for _ in command::filtered(&model, "") {
+            press(&mut model, "pgdn");
+            seen.push_str(&shown(&model));
+        }
+        assert_eq!(shown(&model), bottom);
+        for command in command::filtered(&model, "") {
+            assert!(seen.contains(command.label), "{}", command.label);
+        }
+        press(&mut model, &vec!["pgup"; 30].join(" "));
+        assert_eq!(shown(&model), top);
+        press(&mut model, "G");
+        assert!(shown(&model).contains("/ G_"), "letters are typed");
+    }
+}
+
+#[test]
 fn signals_end_the_session_or_stop_it() {
     let ended = |msg| {
         let mut model = begun((80, 24), RICH);

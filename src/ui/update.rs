@@ -9,6 +9,7 @@ use super::jobs::{JobId, JobResult, Partial};
 use super::key::Key;
 use super::model::{Activity, Dirty, Model, Overlay};
 use super::msg::{Effect, Exit, Msg};
+use super::overlay::help;
 use super::page::{Enter, Motion, Page, PageState};
 use super::screen::ScreenId;
 
@@ -184,8 +185,16 @@ fn cancel_probe(model: &mut Model) -> Vec<Effect> {
 fn help_go(model: &mut Model, motion: Motion) {
     let Some(Overlay::Help { filter, .. }) = &model.overlay else { return };
     let last = command::filtered(model, filter).len().saturating_sub(1);
+    let page = help::rows(frame::parts(model.size).body.height).saturating_sub(1).max(1);
     if let Some(Overlay::Help { chosen, .. }) = &mut model.overlay {
-        let next = if motion == Motion::Up { chosen.saturating_sub(1) } else { chosen.saturating_add(1) };
+        let next = match motion {
+            Motion::Up => chosen.saturating_sub(1),
+            Motion::Down => chosen.saturating_add(1),
+            Motion::PageUp => chosen.saturating_sub(page),
+            Motion::PageDown => chosen.saturating_add(page),
+            Motion::Top => 0,
+            Motion::Bottom => last,
+        };
         *chosen = next.min(last);
     }
 }

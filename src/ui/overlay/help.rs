@@ -15,12 +15,19 @@ use crate::ui::theme::Role;
 use crate::ui::widgets::text;
 
 const WIDTH: u16 = 76;
+/// Rows that are not commands: the frame, the filter, and the reason.
+const OTHERS: u16 = 4;
+
+/// The most commands that are in sight at once on a screen with a body this high.
+pub fn rows(body: u16) -> usize {
+    usize::from(body.saturating_sub(OTHERS))
+}
 
 /// Draws the list.
 pub fn draw(model: &Model, filter: &str, chosen: usize, area: Rect, buffer: &mut Buffer) {
     let theme = model.data.theme;
     let commands = command::filtered(model, filter);
-    let wanted = u16::try_from(commands.len()).unwrap_or(u16::MAX).saturating_add(4);
+    let wanted = u16::try_from(commands.len()).unwrap_or(u16::MAX).saturating_add(OTHERS);
     let inner = pane(theme, "Help", WIDTH.min(area.width), wanted.min(area.height), area, buffer);
     let mut rows = inner.rows();
     if let Some(row) = rows.next() {
