@@ -63,14 +63,7 @@ fn step<'a>(
         page.para(8, "as told above");
         return;
     }
-    let about = telling.about(target);
-    let why = about.iter().filter(|finding| step.rules.contains(&finding.rule));
-    page.hanging(8, "why      ", &format!("{} ({})", step.title, step.confidence.word()));
-    if step.level >= Level::Warning || step.level == Level::Option {
-        for because in super::distinct(why.map(|finding| finding.because.as_str())) {
-            page.para(17, because);
-        }
-    }
+    why(page, telling, target, step);
     if let Some(result) = &step.result {
         page.hanging(8, "becomes  ", result);
     }
@@ -91,6 +84,23 @@ fn step<'a>(
         page.hanging(8, "lasts    ", &lasts(telling.report, target));
     }
     page.hanging(8, "rules    ", &step.rules.join(", "));
+}
+
+/// Why a step is advised. The companions of one rule share its reason, which is told with the first of them.
+fn why<'a>(page: &mut Page, telling: &mut Telling<'a>, target: &TargetSummary, step: &'a Step) {
+    if !telling.reason(target, step) {
+        page.hanging(8, "why      ", "as above, by the same rule");
+        return;
+    }
+    page.hanging(8, "why      ", &format!("{} ({})", step.title, step.confidence.word()));
+    let choice = step.advice.setting == "filesystem";
+    if step.level >= Level::Warning || step.level == Level::Option || choice {
+        let about = telling.about(target);
+        let rules = about.iter().filter(|finding| step.rules.contains(&finding.rule));
+        for because in super::distinct(rules.map(|finding| finding.because.as_str())) {
+            page.para(17, because);
+        }
+    }
 }
 
 /// How long a remount lasts, and where to make it last.
@@ -123,5 +133,25 @@ pub fn withheld(page: &mut Page, report: &Report) {
     for one in &report.withheld {
         page.para(2, &format!("{} for {} ({})", one.advice, words::subject(&one.subject), one.rule));
         page.para(4, &one.because);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::report::{sample, text};
+
+    #[test]
+    fn the_companions_of_one_rule_do_not_repeat_its_reason() {
+        let mut report = sample::blank();
+        let plan = report.plans.first_mut().unwrap();
+        let (first, rest) = plan.steps.split_first_mut().unwrap();
+        for step in rest {
+            step.rules.clone_from(&first.rules);
+            step.title.clone_from(&first.title);
+        }
+        let text = text::render(&report);
+        assert_eq!(text.matches("Title of filesystem.xfs (documented)").count(), 1, "{text}");
+        assert_eq!(text.matches("Because of what filesystem.xfs says.").count(), 1, "{text}");
+        assert_eq!(text.matches("why      as above, by the same rule").count(), 2, "{text}");
     }
 }

@@ -14,6 +14,7 @@ pub struct Telling<'a> {
     index: Index<'a>,
     findings: BTreeSet<(&'a str, &'a Subject)>,
     steps: BTreeSet<(&'a str, &'a Subject, &'a [String])>,
+    reasons: BTreeSet<(Subject, &'a [String], &'a str)>,
     disks: BTreeMap<Vec<String>, &'a str>,
 }
 
@@ -25,6 +26,7 @@ impl<'a> Telling<'a> {
             index: Index::new(&report.findings),
             findings: BTreeSet::new(),
             steps: BTreeSet::new(),
+            reasons: BTreeSet::new(),
             disks: BTreeMap::new(),
         }
     }
@@ -37,6 +39,12 @@ impl<'a> Telling<'a> {
     /// Notes a step; false when it was told before.
     pub fn step(&mut self, step: &'a Step) -> bool {
         self.steps.insert((&step.advice.setting, &step.subject, &step.rules))
+    }
+
+    /// Notes the reason of a step of a target; false when the same rules gave another step of it before
+    /// in the same words.
+    pub fn reason(&mut self, target: &TargetSummary, step: &'a Step) -> bool {
+        self.reasons.insert((target.target.clone(), &step.rules, &step.title))
     }
 
     /// Notes a finding; false when it was told before.
