@@ -34,11 +34,37 @@ pub fn tidy<'a>(words: impl IntoIterator<Item = &'a String>) -> Vec<String> {
     out
 }
 
-/// What a list of mount options reads after a change; `defaults` when nothing is left.
-pub fn changed(current: &[String], add: &[String], remove: &[String]) -> String {
-    let leaves =
-        |word: &&String| !remove.contains(*word) && !add.iter().any(|added| family(added) == family(word));
-    let mut words = tidy(current.iter().filter(leaves));
+/// What a file system prints of itself because of another option: ext4 with its data in the journal turns off delayed
+/// allocation and unlocked reads (ext4_fill_super), btrfs without copy-on-write turns off checksums
+/// (Documentation/admin-guide/btrfs, `nodatacow`).
+fn side_effects(word: &str) -> &'static [&'static str] {
+    match word {
+        "data=journal" => &["nodelalloc", "nodioread_nolock", "dioread_lock"],
+        "nodatacow" => &["nodatasum"],
+        _ => &[],
+    }
+}
+
+/// What the options in force read after a change, as people would write them; `defaults` when nothing is left. What was
+/// printed only because of an option that goes away goes with it, unless it is among the `written` ones.
+pub fn changed(current: &[String], written: &[String], add: &[String], remove: &[String]) -> String {
+    let (stay, go): (Vec<&String>, Vec<&String>) = current.iter().partition(|word| stays(word, add, remove));
+    let caused = |word: &str| go.iter().any(|gone| side_effects(gone).contains(&word));
+    let kept = stay.into_iter().filter(|word| written.contains(word) || !caused(word));
+    listed(tidy(kept), add)
+}
+
+/// What a written list of mount options reads after a change: all that stands there, but for what the change takes away
+/// or puts something else in place of.
+pub fn rewritten(written: &[String], add: &[String], remove: &[String]) -> String {
+    listed(written.iter().filter(|word| stays(word, add, remove)).cloned().collect(), add)
+}
+
+fn stays(word: &String, add: &[String], remove: &[String]) -> bool {
+    !remove.contains(word) && !add.iter().any(|added| family(added) == family(word))
+}
+
+fn listed(mut words: Vec<String>, add: &[String]) -> String {
     words.extend(add.iter().cloned());
     if words.is_empty() { "defaults".to_owned() } else { words.join(",") }
 }
@@ -100,12 +126,37 @@ mod tests {
     fn one_member_of_a_family_stays() {
         let now = words("rw;relatime;nobarrier;attr2;inode64;logbufs=8;errors=remount-ro");
         assert_eq!(
-            changed(&now, &words("noatime"), &words("nobarrier;barrier=0")),
+            changed(&now, &[], &words("noatime"), &words("nobarrier;barrier=0")),
             "rw,errors=remount-ro,noatime"
         );
-        assert_eq!(changed(&now, &words("barrier=1"), &[]), "rw,errors=remount-ro,barrier=1");
-        assert_eq!(changed(&words("relatime"), &[], &[]), "defaults");
-        assert_eq!(changed(&words("discard"), &words("nodiscard"), &[]), "nodiscard");
+        assert_eq!(changed(&now, &[], &words("barrier=1"), &[]), "rw,errors=remount-ro,barrier=1");
+        assert_eq!(changed(&words("relatime"), &[], &[], &[]), "defaults");
+        assert_eq!(changed(&words("discard"), &[], &words("nodiscard"), &[]), "nodiscard");
+    }
+
+    #[test]
+    fn side_effects_go_with_their_cause_unless_somebody_wrote_them() {
+        let now = words("rw;nodelalloc;nodioread_nolock;data=journal");
+        let (ordered, journal) = (words("data=ordered"), words("data=journal"));
+        assert_eq!(changed(&now, &[], &[], &journal), "rw");
+        assert_eq!(changed(&now, &[], &ordered, &[]), "rw,data=ordered");
+        assert_eq!(changed(&now, &words("nodelalloc"), &[], &journal), "rw,nodelalloc");
+        assert_eq!(
+            changed(&now, &[], &words("noatime"), &[]),
+            "rw,nodelalloc,nodioread_nolock,data=journal,noatime"
+        );
+        assert_eq!(changed(&words("rw;nodatasum;nodatacow"), &[], &[], &words("nodatacow")), "rw");
+    }
+
+    #[test]
+    fn what_was_written_stays_written() {
+        let line = words("defaults;ssd;subvolid=256;subvol=/;relatime;compress=zstd:1;nobarrier;x-mine=1");
+        assert_eq!(
+            rewritten(&line, &words("noatime"), &words("nobarrier")),
+            "defaults,ssd,subvolid=256,subvol=/,compress=zstd:1,x-mine=1,noatime"
+        );
+        assert_eq!(rewritten(&words("nobarrier"), &[], &words("nobarrier")), "defaults");
+        assert_eq!(rewritten(&line, &[], &[]), line.join(","));
     }
 
     #[test]

@@ -194,16 +194,24 @@ fn result(facts: &FactSet, subject: &Subject, advice: &Advice) -> Option<String>
     let (add, remove) = (advice.change.values(), advice.change.removed());
     match (advice.setting.as_str(), subject.scope()) {
         ("mount.options", Scope::Mount) => {
-            stack::in_force(facts, subject).map(|now| options::changed(&now, add, remove))
+            let written = written(facts, subject);
+            stack::in_force(facts, subject).map(|now| options::changed(&now, &written, add, remove))
         }
         ("boot.options", Scope::Boot) => {
-            facts.value(subject, &boot::OPTIONS).map(|now| options::changed(&now, add, remove))
+            facts.value(subject, &boot::OPTIONS).map(|line| options::rewritten(&line, add, remove))
         }
-        ("mount.options" | "boot.options", _) => Some(options::changed(&[], add, remove)),
+        ("mount.options" | "boot.options", _) => Some(options::rewritten(&[], add, remove)),
         (setting, _) if setting.starts_with("mkfs.") => Some(options::mkfs_joined(add)),
         (setting, _) if matches!(catalog::find(setting).map(|info| info.kind), Some(Kind::List)) => {
             Some(add.join(","))
         }
         _ => None,
     }
+}
+
+/// What the boot lines of a mount say.
+fn written(facts: &FactSet, mount: &Subject) -> Vec<String> {
+    let mounts_it = |boot: &&Subject| facts.resolve(boot, Scope::Mount).as_ref() == Some(mount);
+    let lines = facts.subjects(Scope::Boot).filter(mounts_it);
+    lines.filter_map(|boot| facts.value(boot, &boot::OPTIONS)).flatten().collect()
 }
