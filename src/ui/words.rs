@@ -2,7 +2,7 @@
 //! the text report ([`crate::report::text::words`]).
 
 use crate::facts::{Need, Subject};
-use crate::rules::Risk;
+use crate::rules::{Finding, Outcome, Risk};
 use crate::ui::widgets::text::fit_end;
 
 /// What has to happen for it to take effect, or what is at stake.
@@ -15,6 +15,12 @@ pub fn risk(risk: Risk) -> &'static str {
         Risk::NeedsNewFilesystem => "new file system",
         Risk::DataLossIfWrong => "data loss if wrong",
     }
+}
+
+/// How much a finding matters; with a question mark where it is not known whether it holds.
+pub fn level(finding: &Finding) -> String {
+    let doubt = if matches!(finding.outcome, Outcome::Undecided { .. }) { "?" } else { "" };
+    format!("{}{doubt}", finding.level.word())
 }
 
 /// The most columns that a subject takes in a row.

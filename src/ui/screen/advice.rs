@@ -160,7 +160,7 @@ impl View<'_> {
 
     fn finding_cells(&self, finding: &Finding, aside: String) -> Vec<Cell> {
         vec![
-            (finding.level.word().to_owned(), self.theme.level(finding.level)),
+            (words::level(finding), self.theme.level(finding.level)),
             (words::subject(&finding.subject), self.theme.style(Role::Plain)),
             (finding.title.clone(), self.theme.style(Role::Plain)),
             (aside, self.theme.style(Role::Dim)),
@@ -174,7 +174,7 @@ impl View<'_> {
         findings: &[&Finding],
         beneath: impl Fn(&mut Details, &Finding),
     ) {
-        let shape = [Column::keep(8), Column::keep(6), Column::keep(24), Column::keep(10)];
+        let shape = [Column::keep(9), Column::keep(6), Column::keep(24), Column::keep(10)];
         for (line, finding) in columns::lines(rows, &shape, self.room).into_iter().zip(findings) {
             page.blocks.push(self.item(noted_key(finding), line, |details| {
                 details.paragraph(&finding.title);
