@@ -12,6 +12,7 @@ pub mod json;
 mod mkfs;
 mod model;
 mod options;
+mod origin;
 pub mod output;
 mod plan;
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! What belongs into postgresql.conf, as lines to paste: the plan's server settings with their reasons.
 //!
-//! Settings that are right already appear as comments. The surprise: not everything under `pg.` is a line of that file;
+//! Settings that are right already appear as comments, and every setting with where its value in force is set, because a
+//! line that something else wins over changes nothing. The surprise: not everything under `pg.` is a line of that file;
 //! checksums, for one, are chosen when a cluster is made.
 
-use super::{Report, Step, comment};
+use super::{Report, Step, comment, origin};
 use crate::facts::Subject;
 use crate::rules::Change;
 
@@ -18,6 +19,8 @@ pub fn render(report: &Report) -> String {
         comment(&report.host.name),
         comment(&report.when)
     )];
+    let missing = report.warnings.iter().filter(|warning| warning.starts_with("not measured"));
+    parts.extend(missing.map(|warning| format!("# {}\n", comment(warning))));
     let mut done: Vec<(&Subject, &str)> = Vec::new();
     for target in &report.targets {
         let steps = report.plan(&target.target).map(|plan| plan.steps.as_slice()).unwrap_or_default();
@@ -26,6 +29,7 @@ pub fn render(report: &Report) -> String {
             let key = (&step.subject, step.advice.setting.as_str());
             if let Some(line) = line(step).filter(|_| !done.contains(&key)) {
                 done.push(key);
+                lines.push(in_force(step));
                 lines.push(line);
             }
         }
@@ -39,13 +43,17 @@ pub fn render(report: &Report) -> String {
     parts.concat()
 }
 
+/// Where the value in force is set, and what wins over the line that follows.
+fn in_force(step: &Step) -> String {
+    let now = format!("# now: {}\n", comment(&origin::now(&step.advice)));
+    let stronger = origin::stronger(&step.advice).filter(|_| step.advice.change != Change::Keep);
+    let says = stronger.map(|stronger| format!("# {}\n", stronger.says("this file")));
+    now + &says.unwrap_or_default()
+}
+
 /// One setting as a line; `None` when it is none of the server's.
 fn line(step: &Step) -> Option<String> {
-    let name = step.advice.setting.strip_prefix("pg.")?;
-    let plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    if !plain {
-        return None;
-    }
+    let name = step.advice.setting.strip_prefix("pg.").filter(|name| is_name(name))?;
     let why = comment(&step.title);
     let note = match step.advice.risk {
         crate::rules::Risk::NeedsRestart => " (needs a restart)",
@@ -64,13 +72,24 @@ fn line(step: &Step) -> Option<String> {
     }
 }
 
+/// The statement that changes a setting; `None` where no statement does.
+pub fn statement(name: &str, change: &Change) -> Option<String> {
+    let Change::Set(value) = change else { return None };
+    // Quoted always, because a bare `default` means something else; in an SQL string a backslash is a backslash.
+    let value = comment(value).replace('\'', "''");
+    (is_name(name) && !NOT_IN_FILE.contains(&name)).then(|| format!("ALTER SYSTEM SET {name} = '{value}';"))
+}
+
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
 /// A value as postgresql.conf wants it: words and whole numbers as they are, everything else in quotes, in which a
 /// backslash would begin an escape (guc-file.l, GUC_scanstr).
 fn quoted(value: &str) -> String {
     let value = comment(value);
-    let bare = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let number = value.chars().all(|c| c.is_ascii_digit());
-    let word = value.starts_with(|c: char| c.is_ascii_alphabetic()) && value.chars().all(bare);
+    let word = value.starts_with(|c: char| c.is_ascii_alphabetic()) && is_name(&value);
     if !value.is_empty() && (number || word) {
         return value;
     }
@@ -80,6 +99,7 @@ fn quoted(value: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::facts::{Reading, Source, Value};
     use crate::report::sample;
     use crate::rules::Level;
 
@@ -111,5 +131,41 @@ mod tests {
         assert_eq!(lines, ["fsync = on   # why?max_connections = 9999"]);
         assert!(text.contains("# wal_sync_method = fdatasync   # already so:"), "{text}");
         assert!(!text.contains("commit_delay"), "an option is no part of the plan");
+    }
+
+    #[test]
+    fn every_line_says_where_the_value_in_force_is_set() {
+        let change = sample::advice("pg.fsync", Change::Set("on".to_owned()));
+        for (file, told) in [
+            ("/etc/pg/10-old.conf", "# now: off, set in /etc/pg/10-old.conf:1\nfsync = on "),
+            (
+                "/srv/pg/postgresql.auto.conf",
+                "# now: off, set in /srv/pg/postgresql.auto.conf:1\n\
+                 # ALTER SYSTEM wins over this file: use ALTER SYSTEM SET/RESET, or remove it there\nfsync = on ",
+            ),
+            (
+                "/proc/10/cmdline",
+                "# now: off, set in /proc/10/cmdline:1\n\
+                 # the command line wins over files: change it there and restart\nfsync = on ",
+            ),
+        ] {
+            let mut report = sample::at_risk();
+            let step = report.plans.first_mut().unwrap().steps.first_mut().unwrap();
+            step.advice.clone_from(&change);
+            step.advice.current = Reading::known(Value::Bool(false), Source::line(file, 1));
+            let text = render(&report);
+            assert!(text.contains(told), "{text}");
+            let kept = "# now: fdatasync, set in /srv/pg/15/main/postgresql.conf:211\n# wal_sync_method = fdatasync ";
+            assert!(text.contains(kept), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_was_not_measured_is_told() {
+        let mut report = sample::blank();
+        report.warnings.push("not measured: the directory\nis full".to_owned());
+        let text = render(&report);
+        assert!(text.contains("\n# not measured: the directory?is full\n"), "{text}");
+        assert!(!text.contains("malformed"), "{text}");
     }
 }

@@ -1,7 +1,8 @@
 //! The part of a script for what is mounted already: every command a comment, in order of application.
 
 use super::{commented, nothing};
-use crate::report::{Report, Step, TargetSummary};
+use crate::report::origin::{self, Stronger};
+use crate::report::{Report, Step, TargetSummary, conf};
 use crate::rules::{Change, Risk};
 
 /// The steps of a target's plan.
@@ -51,8 +52,28 @@ fn one(number: usize, step: &Step) -> String {
         lines.extend((!commands.is_empty()).then(|| format!("{title}:")));
         lines.extend(commands.iter().map(|command| format!("  {command}")));
     }
-    if advice.apply.is_empty() {
+    let server = server(step);
+    if advice.apply.is_empty() && server.is_empty() {
         lines.push("by hand: no command does this".to_owned());
     }
+    lines.extend(server);
     format!("\n{}", commented(&lines.join("\n")))
+}
+
+/// Where a setting of a PostgreSQL server is set, and how to change it; nothing for other settings.
+fn server(step: &Step) -> Vec<String> {
+    let advice = &step.advice;
+    let Some(name) = advice.setting.strip_prefix("pg.") else { return Vec::new() };
+    let mut lines = vec![format!("now: {}", origin::now(advice))];
+    match (origin::stronger(advice), conf::statement(name, &advice.change)) {
+        (Some(Stronger::CommandLine), _) => lines.push(Stronger::CommandLine.says("files")),
+        (_, Some(statement)) if advice.risk == Risk::NeedsRestart => {
+            lines.extend(["in psql, then restart the server:".to_owned(), format!("  {statement}")]);
+        }
+        (_, Some(statement)) => {
+            lines.extend(["in psql:".to_owned(), format!("  {statement} SELECT pg_reload_conf();")]);
+        }
+        (_, None) => lines.push("by hand: no command does this".to_owned()),
+    }
+    lines
 }

@@ -1,6 +1,7 @@
 //! What a script must be: inert, readable by a shell, and never forceful.
 
 use super::*;
+use crate::facts::{Reading, Source, Value};
 use crate::report::sample;
 use crate::rules::{Advice, Change, Reach, Risk};
 
@@ -107,6 +108,53 @@ fn force_is_no_option() {
         step.advice.change = Change::Add(vec![word.to_owned()]);
         let script = render(&report);
         assert!(!active(&script).iter().any(|line| line.contains("mkfs")), "{word}: {script}");
+    }
+}
+
+#[test]
+fn a_server_setting_is_told_with_where_it_is_set_and_how_it_is_changed() {
+    let cases = [
+        (
+            "fdatasync",
+            "/etc/10.conf",
+            Risk::NeedsReload,
+            "in psql:\n#   ALTER SYSTEM SET wal_sync_method = 'fdatasync'; SELECT pg_reload_conf();\n",
+        ),
+        (
+            "fdatasync",
+            "/etc/10.conf",
+            Risk::NeedsRestart,
+            "in psql, then restart the server:\n#   ALTER SYSTEM SET wal_sync_method = 'fdatasync';\n",
+        ),
+        (
+            "o'x, \\y\nz",
+            "/etc/10.conf",
+            Risk::NeedsRestart,
+            "  ALTER SYSTEM SET wal_sync_method = 'o''x, \\y?z';\n",
+        ),
+        (
+            "fdatasync",
+            "/proc/10/cmdline",
+            Risk::NeedsReload,
+            "the command line wins over files: change it there and restart\n",
+        ),
+    ];
+    for (value, file, risk, told) in cases {
+        let mut report = sample::at_risk();
+        let step = report.plans[0].steps.first_mut().unwrap();
+        step.advice = Advice {
+            risk,
+            current: Reading::known(Value::Text("open_sync".to_owned()), Source::line(file, 1)),
+            ..sample::advice("pg.wal_sync_method", Change::Set(value.to_owned()))
+        };
+        let script = render(&report);
+        assert!(
+            script.contains(&format!("# now: open_sync, set in {file}:1\n")) && script.contains(told),
+            "{script}"
+        );
+        assert!(!script.contains("by hand"), "{script}");
+        assert_eq!(script.contains("ALTER SYSTEM"), told.contains("ALTER SYSTEM"), "{script}");
+        assert_eq!(active(&script), active(&render(&sample::at_risk())), "{script}");
     }
 }
 

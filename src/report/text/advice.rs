@@ -5,7 +5,7 @@ use super::telling::Telling;
 use super::words;
 use crate::facts::Scope;
 use crate::facts::catalog::boot;
-use crate::report::{Report, Step, TargetSummary};
+use crate::report::{Report, Step, TargetSummary, origin};
 use crate::rules::{Change, Finding, Level, Outcome};
 
 /// Writes the plan of a target: what to do in order, what is right already, what may be done at a price.
@@ -64,6 +64,12 @@ fn step<'a>(
         return;
     }
     why(page, telling, target, step);
+    if advice.setting.starts_with("pg.") {
+        page.hanging(8, "now      ", &origin::now(advice));
+        if let Some(stronger) = origin::stronger(advice) {
+            page.para(17, &stronger.says("postgresql.conf"));
+        }
+    }
     if let Some(result) = &step.result {
         page.hanging(8, "becomes  ", result);
     }

@@ -1,0 +1,114 @@
+//! Where a server setting in force is set, and what a line of postgresql.conf cannot win over.
+//!
+//! It words the source of a reading; precedence is the server's (PostgreSQL manual, *Setting Parameters*): the command
+//! line, then postgresql.auto.conf, then the other files. The surprise: the command line wins over ALTER SYSTEM too.
+
+use super::plan::as_written;
+use crate::facts::{Reading, Source};
+use crate::rules::Advice;
+
+/// What wins over a line of postgresql.conf.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stronger {
+    /// postgresql.auto.conf, which ALTER SYSTEM writes.
+    AlterSystem,
+    /// The server's command line.
+    CommandLine,
+}
+
+impl Stronger {
+    /// What to do about it; `file` is what the reader has at hand, such as `this file`.
+    pub fn says(self, file: &str) -> String {
+        match self {
+            Self::AlterSystem => {
+                format!("ALTER SYSTEM wins over {file}: use ALTER SYSTEM SET/RESET, or remove it there")
+            }
+            Self::CommandLine => "the command line wins over files: change it there and restart".to_owned(),
+        }
+    }
+}
+
+/// What wins over postgresql.conf for the setting that advice is about, as far as its source tells.
+pub fn stronger(advice: &Advice) -> Option<Stronger> {
+    match advice.current.source()? {
+        Source::Command { .. } => Some(Stronger::CommandLine),
+        Source::File { path, .. } if path.starts_with("/proc/") && path.ends_with("/cmdline") => {
+            Some(Stronger::CommandLine)
+        }
+        Source::File { path, .. } if path.rsplit('/').next() == Some("postgresql.auto.conf") => {
+            Some(Stronger::AlterSystem)
+        }
+        _ => None,
+    }
+}
+
+/// The value in force and where it is set: `open_sync, set in /etc/postgresql/postgresql.conf:1`.
+pub fn now(advice: &Advice) -> String {
+    match &advice.current {
+        Reading::Known { value, source } => {
+            let value = as_written(value);
+            match source {
+                Source::File { .. } | Source::Command { .. } => format!("{value}, set in {source}"),
+                Source::Default { .. } => format!("{value}, the {source}"),
+                Source::Server { socket } => format!("{value}, says the server at {socket}"),
+                _ => format!("{value} ({source})"),
+            }
+        }
+        Reading::Unknown { why, detail, .. } if detail.is_empty() => format!("not known: {why}"),
+        Reading::Unknown { why, detail, .. } => format!("not known: {why} ({detail})"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::{Value, Why};
+    use crate::report::sample;
+    use crate::rules::Change;
+
+    fn from(source: Source) -> Advice {
+        let current = Reading::known(Value::Text("open_sync".to_owned()), source);
+        Advice { current, ..sample::advice("pg.wal_sync_method", Change::Set("fdatasync".to_owned())) }
+    }
+
+    #[test]
+    fn every_source_is_told_and_the_stronger_ones_are_seen() {
+        let cases = [
+            (
+                Source::line("/etc/pg/conf.d/10-old.conf", 1),
+                None,
+                "open_sync, set in /etc/pg/conf.d/10-old.conf:1",
+            ),
+            (
+                Source::line("/srv/pg/postgresql.auto.conf", 3),
+                Some(Stronger::AlterSystem),
+                "open_sync, set in /srv/pg/postgresql.auto.conf:3",
+            ),
+            (
+                Source::file("/proc/10/cmdline"),
+                Some(Stronger::CommandLine),
+                "open_sync, set in /proc/10/cmdline",
+            ),
+            (
+                Source::Command { argv: "postgres -c x=y".to_owned() },
+                Some(Stronger::CommandLine),
+                "open_sync, set in `postgres -c x=y`",
+            ),
+            (Source::line("/srv/cmdline", 1), None, "open_sync, set in /srv/cmdline:1"),
+            (
+                Source::Default { of: "PostgreSQL 15".to_owned() },
+                None,
+                "open_sync, the default of PostgreSQL 15",
+            ),
+            (Source::Server { socket: "/run/pg".to_owned() }, None, "open_sync, says the server at /run/pg"),
+        ];
+        for (source, wins, says) in cases {
+            let advice = from(source);
+            assert_eq!((stronger(&advice), now(&advice).as_str()), (wins, says));
+        }
+        let denied = Reading::unknown(Why::Denied, "reading /srv/pg/postgresql.conf");
+        let unknown = Advice { current: denied, ..from(Source::Stated) };
+        assert_eq!(now(&unknown), "not known: denied (reading /srv/pg/postgresql.conf)");
+        assert_eq!(stronger(&unknown), None);
+    }
+}
