@@ -90,7 +90,8 @@ pub(super) fn look_at(
             out::progress(&format!("reading {what} …"));
         }
     };
-    let session = Session::look(host, &request, rules, &mut progress);
+    let mut session = Session::look(host, &request, rules, &mut progress);
+    session.asked = target.map(|target| text::safe(path_bytes(target)));
     if show {
         out::progress("");
     }
