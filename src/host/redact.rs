@@ -6,6 +6,7 @@
 //! as it was typed, with the password in it.
 
 mod mounts;
+mod options;
 mod postgres;
 mod process;
 
@@ -112,6 +113,11 @@ mod tests {
             let line = format!("me:{SECRET}@host:/x /mnt cifs {}", options.join(","));
             prop_assert!(!holds_secret(&config(line.as_bytes(), Dialect::Fstab)));
             prop_assert!(!holds_secret(&plain(Path::new("/proc/self/mounts"), line.into_bytes())));
+            let local: Vec<String> = keys.iter().map(|key| format!("{key}={SECRET},{SECRET},noatime")).collect();
+            for fstype in ["ext4", "auto"] {
+                let line = format!("/dev/sda1 /mnt {fstype} {}", local.join(","));
+                prop_assert!(!holds_secret(&config(line.as_bytes(), Dialect::Fstab)));
+            }
             let kernel = format!("root=/dev/sda1 rootflags={} {SECRET} init={SECRET}", options.join(","));
             prop_assert!(!holds_secret(&config(kernel.as_bytes(), Dialect::KernelCommandLine)));
         }

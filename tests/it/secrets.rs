@@ -111,7 +111,7 @@ fn no_output_holds_a_secret_of_the_machine() {
             assert!(line.is_none(), "{what} of {}: {line:?}", target.display());
         }
         let capture = &said[0].1;
-        for planted in ["/srv/six", "/srv/unit", "nosuid", "more.conf", "wal_sync_method"] {
+        for planted in ["/srv/six", "/srv/unit", "nosuid,password", "more.conf", "wal_sync_method"] {
             assert!(capture.contains(planted), "{planted} was not read: {capture}");
         }
         assert!(capture.contains("tmpfs https://files/"), "the mount table was not read: {capture}");

@@ -1,302 +1,14 @@
 //! What will be mounted and what is mounted: fstab, mount units, the kernel's command line, mount tables.
 //!
-//! Of options only those are kept whose names are known and whose values cannot be secret; of devices and addresses what
-//! stands before `@` is cut. Mount tables keep all options of local file systems, which the kernel itself has written.
+//! Of devices and addresses what stands before `@` is cut; which options are kept stands beside. Mount tables keep all
+//! options of local file systems, which the kernel itself has written.
 
+use super::options::{LOCAL_SOURCES, is_local, options};
 use crate::host::Setting;
-
-/// Mount options that are kept, with their values: generic ones and those of the file systems a database may be on, from
-/// mount(8) and the kernel's Documentation/filesystems. Sorted.
-const OPTIONS: &[&str] = &[
-    "X-fstrim.notrim",
-    "_netdev",
-    "acdirmax",
-    "acdirmin",
-    "acl",
-    "acregmax",
-    "acregmin",
-    "actimeo",
-    "active_logs",
-    "allocsize",
-    "async",
-    "atgc",
-    "atime",
-    "attr2",
-    "auto",
-    "auto_da_alloc",
-    "autodefrag",
-    "background_gc",
-    "barrier",
-    "bg",
-    "bh",
-    "big_writes",
-    "block_validity",
-    "bsddf",
-    "bsdgroups",
-    "bulk_read",
-    "cache",
-    "check",
-    "check_int",
-    "checkpoint_merge",
-    "chk_data_crc",
-    "clear_cache",
-    "codepage",
-    "commit",
-    "compr",
-    "compress",
-    "compress-force",
-    "compress_algorithm",
-    "context",
-    "data",
-    "data_err",
-    "data_flush",
-    "datacow",
-    "datasum",
-    "dax",
-    "debug",
-    "debug_want_extra_isize",
-    "defaults",
-    "defcontext",
-    "degraded",
-    "delalloc",
-    "dev",
-    "device",
-    "dioread_lock",
-    "dioread_nolock",
-    "dir_umask",
-    "diratime",
-    "dirsync",
-    "discard",
-    "dmask",
-    "enospc_debug",
-    "errors",
-    "exec",
-    "extent_cache",
-    "fast_commit",
-    "fastboot",
-    "fatal_errors",
-    "fg",
-    "filestreams",
-    "fixed_iops",
-    "flushoncommit",
-    "fmask",
-    "fragment",
-    "fscontext",
-    "fsync_mode",
-    "gc_merge",
-    "gid",
-    "gqnoenforce",
-    "gquota",
-    "group",
-    "grpid",
-    "grpjquota",
-    "grpquota",
-    "hard",
-    "huge",
-    "i_version",
-    "ikeep",
-    "init_itable",
-    "inline_data",
-    "inline_dentry",
-    "inline_xattr",
-    "inlinecrypt",
-    "inode32",
-    "inode64",
-    "inode_cache",
-    "inode_readahead_blks",
-    "intr",
-    "io_size",
-    "iocharset",
-    "iversion",
-    "journal",
-    "journal_async_commit",
-    "journal_checksum",
-    "journal_dev",
-    "journal_ioprio",
-    "journal_path",
-    "jqfmt",
-    "largeio",
-    "lazytime",
-    "lifetime",
-    "local_lock",
-    "logbsize",
-    "logbufs",
-    "logdev",
-    "loop",
-    "loud",
-    "mand",
-    "max_atomic_write",
-    "max_batch_time",
-    "max_inline",
-    "max_open_zones",
-    "mb_optimize_scan",
-    "mblk_io_submit",
-    "metadata_ratio",
-    "min_batch_time",
-    "minixdf",
-    "mode",
-    "nfsvers",
-    "noacl",
-    "noalign",
-    "noatime",
-    "noattr2",
-    "noauto",
-    "noauto_da_alloc",
-    "noautodefrag",
-    "nobarrier",
-    "nobh",
-    "noblock_validity",
-    "nobootwait",
-    "nocto",
-    "nodatacow",
-    "nodatasum",
-    "nodelalloc",
-    "nodev",
-    "nodioread_lock",
-    "nodiratime",
-    "nodiscard",
-    "noexec",
-    "noextent_cache",
-    "nofail",
-    "noflush_merge",
-    "noflushoncommit",
-    "nogrpid",
-    "noheap",
-    "noikeep",
-    "noinit_itable",
-    "noinline_data",
-    "noinline_dentry",
-    "noinline_xattr",
-    "noiversion",
-    "nojournal_checksum",
-    "nolargeio",
-    "nolazytime",
-    "nolease",
-    "nolifetime",
-    "noload",
-    "noloccache",
-    "nolock",
-    "nolog",
-    "nologreplay",
-    "nomand",
-    "nombcache",
-    "noquota",
-    "norecovery",
-    "noreflink",
-    "norelatime",
-    "nossd",
-    "nossd_spread",
-    "nostrictatime",
-    "nosubpage",
-    "nosuid",
-    "nosymfollow",
-    "notreelog",
-    "nousebackuproot",
-    "nouser",
-    "nouser_xattr",
-    "nouuid",
-    "nr_blocks",
-    "nr_inodes",
-    "offset",
-    "oldalloc",
-    "orlov",
-    "osyncisdsync",
-    "osyncisosync",
-    "owner",
-    "pqnoenforce",
-    "pquota",
-    "pri",
-    "prjjquota",
-    "prjquota",
-    "proto",
-    "qnoenforce",
-    "quiet",
-    "quota",
-    "rdma",
-    "relatime",
-    "remount",
-    "rescan_uuid_tree",
-    "rescue",
-    "reserve_root",
-    "resgid",
-    "resuid",
-    "retrans",
-    "retry",
-    "ro",
-    "rootcontext",
-    "rsize",
-    "rtdev",
-    "rw",
-    "seclabel",
-    "shared",
-    "silent",
-    "size",
-    "skip_balance",
-    "soft",
-    "softerr",
-    "space_cache",
-    "ssd",
-    "ssd_spread",
-    "strictatime",
-    "stripe",
-    "subvol",
-    "subvolid",
-    "subvolrootid",
-    "suid",
-    "sunit",
-    "swalloc",
-    "swidth",
-    "sync",
-    "sysvgroups",
-    "test_dummy_encryption",
-    "thread_pool",
-    "timeo",
-    "treelog",
-    "udf",
-    "uid",
-    "umask",
-    "unchecked",
-    "uqnoenforce",
-    "uquota",
-    "usebackuproot",
-    "user",
-    "user_subvol_rm_allowed",
-    "user_xattr",
-    "users",
-    "usrjquota",
-    "usrquota",
-    "utf8",
-    "vers",
-    "whint_mode",
-    "wsize",
-    "wsync",
-    "x-fstrim.notrim",
-    "x-initrd.mount",
-    "zfsutil",
-    "zone_reset",
-];
-
-/// Options of systemd.mount(5) and mount(8), all harmless.
-const OPTION_FAMILIES: [&str; 3] = ["x-systemd.", "x-initrd.", "X-mount."];
-
-/// The options that are kept, in their order.
-fn options(list: &[u8]) -> Vec<u8> {
-    let kept = list.split(|b| *b == b',').filter(|option| {
-        let name = option.split(|b| *b == b'=').next().unwrap_or_default();
-        let has_value = name.len() < option.len();
-        let Ok(name) = str::from_utf8(name) else { return false };
-        // `user=NAME` is what network file systems call the account.
-        let account = name == "user" && has_value;
-        let known = OPTIONS.contains(&name) || OPTION_FAMILIES.iter().any(|family| name.starts_with(family));
-        known && !account
-    });
-    kept.collect::<Vec<_>>().join(&b',')
-}
 
 /// A device or address without who logs in there.
 fn source(text: &[u8]) -> Vec<u8> {
-    const LOCAL: [&[u8]; 6] = [b"/dev/", b"UUID=", b"LABEL=", b"PARTUUID=", b"PARTLABEL=", b"ID="];
-    if LOCAL.iter().any(|prefix| text.starts_with(prefix)) {
+    if LOCAL_SOURCES.iter().any(|prefix| text.starts_with(prefix)) {
         return text.to_vec();
     }
     let text = text.split(|b| *b == b'?').next().unwrap_or_default();
@@ -330,7 +42,7 @@ pub fn fstab(text: &[u8]) -> Vec<Setting> {
         let device = fields.next().filter(|device| !device.starts_with(b"#"))?;
         let point = fields.next()?;
         let fstype = fields.next()?;
-        let kept = options(fields.next().unwrap_or(b"defaults"));
+        let kept = options(fields.next().unwrap_or(b"defaults"), is_local(fstype, device));
         let value = [&source(device), fstype, &kept].join(&b'\t');
         Some(Setting { line, key: point.to_vec(), value })
     };
@@ -339,7 +51,7 @@ pub fn fstab(text: &[u8]) -> Vec<Setting> {
 
 /// systemd.mount(5): the keys `what`, `where`, `type` and `options` of its section `[Mount]`.
 pub fn unit(text: &[u8]) -> Vec<Setting> {
-    let mut settings = Vec::new();
+    let mut lines_of_mount = Vec::new();
     let mut in_mount = false;
     let mut pending: Option<(u32, Vec<u8>)> = None;
     for (number, text) in lines(text) {
@@ -359,23 +71,32 @@ pub fn unit(text: &[u8]) -> Vec<Setting> {
         if whole.starts_with(b"[") {
             in_mount = whole == b"[Mount]";
         } else if in_mount {
-            settings.extend(unit_setting(line, &whole));
+            lines_of_mount.push((line, whole));
         }
     }
-    settings
+    let assignments: Vec<_> =
+        lines_of_mount.iter().filter_map(|(line, text)| Some((*line, assignment(text)?))).collect();
+    let last = |key: &[u8]| {
+        assignments.iter().rev().find(|(_, (found, _))| *found == key).map(|(_, (_, value))| *value)
+    };
+    let local = is_local(last(b"Type").unwrap_or(b"auto"), last(b"What").unwrap_or_default());
+    assignments.iter().filter_map(|(line, (key, value))| unit_setting(*line, key, value, local)).collect()
 }
 
-fn unit_setting(line: u32, text: &[u8]) -> Option<Setting> {
+fn assignment(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let equals = text.iter().position(|b| *b == b'=')?;
     let (key, value) = text.split_at(equals);
-    let value = value.get(1..)?.trim_ascii();
-    let value = match key.trim_ascii() {
+    Some((key.trim_ascii(), value.get(1..)?.trim_ascii()))
+}
+
+fn unit_setting(line: u32, key: &[u8], value: &[u8], local: bool) -> Option<Setting> {
+    let value = match key {
         b"What" => source(value),
-        b"Options" => options(value),
+        b"Options" => options(value, local),
         b"Where" | b"Type" => value.to_vec(),
         _ => return None,
     };
-    Some(Setting { line, key: key.trim_ascii().to_ascii_lowercase(), value })
+    Some(Setting { line, key: key.to_ascii_lowercase(), value })
 }
 
 /// The kernel's parameters root, rootfstype, rootflags and elevator (the kernel's
@@ -392,7 +113,7 @@ pub fn kernel_command_line(text: &[u8]) -> Vec<Setting> {
         let value: Vec<u8> = value.get(1..)?.iter().copied().filter(|b| *b != b'"').collect();
         let value = match key {
             b"root" => source(&value),
-            b"rootflags" => options(&value),
+            b"rootflags" => options(&value, false),
             b"rootfstype" | b"elevator" => value,
             _ => return None,
         };
@@ -414,7 +135,7 @@ pub fn table(text: &[u8]) -> Vec<u8> {
         let remote = words.get(fstype).is_some_and(|fstype| logs_in(fstype));
         let cleaned = words.iter().enumerate().map(|(i, word)| match i {
             i if i == from && (remote || is_url(word)) => source(word),
-            i if i == rest && remote => options(word),
+            i if i == rest && remote => options(word, false),
             _ => word.to_vec(),
         });
         out.extend_from_slice(&cleaned.collect::<Vec<_>>().join(&b' '));
@@ -464,14 +185,43 @@ mod tests {
     #[test]
     fn units_keep_the_four_keys_of_their_mount() {
         let text = "[Unit]\nWhat=/unit\n[Mount]\n# What=/comment\nWhat = ftp://me:pw@host/dir\nWhere=/srv\nType=xfs\n\
-            Options=noatime,\\\nnobarrier,password=x\nEnvironment=A=b\n[Install]\nWhere=/install\n";
+            Options=noatime,\\\nnobarrier,password=x\nType=ext4\nWhat=/dev/a\nType=nfs\nEnvironment=A=b\n[Install]\nWhere=/install\n";
         let expected = [
             row(5, "what", "ftp://host/dir"),
             row(6, "where", "/srv"),
             row(7, "type", "xfs"),
             row(8, "options", "noatime"),
+            row(10, "type", "ext4"),
+            row(11, "what", "/dev/a"),
+            row(12, "type", "nfs"),
         ];
         assert_eq!(read(unit(text.as_bytes())), expected);
+    }
+
+    #[test]
+    fn local_is_what_no_network_and_no_program_serves() {
+        for (fstype, source, local) in [
+            ("ext4", "/dev/sda1", true),
+            ("xfs,ext4", "UUID=1", true),
+            ("auto", "LABEL=x", true),
+            ("auto", "host:/x", false),
+            ("ext4,cifs", "/dev/sda1", false),
+            ("nfs", "/dev/sda1", false),
+            ("fuse", "/dev/sda1", false),
+            ("ntfs-3g", "/dev/sda1", false),
+            ("", "/dev/sda1", false),
+        ] {
+            assert_eq!(is_local(fstype.as_bytes(), source.as_bytes()), local, "{fstype} {source}");
+            let line = format!("{source} /x {fstype} ro,odd=1");
+            let unit = format!("[Mount]\nOptions=ro,odd=1\nType={fstype}\nWhat={source}\n");
+            if !fstype.is_empty() {
+                for kept in [fstab(line.as_bytes()), self::unit(unit.as_bytes())] {
+                    let kept = read(kept);
+                    assert_eq!(kept[0].2.ends_with("ro,odd"), local, "{kept:?}");
+                    assert_eq!(kept[0].2.ends_with("ro"), !local, "{kept:?}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -1,0 +1,367 @@
+//! Mount options: which may leave an fstab, a mount unit or the kernel's command line.
+//!
+//! Those are kept whose names are known and whose values cannot be secret. A local disk needs no password, so there the
+//! names of other options stay too, without their values: a misspelt option is the commonest mistake in an fstab. The
+//! surprise: an unknown name behind the value of another unknown one is dropped, since it may be the rest of that value.
+
+/// Mount options that are kept, with their values: generic ones and those of the file systems a database may be on, from
+/// mount(8) and the kernel's Documentation/filesystems. Sorted.
+const OPTIONS: &[&str] = &[
+    "X-fstrim.notrim",
+    "_netdev",
+    "acdirmax",
+    "acdirmin",
+    "acl",
+    "acregmax",
+    "acregmin",
+    "actimeo",
+    "active_logs",
+    "allocsize",
+    "async",
+    "atgc",
+    "atime",
+    "attr2",
+    "auto",
+    "auto_da_alloc",
+    "autodefrag",
+    "background_gc",
+    "barrier",
+    "bg",
+    "bh",
+    "big_writes",
+    "block_validity",
+    "bsddf",
+    "bsdgroups",
+    "bulk_read",
+    "cache",
+    "check",
+    "check_int",
+    "checkpoint_merge",
+    "chk_data_crc",
+    "clear_cache",
+    "codepage",
+    "commit",
+    "compr",
+    "compress",
+    "compress-force",
+    "compress_algorithm",
+    "context",
+    "data",
+    "data_err",
+    "data_flush",
+    "datacow",
+    "datasum",
+    "dax",
+    "debug",
+    "debug_want_extra_isize",
+    "defaults",
+    "defcontext",
+    "degraded",
+    "delalloc",
+    "dev",
+    "device",
+    "dioread_lock",
+    "dioread_nolock",
+    "dir_umask",
+    "diratime",
+    "dirsync",
+    "discard",
+    "dmask",
+    "enospc_debug",
+    "errors",
+    "exec",
+    "extent_cache",
+    "fast_commit",
+    "fastboot",
+    "fatal_errors",
+    "fg",
+    "filestreams",
+    "fixed_iops",
+    "flushoncommit",
+    "fmask",
+    "fragment",
+    "fscontext",
+    "fsync_mode",
+    "gc_merge",
+    "gid",
+    "gqnoenforce",
+    "gquota",
+    "group",
+    "grpid",
+    "grpjquota",
+    "grpquota",
+    "hard",
+    "huge",
+    "i_version",
+    "ikeep",
+    "init_itable",
+    "inline_data",
+    "inline_dentry",
+    "inline_xattr",
+    "inlinecrypt",
+    "inode32",
+    "inode64",
+    "inode_cache",
+    "inode_readahead_blks",
+    "intr",
+    "io_size",
+    "iocharset",
+    "iversion",
+    "journal",
+    "journal_async_commit",
+    "journal_checksum",
+    "journal_dev",
+    "journal_ioprio",
+    "journal_path",
+    "jqfmt",
+    "largeio",
+    "lazytime",
+    "lifetime",
+    "local_lock",
+    "logbsize",
+    "logbufs",
+    "logdev",
+    "loop",
+    "loud",
+    "mand",
+    "max_atomic_write",
+    "max_batch_time",
+    "max_inline",
+    "max_open_zones",
+    "mb_optimize_scan",
+    "mblk_io_submit",
+    "metadata_ratio",
+    "min_batch_time",
+    "minixdf",
+    "mode",
+    "nfsvers",
+    "noacl",
+    "noalign",
+    "noatime",
+    "noattr2",
+    "noauto",
+    "noauto_da_alloc",
+    "noautodefrag",
+    "nobarrier",
+    "nobh",
+    "noblock_validity",
+    "nobootwait",
+    "nocto",
+    "nodatacow",
+    "nodatasum",
+    "nodelalloc",
+    "nodev",
+    "nodioread_lock",
+    "nodiratime",
+    "nodiscard",
+    "noexec",
+    "noextent_cache",
+    "nofail",
+    "noflush_merge",
+    "noflushoncommit",
+    "nogrpid",
+    "noheap",
+    "noikeep",
+    "noinit_itable",
+    "noinline_data",
+    "noinline_dentry",
+    "noinline_xattr",
+    "noiversion",
+    "nojournal_checksum",
+    "nolargeio",
+    "nolazytime",
+    "nolease",
+    "nolifetime",
+    "noload",
+    "noloccache",
+    "nolock",
+    "nolog",
+    "nologreplay",
+    "nomand",
+    "nombcache",
+    "noquota",
+    "norecovery",
+    "noreflink",
+    "norelatime",
+    "nossd",
+    "nossd_spread",
+    "nostrictatime",
+    "nosubpage",
+    "nosuid",
+    "nosymfollow",
+    "notreelog",
+    "nousebackuproot",
+    "nouser",
+    "nouser_xattr",
+    "nouuid",
+    "nr_blocks",
+    "nr_inodes",
+    "offset",
+    "oldalloc",
+    "orlov",
+    "osyncisdsync",
+    "osyncisosync",
+    "owner",
+    "pqnoenforce",
+    "pquota",
+    "pri",
+    "prjjquota",
+    "prjquota",
+    "proto",
+    "qnoenforce",
+    "quiet",
+    "quota",
+    "rdma",
+    "relatime",
+    "remount",
+    "rescan_uuid_tree",
+    "rescue",
+    "reserve_root",
+    "resgid",
+    "resuid",
+    "retrans",
+    "retry",
+    "ro",
+    "rootcontext",
+    "rsize",
+    "rtdev",
+    "rw",
+    "seclabel",
+    "shared",
+    "silent",
+    "size",
+    "skip_balance",
+    "soft",
+    "softerr",
+    "space_cache",
+    "ssd",
+    "ssd_spread",
+    "strictatime",
+    "stripe",
+    "subvol",
+    "subvolid",
+    "subvolrootid",
+    "suid",
+    "sunit",
+    "swalloc",
+    "swidth",
+    "sync",
+    "sysvgroups",
+    "test_dummy_encryption",
+    "thread_pool",
+    "timeo",
+    "treelog",
+    "udf",
+    "uid",
+    "umask",
+    "unchecked",
+    "uqnoenforce",
+    "uquota",
+    "usebackuproot",
+    "user",
+    "user_subvol_rm_allowed",
+    "user_xattr",
+    "users",
+    "usrjquota",
+    "usrquota",
+    "utf8",
+    "vers",
+    "whint_mode",
+    "wsize",
+    "wsync",
+    "x-fstrim.notrim",
+    "x-initrd.mount",
+    "zfsutil",
+    "zone_reset",
+];
+
+/// Options of systemd.mount(5) and mount(8), all harmless.
+const OPTION_FAMILIES: [&str; 3] = ["x-systemd.", "x-initrd.", "X-mount."];
+
+/// File systems of a local disk that the kernel mounts by itself: no option of theirs is a secret.
+const LOCAL_TYPES: [&[u8]; 16] = [
+    b"ext2",
+    b"ext3",
+    b"ext4",
+    b"xfs",
+    b"btrfs",
+    b"bcachefs",
+    b"f2fs",
+    b"jfs",
+    b"nilfs2",
+    b"reiserfs",
+    b"vfat",
+    b"msdos",
+    b"exfat",
+    b"ntfs3",
+    b"iso9660",
+    b"udf",
+];
+
+/// How a local disk is named (fstab(5)).
+pub const LOCAL_SOURCES: [&[u8]; 6] = [b"/dev/", b"UUID=", b"LABEL=", b"PARTUUID=", b"PARTLABEL=", b"ID="];
+
+/// Longer names are none.
+const LONGEST_NAME: usize = 40;
+
+/// Whether all of a comma-separated list of types, or what `auto` finds on this source, is of a local disk.
+pub fn is_local(fstype: &[u8], source: &[u8]) -> bool {
+    let on_disk = LOCAL_SOURCES.iter().any(|prefix| source.starts_with(prefix));
+    fstype.split(|b| *b == b',').all(|word| LOCAL_TYPES.contains(&word) || word == b"auto" && on_disk)
+}
+
+/// The options that are kept, in their order; those of a local disk with the names of unknown ones.
+pub fn options(list: &[u8], local: bool) -> Vec<u8> {
+    // What follows the value of an unknown option, or stands in quotes, may be the rest of a value with a comma in it.
+    let (mut quoted, mut in_value) = (false, false);
+    let kept = list.split(|b| *b == b',').filter_map(|option| {
+        let begins_quoted = quoted;
+        quoted ^= option.iter().filter(|b| **b == b'"').count() % 2 == 1;
+        let name = option.split(|b| *b == b'=').next().unwrap_or_default();
+        let has_value = name.len() < option.len();
+        // `user=NAME` is what network file systems call the account; `comment=` is anybody's text (mount(8)).
+        let aside = has_value && matches!(name, b"user" | b"comment");
+        if is_known(name) && !aside {
+            in_value = false;
+            return Some(option);
+        }
+        let may_be_a_value = begins_quoted || in_value;
+        in_value |= has_value;
+        (local && !may_be_a_value && !aside && is_name(name)).then_some(name)
+    });
+    kept.collect::<Vec<_>>().join(&b',')
+}
+
+fn is_known(name: &[u8]) -> bool {
+    str::from_utf8(name).is_ok_and(|name| {
+        OPTIONS.contains(&name) || OPTION_FAMILIES.iter().any(|family| name.starts_with(family))
+    })
+}
+
+fn is_name(word: &[u8]) -> bool {
+    let in_names = |b: &u8| b.is_ascii_alphanumeric() || b"_.-".contains(b);
+    (1..=LONGEST_NAME).contains(&word.len()) && word.iter().all(in_names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn on_a_local_disk_the_names_of_unknown_options_stay() {
+        let long = "x".repeat(LONGEST_NAME + 1);
+        for (given, local, remote) in [
+            ("nobarrier,noatime,frobnicate", "nobarrier,noatime,frobnicate", "nobarrier,noatime"),
+            ("NoAtime,ro", "NoAtime,ro", "ro"),
+            ("comit=5,rw,noatiem", "comit,rw,noatiem", "rw"),
+            ("password=a,b,c=d,noatime,e", "password,noatime,e", "noatime"),
+            ("comment=x y,user=me,user", "user", "user"),
+            ("a b,\"c,d,e\",f,,=x,h\u{e9},ro", "f,ro", "ro"),
+            ("context=\"a:b,c\",g", "context=\"a:b,g", "context=\"a:b"),
+            (&long, "", ""),
+        ] {
+            let kept = |local| String::from_utf8(options(given.as_bytes(), local)).unwrap();
+            assert_eq!((kept(true), kept(false)), (local.to_owned(), remote.to_owned()), "{given}");
+        }
+    }
+}
