@@ -316,7 +316,7 @@ pub fn options(list: &[u8], local: bool) -> Vec<u8> {
     let (mut quoted, mut in_value) = (false, false);
     let kept = list.split(|b| *b == b',').filter_map(|option| {
         let begins_quoted = quoted;
-        quoted ^= option.iter().filter(|b| **b == b'"').count() % 2 == 1;
+        quoted ^= option.split(|b| *b == b'"').count() % 2 == 0;
         let name = option.split(|b| *b == b'=').next().unwrap_or_default();
         let has_value = name.len() < option.len();
         // `user=NAME` is what network file systems call the account; `comment=` is anybody's text (mount(8)).
