@@ -103,6 +103,7 @@ impl Worker for Desk {
             progress(Partial::Report(Box::new(session.report())));
         };
         let mut session = Session::look(host.as_ref(), &request, RuleSet::builtin(), &mut so_far);
+        session.asked = self.target.as_deref().map(|target| safe(path_bytes(target)));
         let mut known = self.session.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(before) = known.take() {
             // What was measured before stays, as long as there is such a directory.
