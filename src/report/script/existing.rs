@@ -48,15 +48,16 @@ fn one(number: usize, step: &Step) -> String {
     ];
     lines.extend(step.result.as_ref().map(|result| format!("becomes: {result}")));
     lines.extend(danger(step).map(|danger| format!("!!!! {danger} !!!!")));
+    let server = server(step);
+    let by_hand = advice.apply.is_empty() && server.is_empty();
+    lines.extend(server);
     for (title, commands) in [("apply", &advice.apply), ("verify", &advice.verify), ("undo", &advice.undo)] {
         lines.extend((!commands.is_empty()).then(|| format!("{title}:")));
         lines.extend(commands.iter().map(|command| format!("  {command}")));
     }
-    let server = server(step);
-    if advice.apply.is_empty() && server.is_empty() {
+    if by_hand {
         lines.push("by hand: no command does this".to_owned());
     }
-    lines.extend(server);
     format!("\n{}", commented(&lines.join("\n")))
 }
 
