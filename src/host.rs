@@ -317,6 +317,11 @@ impl Stat {
         self.mode & 0o170_000 == 0o040_000
     }
 
+    /// Whether it is a regular file.
+    pub fn is_file(&self) -> bool {
+        self.mode & 0o170_000 == 0o100_000
+    }
+
     /// Whether it is a block device.
     pub fn is_block(&self) -> bool {
         self.mode & 0o170_000 == 0o060_000

@@ -1,12 +1,15 @@
 //! The target that was asked for: a directory, existing or not, a mount point, or a block device; and the WAL of the
 //! cluster it holds.
+//!
+//! What cannot be a target is none, with a warning that says why. The surprise: a name beneath /dev is that of a device,
+//! so what is not there is a slip and no directory to be created.
 
 use std::path::{Component, Path, PathBuf};
 
 use super::role::{self, Home};
 use super::{Place, device_of, mount_over};
 use crate::collect::{path_of, refused};
-use crate::facts::catalog::mount;
+use crate::facts::catalog::{device, mount};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject};
 use crate::host::{Host, Miss, MissKind, Stat, path_bytes};
 use crate::text::{raw, safe};
@@ -32,13 +35,20 @@ pub fn place(host: &dyn Host, path: &Path, facts: &mut FactSet) -> Option<Place>
             let kind = Reading::known("directory".to_owned(), Source::call(format!("stat {shown}")));
             Some(directory(facts, real, kind))
         }
-        Ok(_) => {
-            facts.warn(format!(
-                "{shown} is neither a directory nor a block device: name the directory it lies in"
-            ));
+        Ok(stat) => {
+            facts.warn(if stat.is_file() {
+                format!("{shown} is a file: name the directory it lies in")
+            } else {
+                format!("{shown} is no block device and no directory: no database can be on it")
+            });
             None
         }
         Err(miss) if miss.kind == MissKind::Absent => created(host, path, facts),
+        Err(miss) if device_of(facts, &shown).is_some() => known_device(facts, path, &miss),
+        Err(miss) if names_a_device(path) => {
+            facts.warn(format!("{shown}: nothing is known of such a device: {}", reason(&miss)));
+            None
+        }
         Err(miss) => {
             facts.warn(format!("{shown}: {}: it is taken for a directory, as it is written", reason(&miss)));
             Some(unseen(facts, lexical(path), refused(&miss, &shown)))
@@ -60,15 +70,29 @@ fn unseen(facts: &FactSet, path: PathBuf, kind: Reading<String>) -> Place {
     Place { existing: None, ..directory(facts, path, kind) }
 }
 
+/// Whether only a device is meant by this path. Memory is shared in files below /dev/shm (`shm_overview(7)`).
+fn names_a_device(path: &Path) -> bool {
+    let path = lexical(path);
+    path.starts_with("/dev") && !path.starts_with("/dev/shm")
+}
+
 /// A directory that is to be created beneath the nearest one that exists.
 fn created(host: &dyn Host, path: &Path, facts: &mut FactSet) -> Option<Place> {
     let shown = safe(path_bytes(path));
+    if let Ok(to) = host.link(path) {
+        facts.warn(format!("{shown} is a link to {}, which does not exist", safe(path_bytes(&to))));
+        return None;
+    }
     for parent in path.ancestors().skip(1) {
         match host.stat(parent) {
             Ok(stat) if stat.is_dir() => {
                 let real = host.real_path(parent).unwrap_or_else(|_| parent.to_owned());
                 let rest = path.strip_prefix(parent).unwrap_or(Path::new(""));
                 let place = lexical(&real.join(rest));
+                if names_a_device(&place) {
+                    facts.warn(format!("{shown}: there is no such device"));
+                    return None;
+                }
                 let kind = Reading::known("created".to_owned(), Source::call(format!("stat {shown}")));
                 let base = mount_over(facts, &real);
                 return Some(Place { path: place, kind, existing: Some(real), base });
@@ -102,13 +126,29 @@ fn device(host: &dyn Host, path: &Path, stat: Stat, facts: &mut FactSet) -> Opti
         ));
         return None;
     };
+    of_device(facts, real, subject, &Source::call(format!("stat {shown}")))
+}
+
+/// A device that a capture holds, although nobody looked at its node.
+fn known_device(facts: &mut FactSet, path: &Path, miss: &Miss) -> Option<Place> {
+    let shown = safe(path_bytes(path));
+    let subject = device_of(facts, &shown)?;
+    let Some(source) = facts.get(&subject, &device::PATH).source().cloned() else {
+        facts.warn(format!("{shown}: {}", reason(miss)));
+        return None;
+    };
+    of_device(facts, path.to_owned(), subject, &source)
+}
+
+/// The directory a device is mounted on, or else the device.
+fn of_device(facts: &mut FactSet, path: PathBuf, subject: Subject, source: &Source) -> Option<Place> {
     let Some(mount) = mounted(facts, &subject) else {
-        let kind = Reading::known("device".to_owned(), Source::call(format!("stat {shown}")));
-        return Some(Place { path: real, kind, existing: None, base: Some(subject) });
+        let kind = Reading::known("device".to_owned(), source.clone());
+        return Some(Place { path, kind, existing: None, base: Some(subject) });
     };
     let point = facts.value(&mount, &mount::POINT)?;
-    facts.warn(format!("{shown} is mounted on {point}: the target is that directory"));
-    let kind = Reading::known("directory".to_owned(), Source::call(format!("stat {shown}")));
+    facts.warn(format!("{} is mounted on {point}: the target is that directory", safe(path_bytes(&path))));
+    let kind = Reading::known("directory".to_owned(), source.clone());
     let mut place = directory(facts, path_of(raw(&point)), kind);
     place.base = Some(mount);
     Some(place)

@@ -294,3 +294,53 @@ fn asking_for_the_data_is_asking_for_the_wal_that_lies_elsewhere_too() {
         }
     }
 }
+
+#[test]
+fn what_is_no_device_is_no_target_and_it_is_said_why() {
+    let host = host()
+        .directory("/dev")
+        .directory("/dev/shm")
+        .link_to("/srv/devices", "/dev")
+        .symlink("/srv/dangling", "/gone")
+        .answer(Question::Stat("/dev/zero".into()), stat(0o020_666, (1, 5)));
+    for (asked, why) in [
+        ("/dev/doesnotexist", "no such device"),
+        ("/dev/mapper/vg-none", "no such device"),
+        ("/data/../dev/none", "no such device"),
+        ("/srv/devices/none", "no such device"),
+        ("/dev/zero", "no block device"),
+        ("/etc/hosts", "is a file"),
+        ("/srv/dangling", "a link to /gone"),
+    ] {
+        let facts = collect(&host, Some(asked), storage());
+        assert_eq!(targets(&facts), [], "{asked}");
+        assert!(facts.warnings().iter().any(|warning| warning.contains(why)), "{:?}", facts.warnings());
+    }
+    let facts = collect(&host, Some("/dev/shm/pg"), storage());
+    assert_eq!(targets(&facts), [pair("/dev/shm/pg", "unused")], "a directory in memory");
+}
+
+#[test]
+fn a_capture_answers_for_the_devices_it_holds_and_for_no_other() {
+    let host = || {
+        ["/dev/sdb1", "/dev/sdb", "/dev/loop10", "/srv/pg"]
+            .iter()
+            .fold(host(), |host, path| host.refuse(Question::Stat((*path).into()), MissKind::NotCollected))
+    };
+    let mut storage = storage();
+    storage.know(&Subject::device("sdb"), &device::PATH, "/dev/sdb".to_owned(), Source::file("/sys"));
+    for (asked, expected) in [
+        ("/dev/sdb1", Some("/data")),
+        ("/dev/sdb", Some("/dev/sdb")),
+        ("/dev/loop10", None),
+        ("/srv/pg", Some("/srv/pg")),
+    ] {
+        let facts = collect(&host(), Some(asked), storage.clone());
+        let expected: Vec<_> = expected.iter().map(|name| pair(name, "unused")).collect();
+        assert_eq!(targets(&facts), expected, "{asked}");
+        assert_eq!(facts.warnings().is_empty(), asked == "/dev/sdb", "{:?}", facts.warnings());
+    }
+    let facts = collect(&host(), Some("/dev/sdb"), storage);
+    assert_eq!(facts.value(&Subject::target("/dev/sdb"), &target::KIND).as_deref(), Some("device"));
+    assert_eq!(facts.leaves(&Subject::target("/dev/sdb")), [Subject::device("sdb")]);
+}
