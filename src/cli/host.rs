@@ -96,10 +96,9 @@ pub(super) fn look_at(
         out::progress("");
     }
     match target {
-        Some(target) if session.read.subjects(Scope::Target).next().is_none() => {
+        Some(_) if session.read.subjects(Scope::Target).next().is_none() => {
             let why = session.read.warnings().join("; ");
-            let asked = text::safe(path_bytes(target));
-            Err(CliError::Usage(format!("{asked} is nothing that can be checked: {why}")))
+            Err(CliError::Usage(format!("nothing to check: {why}")))
         }
         _ => Ok(session),
     }

@@ -80,7 +80,7 @@ impl Details {
         if let Some(result) = result {
             self.field("becomes", result);
         }
-        self.field("affects", &format!("{}; {}", told::reach(advice.reach), told::risk(advice.risk)));
+        self.field("affects", &told::affects(advice.reach, advice.risk));
         if let Some(price) = &advice.price {
             self.field("price", price);
         }
