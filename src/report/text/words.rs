@@ -42,7 +42,9 @@ fn list_change(step: &Step) -> String {
     let removed = advice.change.removed();
     let present: Vec<&str> = removed.iter().filter(|word| now.contains(word)).map(String::as_str).collect();
     let named = if present.is_empty() { removed.join(" or ") } else { present.join(", ") };
-    added.chain((!named.is_empty()).then(|| format!("remove {named}"))).collect::<Vec<_>>().join(", ")
+    // What goes is what was dangerous, so it is said first: narrow screens cut the end.
+    let gone = (!named.is_empty()).then(|| format!("remove {named}"));
+    gone.into_iter().chain(added).collect::<Vec<_>>().join(", ")
 }
 
 /// A subject as part of a sentence.
