@@ -102,7 +102,9 @@ impl Focus {
         }
         for finding in self.undecided.iter().filter_map(|at| report.findings.get(*at)) {
             if let Outcome::Undecided { needs } = &finding.outcome {
-                needs.iter().flatten().for_each(|need| add(need, Some(&finding.rule)));
+                // What a measurement supplies is asked for beside the price of a commit, not fact by fact.
+                let to_read = |need: &&Need| !need.fact.starts_with("probe.");
+                needs.iter().flatten().filter(to_read).for_each(|need| add(need, Some(&finding.rule)));
             }
         }
         let rules_of = |need: &Need| rules.get(&(need.subject.clone(), need.fact.clone())).cloned();
