@@ -76,6 +76,45 @@ pub enum Question {
     Run(Tool, Vec<String>),
 }
 
+/// The path that a question is about, by reference or by mutable reference, as the question is given.
+macro_rules! path_in {
+    ($question:expr) => {
+        match $question {
+            Question::Read(path)
+            | Question::List(path)
+            | Question::Empty(path)
+            | Question::Link(path)
+            | Question::RealPath(path)
+            | Question::Stat(path)
+            | Question::StatFs(path)
+            | Question::Flags(path)
+            | Question::Config(path, _)
+            | Question::Signatures(path)
+            | Question::PgSettings(path) => Some(path),
+            Question::Uname
+            | Question::Identity
+            | Question::Summary
+            | Question::Servers
+            | Question::CommandLine(_)
+            | Question::Environment(_)
+            | Question::UserName(_)
+            | Question::Run(..) => None,
+        }
+    };
+}
+
+impl Question {
+    /// The path it is about, if it is about one.
+    pub fn path(&self) -> Option<&PathBuf> {
+        path_in!(self)
+    }
+
+    /// The same, to be changed.
+    pub fn path_mut(&mut self) -> Option<&mut PathBuf> {
+        path_in!(self)
+    }
+}
+
 /// How a configuration file is written, which decides what may leave it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Dialect {

@@ -57,17 +57,7 @@ impl LiveHost {
 
     /// How long to wait in a child for the answer; `None` if the answer cannot hang.
     fn deadline(&self, question: &Question) -> Option<Duration> {
-        let by_path = |path: &Path, deadline| self.mounts().may_hang(path).then_some(deadline);
         match question {
-            Question::Read(path)
-            | Question::List(path)
-            | Question::Empty(path)
-            | Question::Link(path)
-            | Question::RealPath(path)
-            | Question::Stat(path)
-            | Question::StatFs(path)
-            | Question::Flags(path)
-            | Question::Config(path, _) => by_path(path, READ_DEADLINE),
             // Connecting waits without an end while a stopped server's queue is full.
             Question::PgSettings(_) => Some(SERVER_DEADLINE),
             Question::Signatures(_) => Some(DEVICE_DEADLINE),
@@ -75,12 +65,7 @@ impl LiveHost {
             Question::CommandLine(_) | Question::Environment(_) => {
                 self.mounts().any_hang().then_some(READ_DEADLINE)
             }
-            Question::Uname
-            | Question::Identity
-            | Question::Summary
-            | Question::Servers
-            | Question::UserName(_)
-            | Question::Run(..) => None,
+            other => other.path().is_some_and(|path| self.mounts().may_hang(path)).then_some(READ_DEADLINE),
         }
     }
 

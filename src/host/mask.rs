@@ -142,7 +142,7 @@ impl Masks {
             }
         };
         for (question, answer) in answers {
-            if let Some(path) = path_of(question) {
+            if let Some(path) = question.path() {
                 let path = path_bytes(path);
                 see(path, &places::in_path(path));
                 places::add_words(&mut vocabulary, question);
@@ -165,7 +165,7 @@ impl Masks {
 
     fn question(&self, question: &Question) -> Question {
         let mut question = question.clone();
-        if let Some(path) = path_of_mut(&mut question) {
+        if let Some(path) = question.path_mut() {
             let bytes = path_bytes(path);
             *path = PathBuf::from(OsString::from_vec(self.apply(bytes, &places::in_path(bytes))));
         }
@@ -317,47 +317,6 @@ fn mask_of(kind: Kind, canonical: &[u8], n: u64) -> Vec<u8> {
             let prefix = digits.get(..kept).unwrap_or_default();
             [prefix, format!("{n:0width$}").as_bytes()].concat()
         }
-    }
-}
-
-fn path_of(question: &Question) -> Option<&PathBuf> {
-    match question {
-        Question::Read(path)
-        | Question::List(path)
-        | Question::Empty(path)
-        | Question::Link(path)
-        | Question::RealPath(path)
-        | Question::Stat(path)
-        | Question::StatFs(path)
-        | Question::Flags(path)
-        | Question::Config(path, _)
-        | Question::Signatures(path)
-        | Question::PgSettings(path) => Some(path),
-        Question::Uname
-        | Question::Identity
-        | Question::Summary
-        | Question::Servers
-        | Question::CommandLine(_)
-        | Question::Environment(_)
-        | Question::UserName(_)
-        | Question::Run(..) => None,
-    }
-}
-
-fn path_of_mut(question: &mut Question) -> Option<&mut PathBuf> {
-    match question {
-        Question::Read(path)
-        | Question::List(path)
-        | Question::Empty(path)
-        | Question::Link(path)
-        | Question::RealPath(path)
-        | Question::Stat(path)
-        | Question::StatFs(path)
-        | Question::Flags(path)
-        | Question::Config(path, _)
-        | Question::Signatures(path)
-        | Question::PgSettings(path) => Some(path),
-        _ => None,
     }
 }
 

@@ -55,7 +55,7 @@ pub fn vocabulary() -> BTreeSet<Vec<u8>> {
 
 /// Adds the names that a question about the kernel's own files is made of.
 pub fn add_words(vocabulary: &mut BTreeSet<Vec<u8>>, question: &Question) {
-    let Some(path) = super::path_of(question) else { return };
+    let Some(path) = question.path() else { return };
     if path.starts_with("/sys") || path.starts_with("/proc") {
         let parts = path_bytes(path).split(|b| *b == b'/');
         vocabulary.extend(parts.map(<[u8]>::to_ascii_lowercase));
