@@ -99,7 +99,8 @@ impl Worker for Desk {
         let live = host.is_live();
         let mut so_far = |what: &'static str, facts: &FactSet| {
             progress(Partial::Reading(what.to_owned()));
-            let session = Session::of(facts.clone(), RuleSet::builtin(), live);
+            // Nothing is judged on the screens before everything was read, so no rule is asked.
+            let session = Session::of(facts.clone(), RuleSet::default(), live);
             progress(Partial::Report(Box::new(session.report())));
         };
         let mut session = Session::look(host.as_ref(), &request, RuleSet::builtin(), &mut so_far);
