@@ -12,6 +12,7 @@ pub mod json;
 mod mkfs;
 mod model;
 mod options;
+mod order;
 mod origin;
 pub mod output;
 mod plan;
@@ -21,11 +22,12 @@ pub mod script;
 mod stack;
 pub mod text;
 
-pub use build::{Circumstances, Guard, Input, build};
+pub use build::{Circumstances, Guard, Input, build, subjects};
 pub use model::{
     Alternative, Conflict, HostSummary, LayerRow, Plan, ProbeResult, Report, SCHEMA_VERSION, Stack, Step,
     TargetSummary, ToolSummary, Withheld,
 };
+pub use order::Urgency;
 pub use plan::Overrides;
 
 /// How a disk was found to be blank.

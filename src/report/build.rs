@@ -185,7 +185,7 @@ fn title(cluster: Option<String>, path: &str) -> String {
 }
 
 /// Everything that concerns a target, in a fixed order: itself, its stack, the boot lines of its mounts, its cluster.
-fn subjects(facts: &FactSet, target: &Subject, cluster: Option<&Subject>) -> Vec<Subject> {
+pub fn subjects(facts: &FactSet, target: &Subject, cluster: Option<&Subject>) -> Vec<Subject> {
     let mut all = vec![target.clone()];
     all.extend([Scope::Mount, Scope::Device].into_iter().filter_map(|scope| facts.resolve(target, scope)));
     all.extend(facts.stack(target));

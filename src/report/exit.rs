@@ -71,7 +71,6 @@ fn is_open(outcome: &Outcome) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::durability::Verdict;
     use crate::facts::{Need, Why};
     use crate::report::sample;
 
@@ -205,18 +204,7 @@ mod tests {
         report
             .findings
             .push(crate::rules::Finding { outcome: Outcome::DoesNotApply, ..finding(Level::Critical) });
-        report.verdicts = standing
-            .map(|standing| Verdict {
-                target: target.clone(),
-                standing,
-                seen_by: "host".to_owned(),
-                sentence: String::new(),
-                limits: String::new(),
-                paths: Vec::new(),
-                missing: Vec::new(),
-            })
-            .into_iter()
-            .collect();
+        report.verdicts = standing.map(|standing| sample::verdict(&target, standing)).into_iter().collect();
         report
     }
 }

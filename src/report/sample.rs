@@ -202,6 +202,19 @@ fn at_risk_facts() -> FactSet {
     facts
 }
 
+/// A verdict without evidence.
+pub fn verdict(target: &Subject, standing: Standing) -> Verdict {
+    Verdict {
+        target: target.clone(),
+        standing,
+        seen_by: "host".to_owned(),
+        sentence: String::new(),
+        limits: String::new(),
+        paths: Vec::new(),
+        missing: Vec::new(),
+    }
+}
+
 fn at_risk_verdict() -> Verdict {
     let (fs, md) = (Subject::mount("/srv"), Subject::device("md0"));
     let piece = |layer, subject: &Subject, standing, says: &str, source: &str| Evidence {

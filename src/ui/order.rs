@@ -1,25 +1,10 @@
-//! In which order targets are shown: the one that needs somebody most first. What makes it so is decided elsewhere; this
-//! only compares.
+//! In which order targets are shown: the one that needs somebody most first.
 
 use std::collections::BTreeSet;
 
-use crate::durability::Standing;
 use crate::facts::{Scope, Subject};
-use crate::report::{Report, TargetSummary};
+use crate::report::{Report, Urgency};
 use crate::rules::{Level, Outcome};
-
-/// How much a target needs somebody, most first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Urgency {
-    AtRisk,
-    Contradictory,
-    Critical,
-    Unproven,
-    Durable,
-    /// A directory that does not exist yet.
-    Unmade,
-    BlankDisk,
-}
 
 /// Positions of the report's targets, worst first, and as in the report where none is worse.
 pub fn worst_first(report: &Report) -> Vec<usize> {
@@ -28,7 +13,10 @@ pub fn worst_first(report: &Report) -> Vec<usize> {
         .targets
         .iter()
         .enumerate()
-        .map(|(at, target)| (urgency(report, target, &critical), at))
+        .map(|(at, target)| {
+            let has_critical = || target.subjects.iter().any(|subject| critical.contains(subject));
+            (report.urgency(target, has_critical), at)
+        })
         .collect();
     order.sort_unstable();
     order.into_iter().map(|(_, at)| at).collect()
@@ -43,19 +31,4 @@ fn critical(report: &Report) -> BTreeSet<&Subject> {
         .map(|finding| &finding.subject)
         .filter(|subject| subject.scope() != Scope::Host)
         .collect()
-}
-
-fn urgency(report: &Report, target: &TargetSummary, critical: &BTreeSet<&Subject>) -> Urgency {
-    if target.kind == "device" {
-        return Urgency::BlankDisk;
-    }
-    let standing = report.verdict(&target.target).map(|verdict| verdict.standing);
-    match standing {
-        Some(Standing::AtRisk) => Urgency::AtRisk,
-        Some(Standing::Contradictory) => Urgency::Contradictory,
-        _ if target.subjects.iter().any(|subject| critical.contains(subject)) => Urgency::Critical,
-        Some(Standing::Unproven) => Urgency::Unproven,
-        Some(Standing::Durable) => Urgency::Durable,
-        None => Urgency::Unmade,
-    }
 }

@@ -1,17 +1,15 @@
-//! In which order targets are told: the worst first, blank disks last.
-//!
-//! It orders only what is shown; the report itself keeps the order of subjects. The surprise: a critical finding moves a
-//! target up although its verdict is durable, because the finding can be about the next boot.
+//! In which order targets are told: the worst first, blank disks last. It orders only what is shown; the report itself keeps
+//! the order of subjects.
 
 use super::telling::Telling;
-use crate::durability::Standing;
 use crate::report::TargetSummary;
 use crate::rules::{Level, Outcome};
 
 /// The targets of a report: at risk, contradictory, with critical findings, unproven, durable, blank disks by their rank.
 pub fn worst_first<'a>(telling: &Telling<'a>) -> Vec<&'a TargetSummary> {
     let mut targets: Vec<&TargetSummary> = telling.report.targets.iter().collect();
-    targets.sort_by_cached_key(|target| (place(telling, target), target.rank));
+    let urgency = |target| telling.report.urgency(target, || criticals(telling, target) > 0);
+    targets.sort_by_cached_key(|target| (urgency(target), target.rank));
     targets
 }
 
@@ -21,23 +19,12 @@ pub fn criticals(telling: &Telling<'_>, target: &TargetSummary) -> usize {
     telling.about(target).into_iter().filter(|finding| critical(finding.level, &finding.outcome)).count()
 }
 
-fn place(telling: &Telling<'_>, target: &TargetSummary) -> u8 {
-    match telling.report.verdict(&target.target).map(|verdict| verdict.standing) {
-        Some(Standing::AtRisk) => 0,
-        Some(Standing::Contradictory) => 1,
-        None if target.kind == "device" => 5,
-        _ if criticals(telling, target) > 0 => 2,
-        Some(Standing::Unproven) | None => 3,
-        Some(Standing::Durable) => 4,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::durability::Verdict;
+    use crate::durability::Standing;
     use crate::facts::catalog::target;
     use crate::facts::{FactSet, Source, Subject};
     use crate::report::{sample, text};
@@ -81,15 +68,7 @@ mod tests {
             facts.link(&place, &fs);
             facts.mention(&next);
             facts.link(&next, &fs);
-            verdicts.extend(standing.map(|standing| Verdict {
-                target: place.clone(),
-                standing,
-                seen_by: "host".to_owned(),
-                sentence: String::new(),
-                limits: String::new(),
-                paths: Vec::new(),
-                missing: Vec::new(),
-            }));
+            verdicts.extend(standing.map(|standing| sample::verdict(&place, standing)));
             if critical {
                 findings.push(sample::finding("boot.one", &next, Level::Critical, Vec::new()));
             }
