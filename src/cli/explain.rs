@@ -1,5 +1,6 @@
 //! `walwise explain`: why a rule applies, does not, or cannot be decided, condition by condition.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::CliError;
@@ -8,6 +9,7 @@ use super::host;
 use super::out::{Done, print};
 use super::rules::no_rule;
 use crate::facts::{Need, Scope, Subject};
+use crate::report;
 use crate::rules::explain::{self, Drawing};
 use crate::rules::{self, Finding, Outcome};
 
@@ -22,17 +24,9 @@ pub(super) fn run(args: &Explain) -> Done {
     let Some(rule) = session.rules.find(&args.rule) else { return Ok(1) };
     let mut subjects = rules::subjects(rule, &facts);
     if args.target.is_some() {
-        let targets: Vec<_> = facts.subjects(Scope::Target).cloned().collect();
-        subjects.retain(|subject| {
-            let linked = |target: &Subject| {
-                facts.stack(target).contains(subject)
-                    || facts.resolve(target, subject.scope()).as_ref() == Some(subject)
-                    || facts
-                        .resolve(subject, Scope::Mount)
-                        .is_some_and(|at| facts.stack(target).contains(&at))
-            };
-            subject.scope() == Scope::Host || targets.iter().any(linked)
-        });
+        let about = |target| report::subjects(&facts, target, facts.resolve(target, Scope::Cluster).as_ref());
+        let concerned: BTreeSet<Subject> = facts.subjects(Scope::Target).flat_map(about).collect();
+        subjects.retain(|subject| subject.scope() == Scope::Host || concerned.contains(subject));
     }
     if subjects.is_empty() {
         let of = if args.target.is_some() { "none belongs to this target" } else { "none was found" };
