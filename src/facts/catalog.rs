@@ -4,7 +4,7 @@
 //! surprise: facts that are *concluded* (the verdict, validity, probe results) are declared here too, because rules use
 //! them like any other.
 
-use super::{KeyInfo, Kind, Scope};
+use super::{KeyInfo, Kind};
 
 /// Declares the facts of an area: constants for code and the list `ALL` for everything that goes by name.
 macro_rules! facts {
@@ -55,11 +55,6 @@ pub fn allows(info: &KeyInfo, word: &str) -> bool {
         Kind::Choice(words) => words.contains(&word),
         _ => true,
     }
-}
-
-/// The facts of one scope.
-pub fn of_scope(scope: Scope) -> impl Iterator<Item = &'static KeyInfo> {
-    all().filter(move |info| info.scope == scope)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! It reads nothing itself; whoever opened the file hands over its bytes. What the archive lacks is *not collected*, never
 //! *absent*.
 
-use super::archive::{self, Answer, Answers, NotAnArchive};
+use super::archive::{self, Answers, NotAnArchive};
 use super::{Host, Miss, MissKind, Question};
 
 /// A machine from an archive.
@@ -18,11 +18,6 @@ impl RecordedHost {
     pub fn parse(bytes: &[u8]) -> Result<Self, NotAnArchive> {
         let (answers, problems) = archive::parse(bytes)?;
         Ok(Self { answers, problems })
-    }
-
-    /// A machine that answers just this.
-    pub fn answering(answers: impl IntoIterator<Item = (Question, Answer)>) -> Self {
-        Self { answers: answers.into_iter().collect(), problems: Vec::new() }
     }
 }
 

@@ -3,8 +3,6 @@
 //! A document is complete before its first byte is written, so nobody reads half of one. The surprise: characters that
 //! change how a terminal shows others are escaped although JSON does not ask for it, because people `cat` reports.
 
-use std::io;
-
 use serde::Serialize;
 
 use super::Report;
@@ -22,12 +20,6 @@ pub fn pretty<T: Serialize>(value: &T) -> String {
     let mut document = escape(&plain);
     document.push('\n');
     document
-}
-
-/// Writes the document.
-pub fn to_writer(report: &Report, out: &mut dyn io::Write) -> io::Result<()> {
-    out.write_all(render(report).as_bytes())?;
-    out.flush()
 }
 
 /// The schema that every report keeps, as a JSON document.
