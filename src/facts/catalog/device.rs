@@ -5,12 +5,26 @@ facts! {
     PATH: String = Device "device.path" Kind::Text;
     /// Major and minor number, from uevent in sysfs; this is how mounts name their device.
     DEVNO: String = Device "device.devno" Kind::Text;
-    /// What it is: `disk`, `partition`, `md`, `lvm`, `crypt`, `multipath`, `dm`, `loop`, `zram`, `ram`, `other`.
+    /// What it is: `disk`, `partition`, `md`, `lvm`, `crypt`, `multipath`, `dmraid`, `vdo`, `dm`, `bcache`, `drbd`, `zvol`, `loop`, `zram`, `ram`, `other`.
     KIND: String = Device "device.kind"
-        Kind::Choice(&["disk", "partition", "md", "lvm", "crypt", "multipath", "dm", "loop", "zram", "ram", "other"]);
-    /// How a disk is attached: `nvme`, `scsi`, `sata`, `sas`, `usb`, `virtio`, `virtio-scsi`, `xen`, `vmware`, `hyperv`, `mmc`, `network`, `megaraid`, `raid`, `other`.
+        Kind::Choice(&["disk", "partition", "md", "lvm", "crypt", "multipath", "dmraid", "vdo", "dm", "bcache", "drbd", "zvol", "loop", "zram", "ram", "other"]);
+    /// How a disk is attached: `nvme`, `scsi`, `sata`, `sas`, `usb`, `virtio`, `virtio-scsi`, `xen`, `vmware`, `hyperv`, `mmc`, `pmem`, `network`, `megaraid`, `raid`, `other`.
     TRANSPORT: String = Device "device.transport"
-        Kind::Choice(&["nvme", "scsi", "sata", "sas", "usb", "virtio", "virtio-scsi", "xen", "vmware", "hyperv", "mmc", "network", "megaraid", "raid", "other"]);
+        Kind::Choice(&["nvme", "scsi", "sata", "sas", "usb", "virtio", "virtio-scsi", "xen", "vmware", "hyperv", "mmc", "pmem", "network", "megaraid", "raid", "other"]);
+    /// What carries a disk on the network: `tcp`, `rdma` or `fc` (NVMe over fabrics, from /sys/class/nvme/*/transport), `iscsi`, `fibre channel`, `nbd`, `rbd`.
+    FABRIC: String = Device "device.fabric"
+        Kind::Choice(&["tcp", "rdma", "fc", "iscsi", "fibre channel", "nbd", "rbd"]);
+    /// Identity of the unit that a disk shows, by which several paths to one unit are known, from `wwid` in sysfs; masked in captures.
+    UNIT: String = Device "device.unit" Kind::Text;
+    /// Which cloud service a disk is, by its exact model string.
+    CLOUD: String = Device "device.cloud" Kind::Text;
+    /// Whether what it holds is gone when the virtual machine is stopped or moved, by its cloud's model string.
+    EPHEMERAL: bool = Device "device.ephemeral" Kind::Bool;
+    /// What it is made of, for what speed can be expected: `platters`, `flash`, `persistent memory`, `memory`, or `virtual` where only a hypervisor, a controller or a network knows.
+    MEDIUM: String = Device "device.medium"
+        Kind::Choice(&["platters", "flash", "persistent memory", "memory", "virtual"]);
+    /// Revolutions per minute of a disk's platters, from `smartctl -i`.
+    RPM: u64 = Device "device.rpm" Kind::Count;
     /// Driver of the SCSI host, from /sys/class/scsi_host/hostN/proc_name.
     DRIVER: String = Device "device.driver" Kind::Text;
     /// Vendor and model.
@@ -25,6 +39,19 @@ facts! {
     ROTATIONAL: bool = Device "device.rotational" Kind::Bool;
     /// Active I/O scheduler, from sysfs-block.
     SCHEDULER: String = Device "device.scheduler" Kind::Text;
+    /// Where a partition begins on its disk, from `start` in sysfs-block.
+    START: u64 = Device "device.start" Kind::Bytes;
+    /// Whether it begins on a boundary of the disk's physical blocks, from `alignment_offset` and `start` in sysfs-block.
+    ALIGNED: bool = Device "device.aligned" Kind::Bool;
+    /// Preferred size of a write, a whole stripe on RAID; 0 where none is told, from queue/optimal_io_size in sysfs-block.
+    OPTIMAL_IO: u64 = Device "device.optimal_io" Kind::Bytes;
+    /// Latency at which the kernel throttles writeback, in microseconds; 0 where it does not, from queue/wbt_lat_usec in sysfs-block.
+    WRITEBACK_LATENCY: f64 = Device "device.writeback_latency" Kind::Micros;
+    /// Largest write the device promises not to tear; 0 where it promises nothing, from queue/atomic_write_unit_max_bytes in sysfs-block (6.11 and later).
+    ATOMIC_WRITE_MAX: u64 = Device "device.atomic_write_max" Kind::Bytes;
+    /// Whether a disk writes in shingled zones: `no`, `host-aware`, `host-managed` (sysfs-block), `drive-managed` (`smartctl -i`), or `suspected` (platters with discard).
+    SHINGLED: String = Device "device.shingled"
+        Kind::Choice(&["no", "host-aware", "host-managed", "drive-managed", "suspected"]);
     /// Smallest unit that can be addressed, from sysfs-block.
     LOGICAL_BLOCK: u64 = Device "device.logical_block" Kind::Bytes;
     /// Smallest unit written without read-modify-write, from sysfs-block.
@@ -40,6 +67,14 @@ facts! {
     /// What the driver was told by the disk of its cache: SCSI `cache_type` (Documentation/scsi/sd-parameters) or virtio-blk `cache_type`.
     CACHE_TYPE: String = Device "device.cache_type"
         Kind::Choice(&["write through", "write back", "none", "write back, no read (daft)"]);
+    /// The disk's own answer, asked as root past the kernel: whether its write cache is `on` or `off` (`smartctl -g wcache`, `hdparm -W`, NVMe feature 06h).
+    DRIVE_CACHE: String = Device "device.drive_cache" Kind::Choice(&["on", "off"]);
+    /// Whether an NVMe controller says that it has a volatile write cache, from the field VWC of `nvme id-ctrl`.
+    NVME_VOLATILE: bool = Device "nvme.volatile_cache" Kind::Bool;
+    /// What an NVMe controller warns of, from `critical_warning` of `nvme smart-log`: `spare low`, `temperature`, `unreliable`, `read-only`, `memory backup failed`, `persistent memory`.
+    NVME_WARNINGS: Vec<String> = Device "nvme.critical_warning" Kind::List;
+    /// Blocks an NVMe controller says it writes without tearing on power failure, less one (AWUPF of `nvme id-ctrl`); drives report it wrongly, so nothing may rest on it.
+    NVME_AWUPF: u64 = Device "nvme.awupf" Kind::Count;
     /// Whether the kernel counts flushes for it (17 fields in `stat`, since 5.5, and not bio-based).
     COUNTS_FLUSHES: bool = Device "device.counts_flushes" Kind::Bool;
     /// What its own cache is: `none`, `protected` by a healthy battery or flash module, `volatile`, `unknown`, `contradictory`.
@@ -55,6 +90,33 @@ facts! {
     MD_CONSISTENCY: String = Device "md.consistency_policy" Kind::Text;
     /// Member count an md array should have, from md/raid_disks.
     MD_DISKS: u64 = Device "md.raid_disks" Kind::Count;
+    /// Kind of superblock of an md array, `external:imsm` and the like for firmware RAID, from md/metadata_version.
+    MD_METADATA: String = Device "md.metadata" Kind::Text;
+    /// Chunk of a striped md array, from md/chunk_size.
+    MD_CHUNK: u64 = Device "md.chunk" Kind::Bytes;
+    /// Where an md array keeps its write-intent bitmap, `none` where it has none, from md/bitmap/location.
+    MD_BITMAP: String = Device "md.bitmap" Kind::Text;
+    /// Members of an md array that are only read when nothing else is left, from md/dev-*/state.
+    MD_WRITE_MOSTLY: Vec<String> = Device "md.write_mostly" Kind::List;
+    /// Writes that may lag behind on write-mostly members of an md array; 0 where none may, from md/bitmap/backlog.
+    MD_WRITE_BEHIND: u64 = Device "md.write_behind" Kind::Count;
+    /// Members of an md array and what each is (`sda1 in_sync`, `sdb1 faulty`), from md/dev-*/state.
+    MD_MEMBERS: Vec<String> = Device "md.members" Kind::List;
+    /// Targets of a device-mapper device, in order, from `dmsetup table` as root: `linear`, `striped`, `thin`, `cache` ...
+    DM_TARGETS: Vec<String> = Device "dm.targets" Kind::List;
+    /// Whether a device-mapper cache holds writes back: `writeback`, `writethrough`, `passthrough`, from `dmsetup table`; a writecache target always holds them back.
+    DM_CACHE_MODE: String = Device "dm.cache_mode" Kind::Choice(&["writeback", "writethrough", "passthrough"]);
+    /// Share of a thin pool's data space in use, in percent, from `dmsetup status` as root.
+    THIN_DATA: f64 = Device "thin.data_percent" Kind::Number;
+    /// Share of a thin pool's metadata space in use, in percent, from `dmsetup status` as root.
+    THIN_METADATA: f64 = Device "thin.metadata_percent" Kind::Number;
+    /// Whether bcache holds writes back, from bcache/cache_mode (Documentation/admin-guide/bcache.rst).
+    BCACHE_MODE: String = Device "bcache.cache_mode"
+        Kind::Choice(&["writethrough", "writeback", "writearound", "none"]);
+    /// State of a bcache device: `no cache`, `clean`, `dirty`, `inconsistent`, from bcache/state.
+    BCACHE_STATE: String = Device "bcache.state" Kind::Text;
+    /// When a DRBD device calls a write done: `A` locally, `B` when the peer received it, `C` when the peer wrote it, from /proc/drbd or debugfs.
+    DRBD_PROTOCOL: String = Device "drbd.protocol" Kind::Choice(&["A", "B", "C"]);
     /// Name of a device-mapper device, from dm/name.
     DM_NAME: String = Device "dm.name" Kind::Text;
     /// Unique id of a device-mapper device, whose prefix says its kind, from dm/uuid.

@@ -54,4 +54,20 @@ facts! {
     BTRFS_NODATACOW: bool = Mount "btrfs.nodatacow" Kind::Bool;
     /// ZFS property `sync` of the dataset, from `zfs get` (zfsprops(7)); `disabled` ignores flushes.
     ZFS_SYNC: String = Mount "zfs.sync" Kind::Choice(&["standard", "always", "disabled"]);
+    /// ZFS property `logbias` of the dataset (zfsprops(7)).
+    ZFS_LOGBIAS: String = Mount "zfs.logbias" Kind::Choice(&["latency", "throughput"]);
+    /// ZFS property `recordsize` of the dataset (zfsprops(7)).
+    ZFS_RECORD: u64 = Mount "zfs.recordsize" Kind::Bytes;
+    /// Devices of the ZFS pool, its separate log included, from `zpool status -P`.
+    ZFS_DEVICES: Vec<String> = Mount "zfs.devices" Kind::List;
+    /// Journal of ext4 on another device, from `journal_dev` or /proc/fs/jbd2.
+    EXT4_JOURNAL_DEVICE: String = Mount "ext4.journal_device" Kind::Text;
+    /// Errors counted on the devices of a btrfs, from /sys/fs/btrfs/UUID/devinfo/*/error_stats.
+    BTRFS_ERRORS: u64 = Mount "btrfs.device_errors" Kind::Count;
+    /// Devices that a btrfs lacks, from /sys/fs/btrfs/UUID/devinfo/*/missing.
+    BTRFS_MISSING: u64 = Mount "btrfs.missing_devices" Kind::Count;
+    /// Share of the inodes that is free, in percent, from statfs(2); unknown on file systems without a fixed number.
+    FREE_INODES: f64 = Mount "mount.free_inodes_percent" Kind::Number;
+    /// Whether the weekly `fstrim --fstab` reaches it: its timer is enabled and the mount point stands in fstab without X-fstrim.notrim.
+    TRIMMED: bool = Mount "mount.trimmed" Kind::Bool;
 }
