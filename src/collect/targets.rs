@@ -25,7 +25,7 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let homes = role::homes(facts);
     let places = match &request.target {
         Some(path) => asked::places(host, path, &homes, facts),
-        None => found::places(host, facts),
+        None => found::places(host, &homes, facts),
     };
     let swapping = describe::swapping_leaves(facts);
     for place in places {

@@ -9,15 +9,13 @@ use super::{Evidence, Layer, Standing};
 use crate::facts::catalog::{postgres, target};
 use crate::facts::{FactSet, Key, Scope, Subject};
 
-/// The clusters whose data or WAL lies in a target.
+/// The clusters that keep something on a target.
 pub fn clusters(facts: &FactSet, of: &Subject) -> Vec<Subject> {
     let linked = facts.resolve(of, Scope::Cluster);
-    let path = facts.value(of, &target::PATH);
+    let named = facts.value(of, &target::CLUSTERS).unwrap_or_default();
     let lies_here = |cluster: &&Subject| {
-        let directory = |key| facts.value(cluster, key).is_some_and(|dir| Some(dir) == path);
         facts.resolve(cluster, Scope::Target).as_ref() == Some(of)
-            || directory(&postgres::DATA)
-            || directory(&postgres::WAL)
+            || named.iter().any(|name| name == cluster.name())
     };
     let others = facts.subjects(Scope::Cluster).filter(lies_here).cloned();
     let mut all: Vec<Subject> = linked.into_iter().chain(others).collect();

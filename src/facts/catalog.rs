@@ -18,6 +18,7 @@ macro_rules! facts {
 }
 
 pub mod boot;
+pub mod cluster;
 pub mod controller;
 pub mod device;
 pub mod host;
@@ -36,6 +37,7 @@ pub fn all() -> impl Iterator<Item = &'static KeyInfo> {
         controller::ALL,
         mount::ALL,
         boot::ALL,
+        cluster::ALL,
         postgres::ALL,
         target::ALL,
         probe::ALL,

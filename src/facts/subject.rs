@@ -17,7 +17,7 @@ pub enum Scope {
     Mount,
     /// A line of fstab or a mount unit: what the next boot will do.
     Boot,
-    /// A PostgreSQL cluster.
+    /// A database server's data directory, whatever the server: PostgreSQL's cluster, or that of MySQL or MariaDB.
     Cluster,
     /// What advice is for: a directory, or a blank device.
     Target,
@@ -78,7 +78,7 @@ impl Subject {
         Self { scope: Scope::Boot, name: name.into() }
     }
 
-    /// A PostgreSQL cluster, by its data directory.
+    /// A database server's data directory.
     pub fn cluster(name: impl Into<String>) -> Self {
         Self { scope: Scope::Cluster, name: name.into() }
     }

@@ -58,7 +58,9 @@ pub(super) fn to_facts(measurement: &Measurement, subject: &Subject, facts: &mut
 /// The targets that can be measured: directories that are there. Those with WAL first, since a commit waits for them.
 pub fn measurable(facts: &FactSet) -> Vec<Subject> {
     let exists = |t: &&Subject| facts.value(t, &target::KIND).as_deref() == Some("directory");
-    let holds_wal = |t: &Subject| facts.value(t, &target::ROLE).is_some_and(|role| role.contains("wal"));
+    let holds_wal = |t: &Subject| {
+        facts.value(t, &target::ROLES).is_some_and(|roles| roles.iter().any(|role| role == "wal"))
+    };
     let mut targets: Vec<Subject> = facts.subjects(Scope::Target).filter(exists).cloned().collect();
     targets.sort_by_key(|target| !holds_wal(target));
     targets
@@ -93,16 +95,17 @@ mod tests {
     #[test]
     fn wal_is_measured_before_data_and_what_is_not_there_never() {
         let mut facts = FactSet::default();
-        let mut put = |path: &str, kind: &str, role: &str| {
+        let mut put = |path: &str, kind: &str, roles: &[&str]| {
             let target = Subject::target(path);
             facts.know(&target, &target::KIND, kind.to_owned(), Source::call("test"));
-            facts.know(&target, &target::ROLE, role.to_owned(), Source::call("test"));
+            let roles = roles.iter().map(|&role| role.to_owned()).collect();
+            facts.know(&target, &target::ROLES, roles, Source::call("test"));
         };
-        put("/data", "directory", "data");
-        put("/new", "created", "wal");
-        put("/unused", "directory", "unused");
-        put("/wal", "directory", "wal");
-        put("/x", "directory", "data and wal");
+        put("/data", "directory", &["data"]);
+        put("/new", "created", &["wal"]);
+        put("/unused", "directory", &[]);
+        put("/wal", "directory", &["wal"]);
+        put("/x", "directory", &["data", "wal"]);
         let names: Vec<_> = measurable(&facts).iter().map(|target| target.name().to_owned()).collect();
         assert_eq!(names, ["/wal", "/x", "/data", "/unused"]);
     }

@@ -167,7 +167,7 @@ fn summary(facts: &FactSet, subject: &Subject) -> TargetSummary {
         target: subject.clone(),
         title: title(name, &path),
         kind: word(&target::KIND, "directory"),
-        role: word(&target::ROLE, "unknown"),
+        roles: facts.value(subject, &target::ROLES),
         subjects: subjects(facts, subject, cluster.as_ref()),
         cluster,
         rank: None,

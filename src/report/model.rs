@@ -11,7 +11,7 @@ use crate::measure::Measurement;
 use crate::rules::{Advice, Confidence, Finding, Level};
 
 /// Version of the JSON's meaning.
-pub const SCHEMA_VERSION: u32 = 1;
+pub const SCHEMA_VERSION: u32 = 2;
 
 /// Everything walwise has to say. Targets and what belongs to them, and facts, are in the order of their subjects.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -125,8 +125,10 @@ pub struct TargetSummary {
     pub title: String,
     /// `directory`, `created` or `device`.
     pub kind: String,
-    /// What it is for.
-    pub role: String,
+    /// What database servers keep there: `data`, `wal`, `tablespace`, `redo`, `binlog`, `doublewrite`, `undo`. Empty when
+    /// it is unused, absent when that is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub roles: Option<Vec<String>>,
     /// The cluster that uses it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster: Option<Subject>,

@@ -186,7 +186,8 @@ fn at_risk_facts() -> FactSet {
         Source::Default { of: "PostgreSQL 15".to_owned() },
     );
     facts.know(&data(), &target::KIND, "directory".to_owned(), Source::call("stat"));
-    facts.know(&data(), &target::ROLE, "data and wal".to_owned(), Source::derived(["pg.data_directory"]));
+    let roles = ["data", "wal"].map(str::to_owned).to_vec();
+    facts.know(&data(), &target::ROLES, roles, Source::derived(["pg.data_directory"]));
     for (top, base) in [
         (data(), fs.clone()),
         (fs.clone(), md.clone()),

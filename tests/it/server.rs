@@ -79,9 +79,10 @@ fn the_data_directory_of_a_server_leads_to_its_wal_which_is_measured() {
             serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e} {}", stderr(&output)));
 
         let (data, wal) = (cluster.path("data"), cluster.path("wal"));
-        let mut roles = strings(&report["targets"], "role");
+        let mut roles: Vec<_> =
+            report["targets"].as_array().unwrap().iter().map(|t| t["roles"].to_string()).collect();
         roles.sort_unstable();
-        assert_eq!(roles, ["data", "wal"]);
+        assert_eq!(roles, ["[\"data\"]", "[\"wal\"]"]);
         for directory in [&data, &wal] {
             assert!(verdict(&report, Path::new(directory)).is_some(), "{}", report["verdicts"]);
         }

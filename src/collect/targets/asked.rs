@@ -1,5 +1,5 @@
-//! The target that was asked for: a directory, existing or not, a mount point, or a block device; and the WAL of the
-//! cluster it holds.
+//! The target that was asked for: a directory, existing or not, a mount point, or a block device; and what the server
+//! whose data it holds keeps elsewhere.
 //!
 //! What cannot be a target is none, with a warning that says why. The surprise: a name beneath /dev is that of a device,
 //! so what is not there is a slip and no directory to be created.
@@ -14,13 +14,12 @@ use crate::facts::{FactSet, Reading, Scope, Source, Subject};
 use crate::host::{Host, Miss, MissKind, Stat, path_bytes};
 use crate::text::{raw, safe};
 
-/// The place that a path means, and where the clusters on it keep their WAL when that is another file system.
+/// The place that a path means, and what the servers on it keep on other file systems.
 pub fn places(host: &dyn Host, path: &Path, homes: &[Home], facts: &mut FactSet) -> Vec<Place> {
     let mut places = Vec::from_iter(place(host, path, facts));
-    let elsewhere: Vec<_> =
-        places.iter().flat_map(|place| role::wal_elsewhere(place, homes, facts)).collect();
-    for wal in elsewhere {
-        places.extend(self::place(host, &wal, facts));
+    let elsewhere: Vec<_> = places.iter().flat_map(|place| role::elsewhere(place, homes, facts)).collect();
+    for directory in elsewhere {
+        places.extend(self::place(host, &directory, facts));
     }
     places
 }

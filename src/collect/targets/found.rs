@@ -1,12 +1,13 @@
-//! The targets of a run that asked for none: where clusters keep data and WAL, file systems made for data, and blank
+//! The targets of a run that asked for none: where database servers keep things, file systems made for data, and blank
 //! devices. Network and FUSE file systems are not touched here unless a cluster lives on one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::{Place, asked, file_system, mount_over};
+use super::role::Home;
+use super::{Place, asked, file_system};
 use crate::collect::path_of;
-use crate::facts::catalog::{device, mount, postgres};
+use crate::facts::catalog::{device, mount};
 use crate::facts::{FactSet, Key, Reading, Scope, Source, Subject};
 use crate::host::{Host, path_bytes};
 use crate::text::{raw, safe};
@@ -40,10 +41,10 @@ const SYSTEM: [&str; 17] = [
 const PASSING: [&str; 2] = ["/tmp", "/var/tmp"];
 
 /// Everything worth advice, each once.
-pub fn places(host: &dyn Host, facts: &mut FactSet) -> Vec<Place> {
+pub fn places(host: &dyn Host, homes: &[Home], facts: &mut FactSet) -> Vec<Place> {
     let mut places: Vec<Place> = Vec::new();
-    for directory in cluster_directories(facts) {
-        places.extend(asked::place(host, &directory, facts));
+    for spot in homes.iter().flat_map(Home::apart) {
+        places.extend(asked::place(host, &spot.path, facts));
     }
     let used: BTreeSet<Subject> =
         places.iter().filter_map(|place| Some(file_system(facts, place.base.as_ref()?))).collect();
@@ -57,24 +58,8 @@ pub fn places(host: &dyn Host, facts: &mut FactSet) -> Vec<Place> {
     places
 }
 
-/// Data directories, and WAL directories on another file system than the data.
-fn cluster_directories(facts: &FactSet) -> Vec<PathBuf> {
-    let mut directories = Vec::new();
-    for cluster in facts.subjects(Scope::Cluster) {
-        let data = path(facts, cluster, &postgres::DATA);
-        let wal = path(facts, cluster, &postgres::WAL);
-        let lies_on = |path: &Option<PathBuf>| {
-            path.as_deref().and_then(|path| mount_over(facts, path)).map(|mount| file_system(facts, &mount))
-        };
-        let apart = data.is_none() || lies_on(&data) != lies_on(&wal);
-        directories.extend(data);
-        directories.extend(wal.filter(|_| apart));
-    }
-    directories
-}
-
 /// A path that is a fact.
-pub fn path(facts: &FactSet, subject: &Subject, key: &Key<String>) -> Option<PathBuf> {
+fn path(facts: &FactSet, subject: &Subject, key: &Key<String>) -> Option<PathBuf> {
     facts.value(subject, key).map(|text| path_of(raw(&text)))
 }
 

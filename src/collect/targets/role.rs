@@ -1,32 +1,77 @@
-//! What a target is for: which clusters keep data or WAL on it, and the links that let rules about one ask for facts
-//! about the other. A cluster is looked up on the side of its WAL, because that is where a commit waits.
+//! What a target is for: what database servers keep on it, and the links that let rules about one ask for facts about
+//! the other. A server is looked up on the side of its WAL or redo log, because that is where a commit waits.
+//!
+//! Directories of one server on one file system are one target, since a verdict is about a file system. The surprise: no
+//! directory is known to be unused as long as it is not known where some server keeps its things.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use super::found::path;
 use super::{Place, file_system, mount_over};
+use crate::collect::path_of;
 use crate::facts::catalog::{postgres, target};
-use crate::facts::{FactSet, Reading, Scope, Source, Subject};
+use crate::facts::{FactSet, Key, Reading, Scope, Source, Subject, Value};
+use crate::host::path_bytes;
+use crate::text::{raw, safe};
 
-/// Where a cluster keeps its things, as far as known.
-pub struct Home {
-    cluster: Subject,
-    data: Option<Spot>,
-    wal: Option<Spot>,
+/// A directory of a server: the word for what is in it, the fact that holds the path, and whether a server may do without.
+struct Kept {
+    role: &'static str,
+    key: Held,
+    optional: bool,
 }
 
-struct Spot {
-    path: PathBuf,
+/// A fact with a path, or with several.
+enum Held {
+    One(&'static Key<String>),
+}
+
+const fn one(role: &'static str, key: &'static Key<String>) -> Kept {
+    Kept { role, key: Held::One(key), optional: false }
+}
+
+/// What a PostgreSQL cluster keeps.
+const POSTGRES: [Kept; 2] = [one("data", &postgres::DATA), one("wal", &postgres::WAL)];
+
+/// What a commit waits for.
+const LOGS: [&str; 2] = ["wal", "redo"];
+
+impl Held {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::One(key) => key.name(),
+        }
+    }
+}
+
+/// What the server of a cluster keeps, its data first.
+fn kept(_facts: &FactSet, _cluster: &Subject) -> &'static [Kept] {
+    &POSTGRES
+}
+
+/// Where a server keeps its things, as far as known.
+pub struct Home {
+    cluster: Subject,
+    spots: Vec<Spot>,
+    /// Why it is not known where it keeps everything, when it is not.
+    hidden: Option<Reading<Vec<String>>>,
+}
+
+/// One directory of a server.
+#[derive(Clone)]
+pub struct Spot {
+    role: &'static str,
+    /// Its real path.
+    pub path: PathBuf,
     mount: Option<Subject>,
     file_system: Option<Subject>,
 }
 
 impl Spot {
-    fn find(facts: &FactSet, path: Option<PathBuf>) -> Option<Self> {
-        let path = path?;
+    fn find(facts: &FactSet, role: &'static str, path: &str) -> Self {
+        let path = path_of(raw(path));
         let mount = mount_over(facts, &path);
-        Some(Self { file_system: mount.as_ref().map(|mount| file_system(facts, mount)), mount, path })
+        Self { role, file_system: mount.as_ref().map(|mount| file_system(facts, mount)), mount, path }
     }
 
     fn is_on(&self, file_system: Option<&Subject>) -> bool {
@@ -37,85 +82,125 @@ impl Spot {
     fn meets(&self, place: &Place) -> bool {
         self.path.starts_with(&place.path) || place.path.starts_with(&self.path)
     }
-}
 
-impl Home {
-    /// Why it is not known where the cluster keeps everything, when it is not: then no directory is known to be unused.
-    fn hidden(&self, facts: &FactSet) -> Option<Reading<String>> {
-        let keys = [&postgres::DATA, &postgres::WAL];
-        keys.into_iter().map(|key| facts.get(&self.cluster, key)).find(|reading| !reading.is_known())
+    fn is_log(&self) -> bool {
+        LOGS.contains(&self.role)
     }
 }
 
-/// All clusters, linked to the mounts of their WAL.
+impl Home {
+    fn find(facts: &FactSet, cluster: Subject) -> Self {
+        let (mut spots, mut hidden) = (Vec::new(), None);
+        for Kept { role, key, optional } in kept(facts, &cluster) {
+            match facts.reading(&cluster, key.name()) {
+                Reading::Known { value: Value::Text(path), .. } => spots.push(Spot::find(facts, role, path)),
+                Reading::Known { value: Value::List(paths), .. } => {
+                    spots.extend(paths.iter().map(|path| Spot::find(facts, role, path)));
+                }
+                Reading::Known { .. } => {}
+                Reading::Unknown { .. } if *optional => {}
+                Reading::Unknown { why, detail, remedy } => {
+                    let (why, detail, remedy) = (*why, detail.clone(), remedy.clone());
+                    hidden.get_or_insert(Reading::Unknown { why, detail, remedy });
+                }
+            }
+        }
+        Self { cluster, spots, hidden }
+    }
+
+    fn log(&self) -> Option<&Spot> {
+        self.spots.iter().find(|spot| spot.is_log())
+    }
+
+    /// The first directory on each file system, its data before anything else.
+    pub fn apart(&self) -> Vec<&Spot> {
+        let mut seen = BTreeSet::new();
+        self.spots.iter().filter(|spot| seen.insert(spot.file_system.clone())).collect()
+    }
+}
+
+/// All servers, linked to the mounts of their logs.
 pub fn homes(facts: &mut FactSet) -> Vec<Home> {
     let clusters: Vec<Subject> = facts.subjects(Scope::Cluster).cloned().collect();
-    let mut homes = Vec::new();
-    for cluster in clusters {
-        let data = Spot::find(facts, path(facts, &cluster, &postgres::DATA));
-        let wal = Spot::find(facts, path(facts, &cluster, &postgres::WAL));
-        for spot in [&wal, &data].into_iter().flatten() {
-            if let Some(mount) = &spot.mount {
-                facts.stand(&cluster, mount);
-            }
+    let homes: Vec<Home> = clusters.into_iter().map(|cluster| Home::find(facts, cluster)).collect();
+    for home in &homes {
+        let log = home.log();
+        let rest = home.spots.iter().filter(|spot| !spot.is_log());
+        for mount in log.into_iter().chain(rest).filter_map(|spot| spot.mount.as_ref()) {
+            facts.stand(&home.cluster, mount);
         }
-        if let Some(mount) = wal.as_ref().and_then(|spot| spot.mount.as_ref()) {
-            facts.link(&cluster, mount);
+        if let Some(mount) = log.and_then(|spot| spot.mount.as_ref()) {
+            facts.link(&home.cluster, mount);
             if let Some(device) = facts.resolve(mount, Scope::Device) {
-                facts.link(&cluster, &device);
+                facts.link(&home.cluster, &device);
             }
         }
-        homes.push(Home { cluster, data, wal });
     }
     homes
 }
 
-/// The clusters that use a place, each with its data and its WAL directory as far as they lie on its file system.
-fn users<'h>(
-    place: &Place,
-    homes: &'h [Home],
-    facts: &FactSet,
-) -> Vec<(&'h Home, Option<&'h Spot>, Option<&'h Spot>)> {
+/// The servers that use a place, each with its directories on the file system of that place.
+fn users<'h>(place: &Place, homes: &'h [Home], facts: &FactSet) -> Vec<(&'h Home, Vec<&'h Spot>)> {
     let here = place.base.as_ref().map(|base| file_system(facts, base));
-    let on_it = |spot: &'h Option<Spot>| spot.as_ref().filter(|spot| spot.is_on(here.as_ref()));
-    let spots = homes.iter().map(|home| (home, on_it(&home.data), on_it(&home.wal)));
-    spots.filter(|(_, data, wal)| [data, wal].into_iter().flatten().any(|spot| spot.meets(place))).collect()
+    let on_it = |home: &'h Home| home.spots.iter().filter(|spot| spot.is_on(here.as_ref())).collect();
+    let spots = homes.iter().map(|home| (home, on_it(home)));
+    spots.filter(|(_, spots): &(_, Vec<&Spot>)| spots.iter().any(|spot| spot.meets(place))).collect()
 }
 
-/// The WAL directories of the clusters on a place that lie on another file system: that is where their commits wait.
-pub fn wal_elsewhere(place: &Place, homes: &[Home], facts: &FactSet) -> BTreeSet<PathBuf> {
-    let users = users(place, homes, facts).into_iter();
-    users
-        .filter_map(|(home, _, wal)| home.wal.as_ref().filter(|_| wal.is_none()))
-        .map(|spot| spot.path.clone())
-        .collect()
+/// Directories on other file systems that belong to what is on a place: everything else of a server whose data it holds,
+/// and the log of any other, where its commits wait.
+pub fn elsewhere(place: &Place, homes: &[Home], facts: &FactSet) -> BTreeSet<PathBuf> {
+    let mut paths = BTreeSet::new();
+    for (home, here) in users(place, homes, facts) {
+        let holds = |test: &dyn Fn(&Spot) -> bool| here.iter().any(|spot| test(spot));
+        let (data, log) = (holds(&|spot| spot.role == "data"), holds(&Spot::is_log));
+        let away = |spot: &&Spot| !holds(&|near| near.file_system == spot.file_system);
+        let beside_log =
+            |spot: &Spot| home.spots.iter().any(|log| log.is_log() && log.file_system == spot.file_system);
+        let wanted = |spot: &&Spot| data || (!log && beside_log(spot));
+        paths.extend(home.apart().into_iter().filter(away).filter(wanted).map(|spot| spot.path.clone()));
+    }
+    paths
 }
 
-/// Records what the target is for; the answer is the WAL directories that lie on its file system.
+/// Records what the target is for; the answer is the directories of logs that lie on its file system.
 pub fn put(place: &Place, homes: &[Home], facts: &mut FactSet) -> Vec<PathBuf> {
     let subject = place.subject();
     let users = users(place, homes, facts);
-    let any_data = users.iter().any(|(_, data, _)| data.is_some());
-    let with_wal: Vec<_> = users.iter().filter_map(|(home, _, wal)| Some((*home, (*wal)?))).collect();
-    for (home, _) in &with_wal {
-        facts.link(&home.cluster, &subject);
+    let spots: Vec<&Spot> = users.iter().flat_map(|(_, spots)| spots.iter().copied()).collect();
+    let all_kept = homes.iter().flat_map(|home| kept(facts, &home.cluster));
+    let names: BTreeSet<&str> = all_kept.map(|kept| kept.key.name()).collect();
+    let source = || Source::derived(names.iter().copied());
+
+    let mut roles: Vec<String> = Vec::new();
+    let mut directories: Vec<String> = Vec::new();
+    for spot in &spots {
+        let directory = format!("{} {}", spot.role, safe(path_bytes(&spot.path)));
+        if !roles.iter().any(|role| role == spot.role) {
+            roles.push(spot.role.to_owned());
+        }
+        if !directories.contains(&directory) {
+            directories.push(directory);
+        }
     }
-    let any_wal = !with_wal.is_empty();
-    let known = |role: &str| {
-        Reading::known(role.to_owned(), Source::derived(["pg.data_directory", "pg.wal_directory"]))
-    };
-    let role = match (any_data, any_wal) {
-        (true, true) => known("data and wal"),
-        (true, false) => known("data"),
-        (false, true) => known("wal"),
-        (false, false) => match homes.iter().find_map(|home| home.hidden(facts)) {
-            Some(hidden) if place.kind.value().is_none_or(|kind| kind != "device") => hidden,
-            _ => known("unused"),
-        },
-    };
-    facts.put(&subject, &target::ROLE, role);
+    let clusters = users.iter().map(|(home, _)| home.cluster.name().to_owned()).collect();
+    let hidden = homes.iter().find_map(|home| home.hidden.clone());
+    let is_device = place.kind.value().is_some_and(|kind| kind == "device");
+    if let Some(hidden) = hidden.filter(|_| roles.is_empty() && !is_device) {
+        facts.put(&subject, &target::ROLES, hidden);
+    } else {
+        facts.know(&subject, &target::ROLES, roles, source());
+        facts.know(&subject, &target::DIRECTORIES, directories, source());
+        facts.know(&subject, &target::CLUSTERS, clusters, source());
+    }
+
+    for (home, here) in &users {
+        if home.log().is_some_and(|log| here.iter().any(|spot| spot.path == log.path)) {
+            facts.link(&home.cluster, &subject);
+        }
+    }
     if let [(home, ..)] = users.as_slice() {
         facts.link(&subject, &home.cluster);
     }
-    with_wal.into_iter().map(|(_, spot)| spot.path.clone()).collect()
+    spots.iter().filter(|spot| spot.is_log()).map(|spot| spot.path.clone()).collect()
 }

@@ -87,7 +87,9 @@ fn collect(host: &Fake, target: Option<&str>, mut facts: FactSet) -> FactSet {
 }
 
 fn targets(facts: &FactSet) -> Vec<(String, String)> {
-    let row = |subject: &Subject| (subject.name().to_owned(), facts.value(subject, &target::ROLE).unwrap());
+    let row = |subject: &Subject| {
+        (subject.name().to_owned(), facts.value(subject, &target::ROLES).unwrap().join(" and "))
+    };
     facts.subjects(Scope::Target).map(row).collect()
 }
 
@@ -99,7 +101,7 @@ fn pair(name: &str, role: &str) -> (String, String) {
 fn a_directory_is_placed_on_its_mount_and_device() {
     let facts = collect(&host().link_to("/srv/link", "/data/pg"), Some("/srv/link"), storage());
     let subject = Subject::target("/data/pg");
-    assert_eq!(targets(&facts), [pair("/data/pg", "unused")]);
+    assert_eq!(targets(&facts), [pair("/data/pg", "")]);
     assert_eq!(facts.value(&subject, &target::KIND).as_deref(), Some("directory"));
     assert_eq!(facts.value(&subject, &target::EMPTY), Some(true));
     assert_eq!(facts.resolve(&subject, Scope::Mount), Some(Subject::mount("/data")));
@@ -153,7 +155,7 @@ fn a_device_means_its_mount_point_or_itself() {
     };
     let facts =
         collect(&block(host(), "/dev/disk/by-id/x", (8, 17), "sdb1"), Some("/dev/disk/by-id/x"), storage());
-    assert_eq!(targets(&facts), [pair("/data", "unused")]);
+    assert_eq!(targets(&facts), [pair("/data", "")]);
     assert!(facts.warnings().iter().any(|warning| warning.contains("mounted on /data")));
 
     let facts = collect(&block(host(), "/dev/sdb", (8, 16), "sdb"), Some("/dev/sdb"), storage());
@@ -181,7 +183,7 @@ fn data_and_wal_on_one_file_system_are_one_target() {
     let mut storage = storage();
     let cluster = cluster(&mut storage, "/data/pg", "/data/fast/wal");
     let facts = collect(&host().directory("/data/pg").directory("/data/fast/wal"), None, storage);
-    assert_eq!(targets(&facts), [pair("/data/pg", "data and wal"), pair("/wal", "unused")]);
+    assert_eq!(targets(&facts), [pair("/data/pg", "data and wal"), pair("/wal", "")]);
     assert_eq!(facts.resolve(&cluster, Scope::Target), Some(Subject::target("/data/pg")));
 }
 
@@ -191,8 +193,8 @@ fn no_directory_is_known_to_be_unused_while_a_wal_is_not_found() {
     let cluster = cluster(&mut storage, "/data/pg", "/wal/pg");
     storage.put(&cluster, &postgres::WAL, Reading::unknown(Why::Denied, "realpath /data/pg/pg_wal"));
     let facts = collect(&host().directory("/data/pg"), None, storage);
-    assert_eq!(facts.value(&Subject::target("/data/pg"), &target::ROLE).as_deref(), Some("data"));
-    let role = facts.get(&Subject::target("/wal"), &target::ROLE);
+    assert_eq!(facts.value(&Subject::target("/data/pg"), &target::ROLES), Some(vec!["data".to_owned()]));
+    let role = facts.get(&Subject::target("/wal"), &target::ROLES);
     assert!(matches!(role, Reading::Unknown { why: Why::Denied, .. }), "{role:?}");
     assert_eq!(facts.resolve(&cluster, Scope::Target), None);
 }
@@ -200,14 +202,14 @@ fn no_directory_is_known_to_be_unused_while_a_wal_is_not_found() {
 #[test]
 fn a_directory_in_or_around_a_cluster_belongs_to_it() {
     for (asked, role) in
-        [("/data/pg/base", "data"), ("/data", "data"), ("/wal/pg", "wal"), ("/data/other", "unused")]
+        [("/data/pg/base", "data"), ("/data", "data"), ("/wal/pg", "wal"), ("/data/other", "")]
     {
         let mut storage = storage();
         let cluster = cluster(&mut storage, "/data/pg", "/wal/pg");
         let facts = collect(&host().directory(asked).directory("/wal/pg"), Some(asked), storage);
         assert!(targets(&facts).contains(&pair(asked, role)));
         let linked = facts.resolve(&Subject::target(asked), Scope::Cluster);
-        assert_eq!(linked, Some(cluster).filter(|_| role != "unused"));
+        assert_eq!(linked, Some(cluster).filter(|_| !role.is_empty()));
     }
 }
 
@@ -219,10 +221,7 @@ fn without_clusters_data_mounts_and_blank_devices_are_found() {
     storage.know(&blank, &device::BLANK, true, Source::file("/dev/sdd"));
     let host = host();
     let facts = collect(&host, None, storage);
-    assert_eq!(
-        targets(&facts),
-        [pair("/data", "unused"), pair("/dev/sdd", "unused"), pair("/wal", "unused")]
-    );
+    assert_eq!(targets(&facts), [pair("/data", ""), pair("/dev/sdd", ""), pair("/wal", "")]);
     let touched = host.asked().iter().any(|question| format!("{question:?}").contains("/net"));
     assert!(!touched, "nobody asked for the network file system");
 }
@@ -233,7 +232,7 @@ fn the_root_is_a_target_only_when_nothing_else_is() {
     let root = Subject::mount("/");
     only_root.know(&root, &mount::IN_SIGHT, true, Source::file("x"));
     only_root.know(&root, &mount::POINT, "/".to_owned(), Source::file("x"));
-    assert_eq!(targets(&collect(&host(), None, only_root)), [pair("/", "unused")]);
+    assert_eq!(targets(&collect(&host(), None, only_root)), [pair("/", "")]);
 }
 
 #[test]
@@ -317,7 +316,7 @@ fn what_is_no_device_is_no_target_and_it_is_said_why() {
         assert!(facts.warnings().iter().any(|warning| warning.contains(why)), "{:?}", facts.warnings());
     }
     let facts = collect(&host, Some("/dev/shm/pg"), storage());
-    assert_eq!(targets(&facts), [pair("/dev/shm/pg", "unused")], "a directory in memory");
+    assert_eq!(targets(&facts), [pair("/dev/shm/pg", "")], "a directory in memory");
 }
 
 #[test]
@@ -336,7 +335,7 @@ fn a_capture_answers_for_the_devices_it_holds_and_for_no_other() {
         ("/srv/pg", Some("/srv/pg")),
     ] {
         let facts = collect(&host(), Some(asked), storage.clone());
-        let expected: Vec<_> = expected.iter().map(|name| pair(name, "unused")).collect();
+        let expected: Vec<_> = expected.iter().map(|name| pair(name, "")).collect();
         assert_eq!(targets(&facts), expected, "{asked}");
         assert_eq!(facts.warnings().is_empty(), asked == "/dev/sdb", "{:?}", facts.warnings());
     }

@@ -5,8 +5,12 @@ facts! {
     PATH: String = Target "target.path" Kind::Text;
     /// What it is: an existing `directory`, one that is to be `created`, or a blank `device`.
     KIND: String = Target "target.kind" Kind::Choice(&["directory", "created", "device"]);
-    /// What it is for: a cluster's `data`, its `wal`, both (`data and wal`), or nothing yet (`unused`).
-    ROLE: String = Target "target.role" Kind::Choice(&["data", "wal", "data and wal", "unused"]);
+    /// What database servers keep on its file system: `data`, `wal`, `tablespace`, `redo`, `binlog`, `doublewrite`, `undo`; none of them when it is unused.
+    ROLES: Vec<String> = Target "target.roles" Kind::List;
+    /// The directories that those are, each behind its word, such as `wal /srv/fast/wal`.
+    DIRECTORIES: Vec<String> = Target "target.directories" Kind::List;
+    /// The data directories of the database servers that keep something here.
+    CLUSTERS: Vec<String> = Target "target.clusters" Kind::List;
     /// Whether the directory has nothing in it.
     EMPTY: bool = Target "target.empty" Kind::Bool;
     /// Inode flags of the directory: `nocow` (+C), `sync` (+S), `journal-data` (+j), from FS_IOC_GETFLAGS (ioctl_iflags(2)).
