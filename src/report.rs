@@ -9,6 +9,7 @@ pub mod conf;
 pub mod exit;
 mod index;
 pub mod json;
+mod layer;
 mod mkfs;
 mod model;
 mod options;

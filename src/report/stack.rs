@@ -6,11 +6,11 @@
 
 use std::collections::BTreeSet;
 
+use super::layer::block;
 use super::{LayerRow, Stack, options};
 use crate::durability::{Standing, Verdict};
 use crate::facts::catalog::{device, mount, target};
 use crate::facts::{FactSet, Scope, Subject};
-use crate::text;
 
 /// The stack of a target.
 pub fn stack(facts: &FactSet, top: &Subject, verdict: Option<&Verdict>) -> Stack {
@@ -71,43 +71,6 @@ pub fn in_force(facts: &FactSet, subject: &Subject) -> Option<Vec<String>> {
         words.get_or_insert_default().extend(more);
     }
     words
-}
-
-fn block(facts: &FactSet, subject: &Subject) -> String {
-    let text = |key| facts.value(subject, key);
-    let size = facts.value(subject, &device::SIZE).map(text::bytes);
-    let kind = text(&device::KIND);
-    let first = match kind.as_deref() {
-        Some("md") => array(facts, subject),
-        Some("lvm") => named("LVM", text(&device::DM_NAME)),
-        Some("crypt") => named("LUKS", text(&device::DM_NAME)),
-        Some("multipath") => named("multipath", text(&device::DM_NAME)),
-        Some("dm") => named("device mapper", text(&device::DM_NAME)),
-        Some("loop") => match text(&device::LOOP_FILE) {
-            Some(file) => format!("loop over {file}"),
-            None => "loop device".to_owned(),
-        },
-        Some("disk" | "other") | None => text(&device::MODEL).unwrap_or_else(|| "disk".to_owned()),
-        Some("ram") => "memory disk".to_owned(),
-        Some(kind) => kind.to_owned(),
-    };
-    let transport = text(&device::TRANSPORT).filter(|word| word != "other");
-    [Some(first), size, transport].into_iter().flatten().collect::<Vec<_>>().join(", ")
-}
-
-fn named(kind: &str, name: Option<String>) -> String {
-    name.map_or_else(|| kind.to_owned(), |name| format!("{kind} {name}"))
-}
-
-fn array(facts: &FactSet, subject: &Subject) -> String {
-    let level = facts.value(subject, &device::MD_LEVEL).unwrap_or_else(|| "md array".to_owned());
-    let level = if level.starts_with("raid") { level.to_uppercase() } else { level };
-    let disks = facts.value(subject, &device::MD_DISKS);
-    let missing = facts.value(subject, &device::MD_DEGRADED);
-    match disks.zip(missing) {
-        Some((disks, missing)) => format!("{level}, {} of {disks}", disks.saturating_sub(missing)),
-        None => level,
-    }
 }
 
 /// What matters of a layer's cache, in words.

@@ -1,0 +1,238 @@
+//! A block device of a stack in the words that a storage engineer uses: `RAID5, 3 of 4, resyncing`, `bcache, writeback,
+//! dirty`, `LVM thin volume vg-data`, `DRBD protocol C`, `NVMe over TCP`.
+//!
+//! Only what was read is said, and what is as it should be is left out. The surprise: a mapping whose target type nobody
+//! could read keeps the name of who made it (`LVM`), because lines and thin volumes look the same without root.
+
+use crate::facts::catalog::device;
+use crate::facts::{FactSet, Key, Subject};
+use crate::text;
+
+/// What a block device is, in words, with size and transport.
+pub fn block(facts: &FactSet, subject: &Subject) -> String {
+    let text = |key| facts.value(subject, key);
+    let size = facts.value(subject, &device::SIZE).map(text::bytes);
+    let kind = text(&device::KIND);
+    let first = match kind.as_deref() {
+        Some("md") => array(facts, subject),
+        Some("lvm") => named(&mapping("LVM", facts, subject), text(&device::DM_NAME)),
+        Some("crypt") => named("LUKS", text(&device::DM_NAME)),
+        Some("multipath") => named("multipath", text(&device::DM_NAME)),
+        Some("dmraid") => named("firmware RAID", text(&device::DM_NAME)),
+        Some("vdo") => named("VDO", text(&device::DM_NAME)),
+        Some("dm") => named(&mapping("device mapper", facts, subject), text(&device::DM_NAME)),
+        Some("loop") => match text(&device::LOOP_FILE) {
+            Some(file) => format!("loop over {file}"),
+            None => "loop device".to_owned(),
+        },
+        Some("bcache") => joined("bcache", [text(&device::BCACHE_MODE), text(&device::BCACHE_STATE)]),
+        Some("drbd") => match text(&device::DRBD_PROTOCOL) {
+            Some(protocol) => format!("DRBD protocol {protocol}"),
+            None => "DRBD".to_owned(),
+        },
+        Some("zvol") => "ZFS volume".to_owned(),
+        Some("disk" | "other") | None => text(&device::MODEL).unwrap_or_else(|| "disk".to_owned()),
+        Some("ram") => "memory disk".to_owned(),
+        Some("zram") => "compressed memory".to_owned(),
+        Some(kind) => kind.to_owned(),
+    };
+    let lasts = facts.value(subject, &device::EPHEMERAL).filter(|gone| *gone).map(|_| "ephemeral".to_owned());
+    let zones = text(&device::SHINGLED).filter(|word| word != "no").map(|word| match word.as_str() {
+        "suspected" => "perhaps shingled".to_owned(),
+        word => format!("shingled, {word}"),
+    });
+    let attached = attached(facts, subject, kind.as_deref());
+    [Some(first), size, attached, lasts, zones].into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// How it is attached, unless that goes without saying.
+fn attached(facts: &FactSet, subject: &Subject, kind: Option<&str>) -> Option<String> {
+    let transport = facts.value(subject, &device::TRANSPORT)?;
+    if transport == "other" {
+        return None;
+    }
+    let fabric = facts.value(subject, &device::FABRIC);
+    let words = match (transport.as_str(), fabric.as_deref()) {
+        ("network", Some("tcp")) => "NVMe over TCP",
+        ("network", Some("rdma")) => "NVMe over RDMA",
+        ("network", Some("fc")) => "NVMe over Fibre Channel",
+        ("network", Some("iscsi")) => "iSCSI",
+        ("network", Some("fibre channel")) => "Fibre Channel",
+        ("pmem", _) if kind == Some("disk") => "persistent memory",
+        (_, Some(fabric)) => fabric,
+        (transport, None) => transport,
+    };
+    Some(words.to_owned())
+}
+
+fn named(kind: &str, name: Option<String>) -> String {
+    name.map_or_else(|| kind.to_owned(), |name| format!("{kind} {name}"))
+}
+
+fn joined<const N: usize>(first: &str, more: [Option<String>; N]) -> String {
+    std::iter::once(first.to_owned()).chain(more.into_iter().flatten()).collect::<Vec<_>>().join(", ")
+}
+
+/// A mapping by its targets, where they were read: `LVM thin volume`.
+fn mapping(maker: &str, facts: &FactSet, subject: &Subject) -> String {
+    let mut targets = facts.value(subject, &device::DM_TARGETS).unwrap_or_default();
+    targets.dedup();
+    let mode = facts.value(subject, &device::DM_CACHE_MODE);
+    let kind = match targets.as_slice() {
+        [one] => match one.as_str() {
+            "linear" => return maker.to_owned(),
+            "thin" => "thin volume".to_owned(),
+            "thin-pool" => format!("thin pool{}", full(facts, subject)),
+            "snapshot" => "snapshot".to_owned(),
+            "snapshot-origin" => "volume with snapshots".to_owned(),
+            "cache" => mode.map_or_else(|| "cache".to_owned(), |mode| format!("{mode} cache")),
+            "writecache" => "write cache".to_owned(),
+            "crypt" => "encrypted".to_owned(),
+            other => other.to_owned(),
+        },
+        _ => return maker.to_owned(),
+    };
+    format!("{maker} {kind}")
+}
+
+/// How full a thin pool is: ` (81% data, 12% metadata)`.
+fn full(facts: &FactSet, subject: &Subject) -> String {
+    let percent =
+        |key: &Key<f64>, word: &str| facts.value(subject, key).map(|share| format!("{share:.0}% {word}"));
+    let shares: Vec<String> =
+        [percent(&device::THIN_DATA, "data"), percent(&device::THIN_METADATA, "metadata")]
+            .into_iter()
+            .flatten()
+            .collect();
+    if shares.is_empty() { String::new() } else { format!(" ({})", shares.join(", ")) }
+}
+
+fn array(facts: &FactSet, subject: &Subject) -> String {
+    let level = facts.value(subject, &device::MD_LEVEL).unwrap_or_else(|| "md array".to_owned());
+    let level = match level.as_str() {
+        "container" => "container of firmware RAID".to_owned(),
+        raid if raid.starts_with("raid") => level.to_uppercase(),
+        _ => level,
+    };
+    let disks = facts.value(subject, &device::MD_DISKS);
+    let missing = facts.value(subject, &device::MD_DEGRADED);
+    let there =
+        disks.zip(missing).map(|(disks, missing)| format!("{} of {disks}", disks.saturating_sub(missing)));
+    let doing = facts.value(subject, &device::MD_SYNC_ACTION).and_then(|action| {
+        let word = match action.as_str() {
+            "idle" => return None,
+            "resync" => "resyncing",
+            "recover" => "recovering",
+            "check" => "being checked",
+            "repair" => "being repaired",
+            "reshape" => "being reshaped",
+            other => other,
+        };
+        Some(word.to_owned())
+    });
+    let closed = facts.value(subject, &device::MD_CONSISTENCY).and_then(|policy| match policy.as_str() {
+        "journal" => Some("journal".to_owned()),
+        "ppl" => Some("PPL".to_owned()),
+        _ => None,
+    });
+    joined(&level, [there, doing, closed])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::{KeyInfo, Source, Value};
+
+    fn said(facts: &[(&KeyInfo, Value)]) -> String {
+        let mut set = FactSet::default();
+        let subject = Subject::device("x");
+        for (key, value) in facts {
+            set.put_value(&subject, key, crate::facts::Reading::known(value.clone(), Source::file("x")));
+        }
+        block(&set, &subject)
+    }
+
+    fn text(word: &str) -> Value {
+        Value::Text(word.to_owned())
+    }
+
+    #[test]
+    fn layers_are_said_as_engineers_say_them() {
+        let list = |words: &[&str]| Value::List(words.iter().map(|&word| word.to_owned()).collect());
+        let kind = |word| (&device::KIND.info, text(word));
+        for (facts, expect) in [
+            (
+                vec![
+                    kind("md"),
+                    (&device::MD_LEVEL.info, text("raid5")),
+                    (&device::MD_DISKS.info, Value::Whole(4)),
+                    (&device::MD_DEGRADED.info, Value::Whole(1)),
+                    (&device::MD_SYNC_ACTION.info, text("resync")),
+                ],
+                "RAID5, 3 of 4, resyncing",
+            ),
+            (
+                vec![
+                    kind("md"),
+                    (&device::MD_LEVEL.info, text("raid1")),
+                    (&device::MD_SYNC_ACTION.info, text("idle")),
+                ],
+                "RAID1",
+            ),
+            (
+                vec![
+                    kind("bcache"),
+                    (&device::BCACHE_MODE.info, text("writeback")),
+                    (&device::BCACHE_STATE.info, text("dirty")),
+                ],
+                "bcache, writeback, dirty",
+            ),
+            (vec![kind("drbd"), (&device::DRBD_PROTOCOL.info, text("C"))], "DRBD protocol C"),
+            (
+                vec![
+                    kind("disk"),
+                    (&device::TRANSPORT.info, text("network")),
+                    (&device::FABRIC.info, text("tcp")),
+                ],
+                "disk, NVMe over TCP",
+            ),
+            (vec![kind("lvm"), (&device::DM_NAME.info, text("vg-data"))], "LVM vg-data"),
+            (
+                vec![
+                    kind("lvm"),
+                    (&device::DM_NAME.info, text("vg-data")),
+                    (&device::DM_TARGETS.info, list(&["thin"])),
+                ],
+                "LVM thin volume vg-data",
+            ),
+            (
+                vec![
+                    kind("lvm"),
+                    (&device::DM_TARGETS.info, list(&["thin-pool"])),
+                    (&device::THIN_DATA.info, Value::Number(81.4)),
+                ],
+                "LVM thin pool (81% data)",
+            ),
+            (
+                vec![
+                    kind("lvm"),
+                    (&device::DM_TARGETS.info, list(&["cache"])),
+                    (&device::DM_CACHE_MODE.info, text("writeback")),
+                ],
+                "LVM writeback cache",
+            ),
+            (vec![kind("crypt"), (&device::DM_NAME.info, text("data"))], "LUKS data"),
+            (
+                vec![
+                    kind("disk"),
+                    (&device::MODEL.info, text("nvme_card0")),
+                    (&device::TRANSPORT.info, text("nvme")),
+                    (&device::EPHEMERAL.info, Value::Bool(true)),
+                ],
+                "nvme_card0, nvme, ephemeral",
+            ),
+        ] {
+            assert_eq!(said(&facts), expect);
+        }
+    }
+}
