@@ -5,16 +5,22 @@
 
 pub mod attribute;
 mod barrier;
+mod bcache;
 mod blank;
 mod boot;
 mod btrfs;
+mod cloud;
 mod device;
 mod dm;
+mod drbd;
 mod ext4;
 mod fstype;
+mod geometry;
 mod kernel;
+mod kind;
 mod loops;
 mod md;
+mod medium;
 pub mod mountinfo;
 pub mod mounts;
 mod os;
@@ -28,6 +34,7 @@ mod testing;
 mod tools;
 mod topology;
 mod transport;
+mod unit;
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;

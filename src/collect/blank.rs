@@ -18,7 +18,8 @@ use crate::text::{raw, safe};
 pub const COLLECTOR: Collector = Collector { id: "unused devices", run };
 
 /// Kinds that could be given to a database, if blank.
-const GIVEABLE: &[&str] = &["disk", "partition", "md", "lvm", "crypt", "multipath", "dm", "loop"];
+const GIVEABLE: &[&str] =
+    &["disk", "partition", "md", "lvm", "crypt", "multipath", "dmraid", "vdo", "dm", "loop"];
 
 fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     let holders = holders(facts);

@@ -1,12 +1,13 @@
 //! Block devices: what each is, what its queue says of caches and flushes, and its limits (sysfs-block).
 //!
-//! How a disk is attached and what it claims of its cache is read in [`super::transport`]. A partition has no queue of
-//! its own and gets its disk's readings, with the disk's files as source. The surprise: `write back` in a queue of md or
+//! How a disk is attached and what it claims of its cache is read in [`super::transport`]; what only some kinds have, in a
+//! file a kind. A partition has no queue of its own and gets its disk's readings, with the disk's files as source. The surprise: `write back` in a queue of md or
 //! device-mapper says nothing of the disks beneath, so every hop is read.
 
 use super::topology::{Node, walk};
 use super::transport::Transport;
-use super::{Collector, Request, attribute, loops, md};
+use super::unit::Units;
+use super::{Collector, Request, attribute, bcache, cloud, drbd, geometry, loops, md, medium};
 use crate::facts::catalog::device;
 use crate::facts::{FactSet, KeyInfo, Reading, Source, Subject, Why};
 use crate::host::Host;
@@ -16,7 +17,8 @@ pub const COLLECTOR: Collector = Collector { id: "block devices", run };
 
 fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     let nodes = walk(host, facts);
-    let mut transport = Transport::default();
+    let (mut transport, mut units) = (Transport::default(), Units::default());
+    let mut drbd = drbd::Drbd::default();
     for node in &nodes {
         let read_only = attribute::flag(host, &node.attribute("ro"));
         facts.put(&node.subject, &device::READ_ONLY, read_only);
@@ -25,12 +27,19 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
             queue(host, node, facts);
             counts_flushes(host, node, facts);
             transport.describe(host, node, facts);
+            units.describe(host, node, facts);
+            geometry::queue(host, node, facts);
+            cloud::describe(node, facts);
+            medium::describe(node, facts);
         } else {
             inherit(&node.subject, facts);
+            geometry::partition(host, node, facts);
         }
         match node.kind {
             "md" => md::describe(host, node, facts),
             "loop" => loops::describe(host, node, facts),
+            "bcache" => bcache::describe(host, node, facts),
+            "drbd" => drbd.describe(host, node, facts),
             _ => {}
         }
     }
@@ -94,7 +103,14 @@ const INHERITED: &[KeyInfo] = &[
     device::DISCARD_MAX.info,
     device::ZONED.info,
     device::COUNTS_FLUSHES.info,
+    device::OPTIMAL_IO.info,
+    device::ATOMIC_WRITE_MAX.info,
+    device::WRITEBACK_LATENCY.info,
     device::TRANSPORT.info,
+    device::FABRIC.info,
+    device::MEDIUM.info,
+    device::SHINGLED.info,
+    device::UNIT.info,
     device::DRIVER.info,
     device::MODEL.info,
     device::CACHE_TYPE.info,

@@ -24,6 +24,8 @@ pub fn kind(uuid: &str) -> &'static str {
         Some(("LVM", _)) => "lvm",
         Some(("CRYPT", rest)) if !rest.starts_with("VERITY-") && !rest.starts_with("INTEGRITY-") => "crypt",
         Some(("mpath", _)) => "multipath",
+        Some(("DMRAID", _)) => "dmraid",
+        Some(("VDO", _)) => "vdo",
         Some((part, rest)) if part.starts_with("part") && rest.starts_with("mpath-") => "partition",
         _ => "dm",
     }
@@ -51,7 +53,9 @@ mod tests {
             ("CRYPT-VERITY-ab", "dm"),
             ("mpath-3600a0980", "multipath"),
             ("part1-mpath-3600a0980", "partition"),
-            ("DMRAID-isw", "dm"),
+            ("DMRAID-isw_ab_vol0", "dmraid"),
+            ("VDO-0f3c", "vdo"),
+            ("stratis-1-private-0f3c", "dm"),
             ("", "dm"),
         ] {
             assert_eq!(kind(uuid), expect, "{uuid}");

@@ -1,30 +1,149 @@
-//! Linux software RAID: level, missing members, what it is doing and how it stays consistent, from `md/` in sysfs
-//! (Documentation/admin-guide/md.rst).
+//! Linux software RAID: level, members and their states, what it is doing and how it stays consistent, from `md/` in
+//! sysfs (Documentation/admin-guide/md.rst).
 //!
-//! Members are found by the topology. The surprise: levels without redundancy have no `degraded` and no `sync_action`,
-//! so those stay unknown as absent.
+//! Which devices it stands on is found by the topology. The surprise: levels without redundancy have no `degraded`, no
+//! `sync_action` and no bitmap, so those stay unknown as absent; and the array that only holds a firmware RAID's
+//! metadata together (`external:imsm`) has an empty level and no size, while its volumes are arrays of their own.
 
-use super::attribute;
 use super::topology::Node;
-use crate::facts::FactSet;
+use super::{attribute, refused};
 use crate::facts::catalog::device;
-use crate::host::Host;
+use crate::facts::{FactSet, Reading, Source};
+use crate::host::{Host, path_bytes};
+use crate::text::safe;
 
 /// Records what an array says of itself.
 pub fn describe(host: &dyn Host, node: &Node, facts: &mut FactSet) {
-    let texts = [
-        (&device::MD_LEVEL, "md/level"),
-        (&device::MD_SYNC_ACTION, "md/sync_action"),
-        (&device::MD_CONSISTENCY, "md/consistency_policy"),
-    ];
-    for (key, name) in texts {
-        facts.put(&node.subject, key, attribute::text(host, &node.attribute(name)));
-    }
-    facts.put(&node.subject, &device::MD_DEGRADED, attribute::number(host, &node.attribute("md/degraded")));
-    let disks = attribute::text(host, &node.attribute("md/raid_disks")).and_then(|text| {
+    let text = |name: &str| attribute::text(host, &node.attribute(name));
+    let number = |name: &str| attribute::number(host, &node.attribute(name));
+    let subject = &node.subject;
+    let metadata = text("md/metadata_version");
+    facts.put(subject, &device::MD_LEVEL, level(text("md/level"), &metadata));
+    facts.put(subject, &device::MD_METADATA, metadata);
+    facts.put(subject, &device::MD_SYNC_ACTION, text("md/sync_action"));
+    facts.put(subject, &device::MD_CONSISTENCY, text("md/consistency_policy"));
+    facts.put(subject, &device::MD_BITMAP, text("md/bitmap/location"));
+    facts.put(subject, &device::MD_DEGRADED, number("md/degraded"));
+    facts.put(subject, &device::MD_CHUNK, number("md/chunk_size"));
+    facts.put(subject, &device::MD_WRITE_BEHIND, number("md/bitmap/backlog"));
+    let disks = text("md/raid_disks").and_then(|text| {
         // While an array is being reshaped the old count follows in brackets: `5 (4)`.
         let first = text.split_whitespace().next().and_then(|word| word.parse().ok());
         first.ok_or_else(|| format!("`{text}` is no number"))
     });
-    facts.put(&node.subject, &device::MD_DISKS, disks);
+    facts.put(subject, &device::MD_DISKS, disks);
+    let members = members(host, node);
+    let is_mostly = |member: &String| member.split(' ').skip(1).any(|word| word == "write_mostly");
+    let name = |member: String| member.split(' ').next().unwrap_or_default().to_owned();
+    let mostly = members.clone().map(|all| all.into_iter().filter(is_mostly).map(name).collect());
+    facts.put(subject, &device::MD_WRITE_MOSTLY, mostly);
+    facts.put(subject, &device::MD_MEMBERS, members);
+}
+
+/// The metadata of a container is external and points at no other array, as that of a volume in it does
+/// (`external:/md127/0`).
+fn level(level: Reading<String>, metadata: &Reading<String>) -> Reading<String> {
+    let external = metadata.value().and_then(|text| text.strip_prefix("external:"));
+    match (&level, external, metadata.source()) {
+        (Reading::Unknown { .. }, Some(kind), Some(source)) if !kind.contains('/') => {
+            Reading::known("container".to_owned(), source.clone())
+        }
+        _ => level,
+    }
+}
+
+/// Name and state of every member: `sda1 in_sync write_mostly`.
+fn members(host: &dyn Host, node: &Node) -> Reading<Vec<String>> {
+    let home = node.attribute("md");
+    let shown = safe(path_bytes(&home));
+    let names = match host.list(&home) {
+        Ok(names) => names,
+        Err(miss) => return refused(&miss, &shown),
+    };
+    let mut members = Vec::new();
+    for name in names.iter().filter(|name| name.as_encoded_bytes().starts_with(b"dev-")) {
+        let member = safe(name.as_encoded_bytes().strip_prefix(b"dev-").unwrap_or_default());
+        match attribute::text(host, &home.join(name).join("state")) {
+            Reading::Known { value, .. } => {
+                let words: Vec<&str> = value.split([',', ' ']).filter(|word| !word.is_empty()).collect();
+                members.push(format!("{member} {}", words.join(" ")));
+            }
+            // A member whose state cannot be seen may be the one that is missing.
+            Reading::Unknown { why, detail, remedy } => return Reading::Unknown { why, detail, remedy },
+        }
+    }
+    Reading::known(members, Source::file(shown))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collect::testing::Fake;
+    use crate::facts::Why;
+
+    /// A RAID1 with one write-mostly and one failed leg, as md.rst describes its files.
+    const MIRROR: &[(&str, &str)] = &[
+        ("level", "raid1"),
+        ("metadata_version", "1.2"),
+        ("raid_disks", "3"),
+        ("degraded", "1"),
+        ("sync_action", "recover"),
+        ("consistency_policy", "bitmap"),
+        ("chunk_size", "0"),
+        ("bitmap/location", "+8"),
+        ("bitmap/backlog", "256"),
+        ("dev-sda1/state", "in_sync"),
+        ("dev-sdb1/state", "in_sync,write_mostly"),
+        ("dev-sdc1/state", "faulty"),
+    ];
+
+    fn described(files: &[(&str, &str)]) -> (FactSet, Node) {
+        let node = Node::new("md0", "md");
+        let mut facts = FactSet::default();
+        describe(&Fake::default().files("/sys/class/block/md0/md", files), &node, &mut facts);
+        (facts, node)
+    }
+
+    #[test]
+    fn a_mirror_says_who_is_missing_and_who_lags() {
+        let (facts, Node { subject, .. }) = described(MIRROR);
+        let members = facts.value(&subject, &device::MD_MEMBERS).unwrap();
+        assert_eq!(members, ["sda1 in_sync", "sdb1 in_sync write_mostly", "sdc1 faulty"]);
+        assert_eq!(facts.value(&subject, &device::MD_WRITE_MOSTLY).unwrap(), ["sdb1"]);
+        assert_eq!(facts.value(&subject, &device::MD_WRITE_BEHIND), Some(256));
+        assert_eq!(facts.value(&subject, &device::MD_BITMAP).as_deref(), Some("+8"));
+        assert_eq!(facts.value(&subject, &device::MD_DEGRADED), Some(1));
+    }
+
+    #[test]
+    fn a_member_that_cannot_be_seen_leaves_the_members_unknown() {
+        let mut files = MIRROR.to_vec();
+        files.push(("dev-sdd1/slot", "3"));
+        let (facts, Node { subject, .. }) = described(&files);
+        assert!(matches!(
+            facts.get(&subject, &device::MD_MEMBERS),
+            Reading::Unknown { why: Why::Absent, .. }
+        ));
+        assert_eq!(facts.value(&subject, &device::MD_LEVEL).as_deref(), Some("raid1"));
+    }
+
+    #[test]
+    fn containers_of_firmware_raid_are_told_from_their_volumes() {
+        for (level, metadata, expect) in [
+            ("", "external:imsm", Some("container")),
+            ("raid1", "external:/md127/0", Some("raid1")),
+            ("", "external:/md127/0", None),
+            ("", "1.2", None),
+        ] {
+            let (facts, Node { subject, .. }) =
+                described(&[("level", level), ("metadata_version", metadata), ("raid_disks", "0")]);
+            assert_eq!(facts.value(&subject, &device::MD_LEVEL).as_deref(), expect, "{metadata}");
+        }
+    }
+
+    #[test]
+    fn an_array_being_reshaped_shows_the_new_count() {
+        let (facts, Node { subject, .. }) = described(&[("raid_disks", "5 (4)")]);
+        assert_eq!(facts.value(&subject, &device::MD_DISKS), Some(5));
+    }
 }

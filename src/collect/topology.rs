@@ -8,7 +8,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::attribute;
+use super::{attribute, kind};
 use crate::facts::catalog::device;
 use crate::facts::{FactSet, Reading, Source, Subject, Why};
 use crate::host::{Host, path_bytes};
@@ -33,6 +33,13 @@ pub struct Node {
 }
 
 impl Node {
+    /// A device of this name and kind whose place is not known.
+    #[cfg(test)]
+    pub fn new(name: &str, kind: &'static str) -> Self {
+        let subject = self::subject(OsStr::new(name));
+        Self { name: name.into(), subject, kind, place: Vec::new(), dm_uuid: String::new() }
+    }
+
     /// One of its attributes.
     pub fn attribute(&self, name: &str) -> PathBuf {
         Path::new(CLASS).join(&self.name).join(name)
@@ -98,7 +105,7 @@ fn look(host: &dyn Host, name: &OsString, facts: &mut FactSet) -> Option<Node> {
     let stacked = node.is_called("dm-") || node.is_called("md");
     if empty && !stacked {
         let source = Source::file(safe(path_bytes(&node.attribute("size"))));
-        facts.know(&node.subject, &device::KIND, kind_by_name(&node).to_owned(), source);
+        facts.know(&node.subject, &device::KIND, kind::by_name(&node).to_owned(), source);
         return None;
     }
     identify(host, &mut node, facts);
@@ -145,34 +152,8 @@ fn identify(host: &dyn Host, node: &mut Node, facts: &mut FactSet) {
         node.kind = super::dm::kind(&node.dm_uuid);
         node.attribute("dm/uuid")
     } else {
-        node.kind = if is_partition { "partition" } else { kind_by_name(node) };
+        node.kind = if is_partition { "partition" } else { kind::by_name(node) };
         path
     };
     facts.know(&node.subject, &device::KIND, node.kind.to_owned(), Source::file(safe(path_bytes(&by))));
-}
-
-/// What a whole device is, by the name its driver gave it.
-fn kind_by_name(node: &Node) -> &'static str {
-    const KINDS: &[(&str, &str)] = &[
-        ("loop", "loop"),
-        ("zram", "zram"),
-        ("ram", "ram"),
-        ("md", "md"),
-        ("sd", "disk"),
-        ("hd", "disk"),
-        ("vd", "disk"),
-        ("xvd", "disk"),
-        ("nvme", "disk"),
-        ("nbd", "disk"),
-        ("rbd", "disk"),
-        ("pmem", "disk"),
-        ("dasd", "disk"),
-        ("cciss", "disk"),
-    ];
-    // Boot and replay-protected areas of an eMMC read as zeros and are no disks to give away.
-    let name = node.name.to_string_lossy();
-    if let Some(rest) = name.strip_prefix("mmcblk") {
-        return if rest.bytes().all(|b| b.is_ascii_digit() || b == b'p') { "disk" } else { "other" };
-    }
-    KINDS.iter().find(|(prefix, _)| node.is_called(prefix)).map_or("other", |(_, kind)| kind)
 }

@@ -1,8 +1,9 @@
-//! How a disk is attached, who made it, and what it claims of its own cache.
+//! How a disk is attached, by what network, who made it, and what it claims of its own cache.
 //!
 //! All of it comes from the disk's place in the device tree and the attributes there; no tool is asked. It does not
 //! judge whether a claim is to be believed. The surprise: the driver decides more than the model, because a RAID
-//! controller's volume, a virtual machine's disk and a SATA disk can all be called `sda`.
+//! controller's volume, a virtual machine's disk and a SATA disk can all be called `sda`; and an NVMe disk with one port
+//! is a multipath disk to many kernels, so its transport is asked of its controllers (drivers/nvme/host/multipath.c).
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -14,10 +15,12 @@ use crate::facts::{FactSet, Reading, Source, Why};
 use crate::host::{Host, path_bytes};
 use crate::text::safe;
 
-/// Reads transports; remembers the driver of each SCSI host, since many disks share one.
+/// Reads transports; remembers the driver of each SCSI host and what carries each NVMe subsystem, since many disks share
+/// one.
 #[derive(Default)]
 pub struct Transport {
     drivers: HashMap<String, Reading<String>>,
+    subsystems: HashMap<String, Reading<String>>,
 }
 
 impl Transport {
@@ -31,9 +34,30 @@ impl Transport {
         if let Some(serial) = serial(host, node) {
             facts.put(&node.subject, &device::SERIAL, serial);
         }
-        facts.put(&node.subject, &device::TRANSPORT, transport(host, node, driver.value()));
+        let carrier = node.is_called("nvme").then(|| self.nvme(host, node));
+        let transport = match &carrier {
+            Some(carrier) => carrier.clone().map(|carrier| over_nvme(&carrier).to_owned()),
+            None => transport(node, driver.value()),
+        };
+        if transport.value().is_some_and(|word| word == "network") {
+            facts.put(&node.subject, &device::FABRIC, fabric(node, driver.value(), carrier));
+        }
+        facts.put(&node.subject, &device::TRANSPORT, transport);
         facts.put(&node.subject, &device::DRIVER, driver);
         facts.put(&node.subject, &device::CACHE_TYPE, claim(host, node));
+    }
+
+    /// `pcie`, `tcp`, `rdma`, `fc` …: of the controller, or of all controllers that are paths of a multipath disk.
+    fn nvme(&mut self, host: &dyn Host, node: &Node) -> Reading<String> {
+        let Some(subsystem) = node.component(|part| is_numbered(part, "nvme-subsys")) else {
+            return attribute::text(host, &node.attribute("device/transport"));
+        };
+        let found = self.subsystems.get(&subsystem).cloned();
+        found.unwrap_or_else(|| {
+            let carrier = carrier_of(host, &subsystem);
+            self.subsystems.insert(subsystem, carrier.clone());
+            carrier
+        })
     }
 
     fn driver(&mut self, host: &dyn Host, node: &Node) -> Reading<String> {
@@ -46,9 +70,22 @@ impl Transport {
     }
 }
 
-/// `host2`: the word and digits.
+/// A word and digits behind it: `host2`, `nvme0`.
+fn is_numbered(part: &str, word: &str) -> bool {
+    part.strip_prefix(word).is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+}
+
 fn is_scsi_host(part: &str) -> bool {
-    part.strip_prefix("host").is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+    is_numbered(part, "host")
+}
+
+/// What a transport of NVMe (nvme_ctrl_ops.name) is in the words of `device.transport`.
+fn over_nvme(carrier: &str) -> &'static str {
+    match carrier {
+        "pcie" | "apple-nvme" => "nvme",
+        "tcp" | "rdma" | "fc" => "network",
+        _ => "other",
+    }
 }
 
 /// `2:0:1:0`: host, channel, target and unit.
@@ -133,18 +170,53 @@ const BY_NAME: &[(&str, &str)] = &[
     ("mmcblk", "mmc"),
     ("nbd", "network"),
     ("rbd", "network"),
+    ("pmem", "pmem"),
     ("cciss", "raid"),
 ];
 
-fn transport(host: &dyn Host, node: &Node, driver: Option<&String>) -> Reading<String> {
-    let place = Source::file(safe(path_bytes(&Path::new(super::topology::CLASS).join(&node.name))));
-    if node.is_called("nvme") {
-        if node.is_in("/nvme-subsystem/") {
-            return Reading::unknown(Why::Ambiguous, "the disk has several NVMe paths");
+/// What carries all paths of a subsystem.
+fn carrier_of(host: &dyn Host, subsystem: &str) -> Reading<String> {
+    let home = Path::new("/sys/class/nvme-subsystem").join(subsystem);
+    let names = match host.list(&home) {
+        Ok(names) => names,
+        Err(miss) => return super::refused(&miss, &safe(path_bytes(&home))),
+    };
+    let mut carriers: Vec<Reading<String>> = Vec::new();
+    for name in names.iter().filter(|name| name.to_str().is_some_and(|name| is_numbered(name, "nvme"))) {
+        let carrier = attribute::text(host, &Path::new("/sys/class/nvme").join(name).join("transport"));
+        if !carriers.iter().any(|other| other.value() == carrier.value()) {
+            carriers.push(carrier);
         }
-        let over = attribute::text(host, &node.attribute("device/transport"));
-        return over.map(|over| if over == "pcie" { "nvme" } else { "network" }.to_owned());
     }
+    match (carriers.pop(), carriers.is_empty()) {
+        (Some(carrier), true) => carrier,
+        (Some(_), false) => Reading::unknown(Why::Ambiguous, "its paths differ in what carries them"),
+        (None, _) => Reading::unknown(Why::Absent, format!("{} has no controller", safe(path_bytes(&home)))),
+    }
+}
+
+/// What carries a disk on the network.
+fn fabric(node: &Node, driver: Option<&String>, nvme: Option<Reading<String>>) -> Reading<String> {
+    if let Some(carrier) = nvme {
+        return carrier;
+    }
+    let by_place = [("/session", "iscsi"), ("/rport-", "fibre channel")];
+    let word = ["nbd", "rbd"].into_iter().find(|name| node.is_called(name));
+    let word = word.or_else(|| by_place.iter().find(|(part, _)| node.is_in(part)).map(|(_, word)| *word));
+    let word = word.or_else(|| driver.filter(|driver| *driver == "iscsi_tcp").map(|_| "iscsi"));
+    match word {
+        Some(word) => Reading::known(word.to_owned(), place_of(node)),
+        None => Reading::unknown(Why::Ambiguous, "nothing in its place names the network"),
+    }
+}
+
+/// Its place in the device tree as a source.
+fn place_of(node: &Node) -> Source {
+    Source::file(safe(path_bytes(&Path::new(super::topology::CLASS).join(&node.name))))
+}
+
+fn transport(node: &Node, driver: Option<&String>) -> Reading<String> {
+    let place = place_of(node);
     let of = |list: &[(&str, &str)], is: &dyn Fn(&str) -> bool| {
         list.iter().find(|(word, _)| is(word)).map(|(_, transport)| (*transport).to_owned())
     };
@@ -179,3 +251,6 @@ fn claim(host: &dyn Host, node: &Node) -> Reading<String> {
         None => Reading::unknown(Why::Absent, "a disk of this kind tells its cache to its driver only"),
     }
 }
+
+#[cfg(test)]
+mod tests;

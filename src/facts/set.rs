@@ -26,6 +26,7 @@ pub struct FactSet {
     below: BTreeMap<Subject, Vec<Subject>>,
     links: BTreeMap<(Subject, Scope), Subject>,
     ruled_out: BTreeSet<(Subject, Scope)>,
+    units: BTreeMap<Subject, Subject>,
     warnings: Vec<String>,
 }
 
@@ -147,6 +148,27 @@ impl FactSet {
         below.chain(itself).collect()
     }
 
+    /// Says that a device is one more path to the unit that another one shows.
+    pub fn same_unit(&mut self, path: &Subject, first: &Subject) {
+        let first = self.unit(first).clone();
+        if *path != first {
+            self.units.insert(path.clone(), first);
+        }
+    }
+
+    /// The device that a unit with several paths counts as: the first of its paths; any other device is itself.
+    pub fn unit<'s>(&'s self, device: &'s Subject) -> &'s Subject {
+        self.units.get(device).unwrap_or(device)
+    }
+
+    /// The leaves, where several paths to one unit count as one: how many disks there really are, and which. Every path
+    /// has a queue of its own, so whatever is judged hop by hop goes by [`Self::leaves`].
+    pub fn disks(&self, top: &Subject) -> Vec<Subject> {
+        let mut seen = BTreeSet::new();
+        let units = self.leaves(top).into_iter().map(|leaf| self.unit(&leaf).clone());
+        units.filter(|unit| seen.insert(unit.clone())).collect()
+    }
+
     /// All subjects of a scope, in order.
     pub fn subjects(&self, scope: Scope) -> impl Iterator<Item = &Subject> {
         self.facts.keys().filter(move |subject| subject.scope() == scope)
@@ -178,6 +200,9 @@ impl FactSet {
         }
         self.links.extend(other.links);
         self.ruled_out.extend(other.ruled_out);
+        for (path, first) in other.units {
+            self.same_unit(&path, &first);
+        }
         self.warnings.extend(other.warnings);
     }
 

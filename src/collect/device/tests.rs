@@ -159,7 +159,7 @@ fn unused_devices_cost_one_question_each() {
         host.asked().iter().filter(|q| asks(q)).count()
     };
     assert_eq!(about("loop5"), 1);
-    assert_eq!(about("sda1"), 4);
+    assert_eq!(about("sda1"), 6);
 }
 
 #[test]

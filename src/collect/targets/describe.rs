@@ -112,13 +112,13 @@ fn nocow(
     Some(if by_flag.value() == Some(&false) && !by_mount.is_known() { by_mount } else { by_flag })
 }
 
-/// The disks at the bottom of every device that holds swap; `None` where that was not read.
+/// The disks at the bottom of every device that holds swap, several paths to one as one; `None` where that was not read.
 pub fn swapping_leaves(facts: &FactSet) -> Option<BTreeSet<Subject>> {
     let known: Vec<_> = facts
         .subjects(Scope::Device)
         .filter_map(|device| Some((device, facts.value(device, &device::SWAP)?)))
         .collect();
-    let swapping = known.iter().filter(|(_, swap)| *swap).flat_map(|(device, _)| facts.leaves(device));
+    let swapping = known.iter().filter(|(_, swap)| *swap).flat_map(|(device, _)| facts.disks(device));
     (!known.is_empty()).then(|| swapping.collect())
 }
 
@@ -127,13 +127,13 @@ fn swap_beside(
     target: &Subject,
     swapping: Option<&BTreeSet<Subject>>,
 ) -> Reading<Vec<String>> {
-    let leaves = facts.leaves(target);
-    if leaves.is_empty() {
+    let disks = facts.disks(target);
+    if disks.is_empty() {
         return Reading::unknown(Why::Absent, format!("a block device beneath {}", target.name()));
     }
     let Some(swapping) = swapping else {
         return Reading::unknown(Why::NotCollected, "which devices hold swap");
     };
-    let both = leaves.iter().filter(|leaf| swapping.contains(leaf)).map(|leaf| leaf.name().to_owned());
+    let both = disks.iter().filter(|disk| swapping.contains(disk)).map(|disk| disk.name().to_owned());
     Reading::known(both.collect(), Source::derived(["device.swap"]))
 }

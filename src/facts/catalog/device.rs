@@ -49,7 +49,7 @@ facts! {
     WRITEBACK_LATENCY: f64 = Device "device.writeback_latency" Kind::Micros;
     /// Largest write the device promises not to tear; 0 where it promises nothing, from queue/atomic_write_unit_max_bytes in sysfs-block (6.11 and later).
     ATOMIC_WRITE_MAX: u64 = Device "device.atomic_write_max" Kind::Bytes;
-    /// Whether a disk writes in shingled zones: `no`, `host-aware`, `host-managed` (sysfs-block), `drive-managed` (`smartctl -i`), or `suspected` (platters with discard).
+    /// Whether a disk writes in shingled zones: `no`, `host-aware`, `host-managed` (sysfs-block), `drive-managed` (`smartctl -i`), or `suspected` (platters with discard); `no` for what only a hypervisor, a controller or a network shows.
     SHINGLED: String = Device "device.shingled"
         Kind::Choice(&["no", "host-aware", "host-managed", "drive-managed", "suspected"]);
     /// Smallest unit that can be addressed, from sysfs-block.

@@ -1,0 +1,103 @@
+//! bcache: whether writes stay on the cache device first, and what state that is in, from `bcache/` in sysfs
+//! (Documentation/admin-guide/bcache.rst).
+//!
+//! It stands on its backing device and, while one is attached, on the members of the cache set. The surprise: in state
+//! `no cache` the mode shown is what would be in force with a cache.
+
+use std::path::Path;
+
+use super::topology::{self, Node};
+use super::{attribute, refused};
+use crate::facts::catalog::device;
+use crate::facts::{FactSet, Kind, Reading, Why};
+use crate::host::{Host, path_bytes};
+use crate::text::safe;
+
+/// Records what a bcache device says of itself.
+pub fn describe(host: &dyn Host, node: &Node, facts: &mut FactSet) {
+    let mode = attribute::text(host, &node.attribute("bcache/cache_mode")).and_then(|text| {
+        let active = text.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map(|(word, _)| word);
+        let known =
+            |word: &&str| matches!(device::BCACHE_MODE.info.kind, Kind::Choice(all) if all.contains(word));
+        active.filter(known).map(str::to_owned).ok_or_else(|| format!("`{text}` marks no mode"))
+    });
+    let state = attribute::text(host, &node.attribute("bcache/state"));
+    let has_none = state.value().is_some_and(|state| state == "no cache");
+    facts.put(&node.subject, &device::BCACHE_MODE, mode);
+    facts.put(&node.subject, &device::BCACHE_STATE, state);
+    if !has_none {
+        cache_set(host, node, facts);
+    }
+}
+
+/// The members of the cache set: `cache0` and so on link to the directory `bcache` of each.
+fn cache_set(host: &dyn Host, node: &Node, facts: &mut FactSet) {
+    let set = node.attribute("bcache/cache");
+    let names = match host.list(&set) {
+        Ok(names) => names,
+        Err(miss) => {
+            let why: Reading<()> = refused(&miss, &safe(path_bytes(&set)));
+            if let Reading::Unknown { why: Why::Denied | Why::TimedOut, detail, .. } = why {
+                facts.warn(format!("{}: its cache set is not known: {detail}", node.subject));
+            }
+            return;
+        }
+    };
+    let is_member = |name: &str| {
+        name.strip_prefix("cache").is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+    };
+    for name in names.iter().filter(|name| name.to_str().is_some_and(is_member)) {
+        let Ok(target) = host.link(&set.join(name)) else { continue };
+        if let Some(disk) = target.parent().and_then(Path::file_name) {
+            facts.stand(&node.subject, &topology::subject(disk));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collect::testing::Fake;
+    use crate::facts::Subject;
+
+    fn described(mode: &str, state: &str) -> (FactSet, Subject) {
+        let host = Fake::default()
+            .files("/sys/class/block/bcache0/bcache", &[("cache_mode", mode), ("state", state)])
+            .symlink(
+                "/sys/class/block/bcache0/bcache/cache/cache0",
+                "../../../devices/pci0000:00/0000:00:1f.2/ata2/host1/target1:0:0/1:0:0:0/block/sdb/sdb1/bcache",
+            );
+        let node = Node::new("bcache0", "bcache");
+        let mut facts = FactSet::default();
+        describe(&host, &node, &mut facts);
+        (facts, node.subject)
+    }
+
+    #[test]
+    fn the_mode_in_brackets_is_in_force() {
+        let (facts, of) = described("writethrough [writeback] writearound none", "dirty");
+        assert_eq!(facts.value(&of, &device::BCACHE_MODE).as_deref(), Some("writeback"));
+        assert_eq!(facts.value(&of, &device::BCACHE_STATE).as_deref(), Some("dirty"));
+        assert_eq!(facts.below(&of), [Subject::device("sdb1")]);
+    }
+
+    #[test]
+    fn words_of_no_mode_are_malformed_and_no_cache_stands_on_none() {
+        for mode in ["writeback", "[wrong]", "[", "]["] {
+            let (facts, of) = described(mode, "no cache");
+            assert_eq!(facts.value(&of, &device::BCACHE_MODE), None, "{mode}");
+            assert!(facts.below(&of).is_empty());
+        }
+    }
+
+    #[test]
+    fn what_is_not_there_is_absent() {
+        let mut facts = FactSet::default();
+        let node = Node::new("bcache0", "bcache");
+        describe(&Fake::default(), &node, &mut facts);
+        assert!(matches!(
+            facts.get(&node.subject, &device::BCACHE_MODE),
+            Reading::Unknown { why: Why::Absent, .. }
+        ));
+    }
+}

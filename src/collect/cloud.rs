@@ -1,0 +1,118 @@
+//! Which cloud's disk it is, and whether what it holds outlives the machine, by the exact model string.
+//!
+//! The strings are those that the clouds document for finding their disks: Amazon's EC2 User Guide (NVMe volumes and
+//! instance store), google-guest-configs' 65-gce-disk-naming.rules, azure-vm-utils' 80-azure-disk.rules, and Alibaba's
+//! guide to NVMe disks. The surprise: Google's `nvme_card-pd` is kept and `nvme_card` and `nvme_card0` are not, so no
+//! prefix decides anything.
+
+use super::topology::Node;
+use crate::facts::catalog::{device, host as machine};
+use crate::facts::{FactSet, Reading, Remedy, Source, Subject, Why};
+
+/// Model, cloud, and whether its data is gone when the machine is stopped or moved.
+const DISKS: &[(&str, &str, bool)] = &[
+    ("Amazon Elastic Block Store", "Amazon Elastic Block Store", false),
+    ("Amazon EC2 NVMe Instance Storage", "Amazon EC2 instance store", true),
+    ("nvme_card-pd", "Google persistent disk", false),
+    ("Google PersistentDisk", "Google persistent disk", false),
+    ("nvme_card", "Google local SSD", true),
+    ("Google EphemeralDisk", "Google local SSD", true),
+    ("MSFT NVMe Accelerator v1.0", "Azure managed disk", false),
+    ("Microsoft NVMe Direct Disk", "Azure local disk", true),
+    ("Microsoft NVMe Direct Disk v2", "Azure local disk", true),
+    ("Alibaba Cloud Elastic Block Storage", "Alibaba Elastic Block Storage", false),
+];
+
+/// What Hyper-V calls every disk, Azure's temporary ones too.
+const HYPERV: &str = "Msft Virtual Disk";
+
+fn find(model: &str) -> Option<(&'static str, bool)> {
+    // Local SSDs of Google are numbered: nvme_card0, nvme_card1.
+    let model = match model.strip_prefix("nvme_card") {
+        Some(number) if number.bytes().all(|b| b.is_ascii_digit()) => "nvme_card",
+        _ => model,
+    };
+    DISKS.iter().find(|(known, ..)| *known == model).map(|(_, cloud, ephemeral)| (*cloud, *ephemeral))
+}
+
+/// Records cloud and lifetime of a disk whose model was read.
+pub fn describe(node: &Node, facts: &mut FactSet) {
+    if node.kind != "disk" {
+        return;
+    }
+    let subject = &node.subject;
+    let model = facts.get(subject, &device::MODEL);
+    let found = model.value().and_then(|model| find(model));
+    let by_model = Source::derived([device::MODEL.name()]);
+    if let Some((cloud, ephemeral)) = found {
+        facts.know(subject, &device::CLOUD, cloud.to_owned(), by_model.clone());
+        facts.know(subject, &device::EPHEMERAL, ephemeral, by_model);
+        return;
+    }
+    facts.put(subject, &device::CLOUD, Reading::unknown(Why::Absent, "its model is no cloud's known here"));
+    let virtualisation = facts.get(&Subject::host(), &machine::VIRTUALISATION);
+    let ephemeral = match virtualisation {
+        Reading::Known { value, .. } if value == "none" => {
+            Reading::known(false, Source::derived([machine::VIRTUALISATION.name(), device::MODEL.name()]))
+        }
+        Reading::Known { .. } if model.value().is_some_and(|model| model == HYPERV) => {
+            let detail = "Hyper-V gives temporary disks the same model as lasting ones";
+            let help = "look for DATALOSS_WARNING_README.txt on it: Azure writes it on temporary disks";
+            Reading::unknown(Why::Ambiguous, detail).or_try(Remedy::Do(help.to_owned()))
+        }
+        Reading::Known { .. } => {
+            let detail = "nothing in a virtual disk of this model says how long it lasts";
+            Reading::unknown(Why::Absent, detail)
+        }
+        Reading::Unknown { why, detail, remedy } => Reading::Unknown { why, detail, remedy },
+    };
+    facts.put(subject, &device::EPHEMERAL, ephemeral);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_exact_string_decides() {
+        for (model, expect) in [
+            ("nvme_card-pd", Some(false)),
+            ("nvme_card", Some(true)),
+            ("nvme_card3", Some(true)),
+            ("nvme_card12", Some(true)),
+            ("nvme_card-pd2", None),
+            ("nvme_cards", None),
+            ("Google EphemeralDisk", Some(true)),
+            ("Google PersistentDisk", Some(false)),
+            ("Amazon EC2 NVMe Instance Storage", Some(true)),
+            ("Amazon EC2 NVMe Instance Storage 2", None),
+            ("Amazon Elastic Block Store", Some(false)),
+            ("Microsoft NVMe Direct Disk v2", Some(true)),
+            ("MSFT NVMe Accelerator v1.0", Some(false)),
+            ("Msft Virtual Disk", None),
+        ] {
+            assert_eq!(find(model).map(|(_, ephemeral)| ephemeral), expect, "{model}");
+        }
+    }
+
+    #[test]
+    fn a_model_of_no_cloud_says_nothing_in_a_guest_and_no_on_bare_metal() {
+        for (virtualisation, model, expect) in [
+            (Some("none"), "Samsung SSD 870", Some(false)),
+            (Some("kvm"), "QEMU QEMU HARDDISK", None),
+            (Some("hyperv"), HYPERV, None),
+            (Some("amazon"), "Amazon EC2 NVMe Instance Storage", Some(true)),
+            (Some("none"), "Amazon EC2 NVMe Instance Storage", Some(true)),
+            (None, "Samsung SSD 870", None),
+        ] {
+            let mut facts = FactSet::default();
+            let node = Node::new("sda", "disk");
+            facts.know(&node.subject, &device::MODEL, model.to_owned(), Source::file("x"));
+            if let Some(word) = virtualisation {
+                facts.know(&Subject::host(), &machine::VIRTUALISATION, word.to_owned(), Source::file("x"));
+            }
+            describe(&node, &mut facts);
+            assert_eq!(facts.value(&node.subject, &device::EPHEMERAL), expect, "{virtualisation:?} {model}");
+        }
+    }
+}

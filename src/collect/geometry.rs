@@ -1,0 +1,87 @@
+//! Where a partition begins and whether that fits the blocks beneath, and what a queue says of good and whole writes
+//! (Documentation/ABI/stable/sysfs-block).
+//!
+//! The surprise: the kernel's `alignment_offset` knows the disk's own offset and the chunk of an array, `start` does not;
+//! where they disagree nothing is concluded.
+
+use super::attribute;
+use super::topology::Node;
+use crate::facts::catalog::device;
+use crate::facts::{FactSet, Reading, Source, Why};
+use crate::host::Host;
+
+/// What the unit of `start` is, whatever the disk's own blocks are.
+const SECTOR: u64 = 512;
+
+/// Records what the queue of a whole device prefers, promises and delays.
+pub fn queue(host: &dyn Host, node: &Node, facts: &mut FactSet) {
+    let subject = &node.subject;
+    let number = |name: &str| attribute::number(host, &node.attribute(name));
+    facts.put(subject, &device::OPTIMAL_IO, number("queue/optimal_io_size"));
+    if matches!(node.kind, "disk" | "md" | "lvm" | "multipath" | "dm") {
+        facts.put(subject, &device::ATOMIC_WRITE_MAX, number("queue/atomic_write_unit_max_bytes"));
+    }
+    if node.kind == "disk" {
+        let latency = number("queue/wbt_lat_usec").map(|micros| micros as f64);
+        facts.put(subject, &device::WRITEBACK_LATENCY, latency);
+    }
+}
+
+/// Records where a partition begins; what its disk is like has been read.
+pub fn partition(host: &dyn Host, node: &Node, facts: &mut FactSet) {
+    let start = attribute::number(host, &node.attribute("start")).map(|n| n.saturating_mul(SECTOR));
+    let block = facts.value(&node.subject, &device::PHYSICAL_BLOCK);
+    let offset = attribute::text(host, &node.attribute("alignment_offset"));
+    let aligned = match (offset.value().map(String::as_str), start.value(), block) {
+        (Some("0"), Some(&start), Some(block)) => {
+            let of = [device::START.name(), device::PHYSICAL_BLOCK.name(), "alignment_offset in sysfs"];
+            if start.checked_rem(block) == Some(0) {
+                Reading::known(true, Source::derived(of))
+            } else {
+                let detail = format!("the kernel calls it aligned, and {start} is no multiple of {block}");
+                Reading::unknown(Why::Ambiguous, detail)
+            }
+        }
+        (Some("0"), _, None) => Reading::unknown(Why::Absent, "the disk's block size is not known"),
+        (Some("0"), None, _) => start.clone().map(|_| false),
+        _ => offset.and_then(|text| match text.parse::<i64>() {
+            Ok(_) => Ok(false),
+            Err(_) => Err(format!("`{text}` is no number")),
+        }),
+    };
+    facts.put(&node.subject, &device::START, start);
+    facts.put(&node.subject, &device::ALIGNED, aligned);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collect::testing::Fake;
+
+    fn aligned(start: &str, offset: &str, block: u64) -> Option<bool> {
+        let node = Node::new("sda1", "partition");
+        let mut facts = FactSet::default();
+        facts.know(&node.subject, &device::PHYSICAL_BLOCK, block, Source::file("x"));
+        let host =
+            Fake::default().files("/sys/class/block/sda1", &[("start", start), ("alignment_offset", offset)]);
+        partition(&host, &node, &mut facts);
+        facts.value(&node.subject, &device::ALIGNED)
+    }
+
+    #[test]
+    fn aligned_is_what_both_say() {
+        for (start, offset, block, expect) in [
+            ("2048", "0", 4096, Some(true)),
+            ("63", "3584", 4096, Some(false)),
+            ("2048", "-1", 4096, Some(false)),
+            // A disk whose first whole block begins at sector 63.
+            ("63", "0", 4096, None),
+            ("63", "0", 512, Some(true)),
+            ("2048", "x", 4096, None),
+            ("x", "0", 4096, None),
+            ("2048", "0", 0, None),
+        ] {
+            assert_eq!(aligned(start, offset, block), expect, "{start} {offset} {block}");
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Which disks are two ways to one unit, by the identity that each shows (`wwid` in sysfs, from the SCSI vital product
+//! data page 83h or the NVMe name space).
+//!
+//! Each path keeps its own facts and stays an end of the stack, because each has a queue of its own that can be told to
+//! drop flushes, and counters of its own; [`FactSet::disks`] and [`FactSet::unit`] are where they count once. That was
+//! preferred to a device made up for the unit, of which nothing could be read. The surprise: identities are sometimes
+//! copied by careless makers, so paths to one unit must agree on the size too.
+
+use std::collections::BTreeMap;
+
+use super::attribute;
+use super::topology::Node;
+use crate::facts::catalog::device;
+use crate::facts::{FactSet, Reading, Subject, Why};
+use crate::host::Host;
+
+/// Reads identities and remembers who showed each first.
+#[derive(Default)]
+pub struct Units {
+    first: BTreeMap<(String, u64), Subject>,
+}
+
+impl Units {
+    /// Records the identity of a disk, and that it is a path to a unit already seen where it is.
+    pub fn describe(&mut self, host: &dyn Host, node: &Node, facts: &mut FactSet) {
+        let file = if node.is_called("nvme") {
+            "wwid"
+        } else if node.is_called("sd") {
+            "device/wwid"
+        } else {
+            return;
+        };
+        let reading = attribute::text(host, &node.attribute(file)).and_then(|text| {
+            let tells = text.bytes().any(|b| b.is_ascii_alphanumeric() && b != b'0');
+            if tells { Ok(text) } else { Err("it tells nothing".to_owned()) }
+        });
+        let size = facts.value(&node.subject, &device::SIZE);
+        if let Some(key) = reading.value().cloned().zip(size) {
+            match self.first.get(&key) {
+                Some(first) => facts.same_unit(&node.subject, first),
+                None => {
+                    self.first.insert(key, node.subject.clone());
+                }
+            }
+        }
+        let reading = match reading {
+            Reading::Unknown { why: Why::Malformed, detail, .. } => Reading::unknown(Why::Absent, detail),
+            reading => reading,
+        };
+        facts.put(&node.subject, &device::UNIT, reading);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collect::testing::Fake;
+    use crate::facts::Source;
+
+    fn units(disks: &[(&str, &str, u64)]) -> FactSet {
+        let mut facts = FactSet::default();
+        let mut units = Units::default();
+        for (name, wwid, size) in disks {
+            let file = if name.starts_with("nvme") { "wwid" } else { "device/wwid" };
+            let host = Fake::default().files(&format!("/sys/class/block/{name}"), &[(file, wwid)]);
+            let node = Node::new(name, "disk");
+            facts.know(&node.subject, &device::SIZE, *size, Source::file("x"));
+            units.describe(&host, &node, &mut facts);
+        }
+        facts
+    }
+
+    #[test]
+    fn two_paths_count_once_with_and_without_a_multipath_above() {
+        let mut facts = units(&[
+            ("sda", "naa.600140500000000000000000000000a1", 9),
+            ("sdb", "naa.600140500000000000000000000000a1", 9),
+            ("sdc", "naa.600140500000000000000000000000a2", 9),
+            ("sdd", "naa.600140500000000000000000000000a1", 8),
+        ]);
+        let [sda, sdb, sdc, sdd, mpath] = ["sda", "sdb", "sdc", "sdd", "dm-0"].map(Subject::device);
+        for (top, base) in [(&mpath, &sda), (&mpath, &sdb)] {
+            facts.stand(top, base);
+        }
+        assert_eq!(facts.disks(&mpath), std::slice::from_ref(&sda));
+        assert_eq!(facts.leaves(&mpath), [sda.clone(), sdb.clone()], "every path is judged");
+        assert_eq!(facts.unit(&sdb), &sda);
+        assert_eq!((facts.unit(&sdc), facts.unit(&sdd)), (&sdc, &sdd));
+    }
+
+    #[test]
+    fn identities_that_tell_nothing_join_nothing() {
+        for wwid in ["", "0000000000000000", " ", "..."] {
+            let facts = units(&[("sda", wwid, 9), ("sdb", wwid, 9)]);
+            let sdb = Subject::device("sdb");
+            assert_eq!(facts.unit(&sdb), &sdb, "{wwid:?}");
+        }
+    }
+}
