@@ -143,14 +143,59 @@ pub enum Tool {
     Mdadm,
     /// util-linux' mount, for `--version`.
     Mount,
+    /// Broadcom's storcli for MegaRAID controllers, for `show`.
+    Storcli,
+    /// The same under Dell's name.
+    Perccli,
+    /// Its successor for the controllers of the driver mpi3mr.
+    Storcli2,
+    /// The same under Dell's name.
+    Perccli2,
+    /// LSI's MegaCli, which storcli replaced, for what is called `Info` and `Get`.
+    MegaCli,
+    /// HPE's tool for Smart Array controllers, for `show`.
+    Ssacli,
+    /// The same under its name before that.
+    Hpssacli,
+    /// The same under its first name.
+    Hpacucli,
+    /// Microchip's (Adaptec's) tool, for `getconfig`.
+    Arcconf,
+    /// nvme-cli, for what a controller says of itself.
+    Nvme,
+    /// smartmontools, for identity and write cache of a disk that is awake.
+    Smartctl,
+    /// hdparm, for reading a SATA disk's write cache flag.
+    Hdparm,
+    /// sdparm, for reading a SCSI disk's write cache flag.
+    Sdparm,
     /// The PostgreSQL server binary of this major version, for `--version`.
     Postgres(u32),
 }
 
 impl Tool {
     /// All programs but the servers.
-    pub const FIXED: [Self; 6] =
-        [Self::Mke2fs, Self::Dumpe2fs, Self::MkfsXfs, Self::MkfsBtrfs, Self::Mdadm, Self::Mount];
+    pub const FIXED: [Self; 19] = [
+        Self::Mke2fs,
+        Self::Dumpe2fs,
+        Self::MkfsXfs,
+        Self::MkfsBtrfs,
+        Self::Mdadm,
+        Self::Mount,
+        Self::Storcli,
+        Self::Perccli,
+        Self::Storcli2,
+        Self::Perccli2,
+        Self::MegaCli,
+        Self::Ssacli,
+        Self::Hpssacli,
+        Self::Hpacucli,
+        Self::Arcconf,
+        Self::Nvme,
+        Self::Smartctl,
+        Self::Hdparm,
+        Self::Sdparm,
+    ];
 
     /// The program's name.
     pub fn name(self) -> String {
@@ -161,6 +206,19 @@ impl Tool {
             Self::MkfsBtrfs => "mkfs.btrfs".to_owned(),
             Self::Mdadm => "mdadm".to_owned(),
             Self::Mount => "mount".to_owned(),
+            Self::Storcli => "storcli".to_owned(),
+            Self::Perccli => "perccli".to_owned(),
+            Self::Storcli2 => "storcli2".to_owned(),
+            Self::Perccli2 => "perccli2".to_owned(),
+            Self::MegaCli => "MegaCli".to_owned(),
+            Self::Ssacli => "ssacli".to_owned(),
+            Self::Hpssacli => "hpssacli".to_owned(),
+            Self::Hpacucli => "hpacucli".to_owned(),
+            Self::Arcconf => "arcconf".to_owned(),
+            Self::Nvme => "nvme".to_owned(),
+            Self::Smartctl => "smartctl".to_owned(),
+            Self::Hdparm => "hdparm".to_owned(),
+            Self::Sdparm => "sdparm".to_owned(),
             Self::Postgres(major) => format!("postgres-{major}"),
         }
     }
@@ -181,6 +239,19 @@ impl Tool {
             Self::MkfsBtrfs => "btrfs-progs",
             Self::Mdadm => "mdadm",
             Self::Mount => "util-linux",
+            Self::Storcli => "storcli",
+            Self::Perccli => "perccli",
+            Self::Storcli2 => "storcli2",
+            Self::Perccli2 => "perccli2",
+            Self::MegaCli => "MegaCli",
+            Self::Ssacli => "ssacli",
+            Self::Hpssacli => "hpssacli",
+            Self::Hpacucli => "hpacucli",
+            Self::Arcconf => "arcconf",
+            Self::Nvme => "nvme-cli",
+            Self::Smartctl => "smartmontools",
+            Self::Hdparm => "hdparm",
+            Self::Sdparm => "sdparm",
             Self::Postgres(_) => "postgresql",
         }
     }

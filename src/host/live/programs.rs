@@ -2,7 +2,10 @@
 //!
 //! A program is taken from fixed system directories only, and only if nobody but root could have put it there. It runs
 //! without a shell, with an empty environment in the C locale, in a process group of its own, and is killed at the
-//! deadline; nobody waits for what cannot be killed.
+//! deadline; nobody waits for what cannot be killed. The surprise: it is started in a directory where no file can be
+//! made, because the tools of RAID controllers leave logs wherever they are.
+
+mod allowed;
 
 use std::fs;
 use std::io::{self, Read};
@@ -24,6 +27,12 @@ use crate::text;
 /// How long a program may take.
 const DEADLINE: Duration = Duration::from_secs(5);
 
+/// The same for the tools of RAID controllers, which ask their firmware and every disk behind it.
+const CONTROLLER_DEADLINE: Duration = Duration::from_secs(20);
+
+/// Where programs are started: not even root can make a file there.
+const WORKING_DIRECTORY: &str = "/proc";
+
 /// More output than this is cut.
 const LARGEST_OUTPUT: usize = 1 << 20;
 
@@ -31,12 +40,30 @@ const DIRECTORIES: [&str; 4] = ["/usr/sbin", "/sbin", "/usr/bin", "/bin"];
 
 /// What the program prints, standard output before standard error.
 pub fn run(tool: Tool, arguments: &[String]) -> Result<Vec<u8>, Miss> {
-    if !is_allowed(tool, arguments) {
+    if !allowed::only_reads(tool, arguments) {
         return Err(Miss::new(MissKind::Failed, "this is not among the uses that walwise allows itself"));
     }
     let candidates = candidates(tool);
     let (name, program) = find(&candidates)?;
-    output(Command::new(program).arg0(name).args(arguments), DEADLINE)
+    let deadline = if is_controllers(tool) { CONTROLLER_DEADLINE } else { DEADLINE };
+    let printed_counts = is_controllers(tool) || matches!(tool, Tool::Smartctl | Tool::Nvme);
+    output(Command::new(program).arg0(name).args(arguments), deadline, printed_counts)
+}
+
+/// Whether it is the tool of a RAID controller.
+fn is_controllers(tool: Tool) -> bool {
+    matches!(
+        tool,
+        Tool::Storcli
+            | Tool::Perccli
+            | Tool::Storcli2
+            | Tool::Perccli2
+            | Tool::MegaCli
+            | Tool::Ssacli
+            | Tool::Hpssacli
+            | Tool::Hpacucli
+            | Tool::Arcconf
+    )
 }
 
 /// Where the program may be.
@@ -51,24 +78,28 @@ fn candidates(tool: Tool) -> Vec<PathBuf> {
         ]
         .map(PathBuf::from)
         .to_vec(),
-        tool => DIRECTORIES.iter().map(|directory| Path::new(directory).join(tool.name())).collect(),
+        tool => {
+            let names = match tool {
+                // Where their makers' packages put them; distributions have none.
+                Tool::Storcli => &["/opt/MegaRAID/storcli/storcli64", "/opt/MegaRAID/storcli/storcli"][..],
+                Tool::Perccli => &["/opt/MegaRAID/perccli/perccli64", "/opt/MegaRAID/perccli/perccli"],
+                Tool::Storcli2 => &["/opt/MegaRAID/storcli2/storcli2"],
+                Tool::Perccli2 => &["/opt/MegaRAID/perccli2/perccli2"],
+                Tool::MegaCli => &["/opt/MegaRAID/MegaCli/MegaCli64", "/opt/MegaRAID/MegaCli/MegaCli"],
+                Tool::Ssacli => &["/opt/smartstorageadmin/ssacli/bin/ssacli"],
+                Tool::Hpssacli => &["/opt/hp/hpssacli/bld/hpssacli"],
+                Tool::Hpacucli => &["/opt/compaq/hpacucli/bld/hpacucli"],
+                Tool::Arcconf => &["/usr/Arcconf/arcconf", "/usr/StorMan/arcconf"],
+                _ => &[],
+            };
+            let wide = is_controllers(tool).then(|| format!("{}64", tool.name()));
+            let names_in = |directory: &&str| {
+                let directory = Path::new(directory).to_owned();
+                wide.clone().into_iter().chain([tool.name()]).map(move |name| directory.join(name))
+            };
+            names.iter().map(PathBuf::from).chain(DIRECTORIES.iter().flat_map(names_in)).collect()
+        }
     }
-}
-
-/// Whether these are arguments that only read.
-fn is_allowed(tool: Tool, arguments: &[String]) -> bool {
-    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    match (tool, arguments.as_slice()) {
-        (Tool::Mke2fs | Tool::Dumpe2fs | Tool::MkfsXfs, ["-V"])
-        | (Tool::MkfsBtrfs | Tool::Mdadm | Tool::Mount | Tool::Postgres(_), ["--version"]) => true,
-        (Tool::Dumpe2fs, ["-h", device]) => is_device(device),
-        _ => false,
-    }
-}
-
-fn is_device(path: &str) -> bool {
-    let plain = |part: &str| !matches!(part, "" | "." | "..") && !part.chars().any(char::is_control);
-    path.strip_prefix("/dev/").is_some_and(|rest| rest.split('/').all(plain))
 }
 
 /// The first of these that is there, as it is called and without links. One that root does not own alone is refused.
@@ -104,14 +135,15 @@ fn is_roots_alone(program: &Path) -> Result<(), Miss> {
     Ok(())
 }
 
-/// Runs a command whose program was checked.
-fn output(command: &mut Command, deadline: Duration) -> Result<Vec<u8>, Miss> {
+/// Runs a command whose program was checked. With `printed_counts` what it printed is its answer even when it ends with
+/// an error: such tools say by that how a controller or disk is, and say so in words too.
+fn output(command: &mut Command, deadline: Duration, printed_counts: bool) -> Result<Vec<u8>, Miss> {
     let deadline = Instant::now() + deadline;
     let mut process = command
         .env_clear()
         .env("LC_ALL", "C")
         .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
-        .current_dir("/")
+        .current_dir(WORKING_DIRECTORY)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -126,7 +158,7 @@ fn output(command: &mut Command, deadline: Duration) -> Result<Vec<u8>, Miss> {
         let _ = process.try_wait();
         return Err(Miss::new(MissKind::TimedOut, "the program did not end in time and was killed"));
     };
-    if status.success() {
+    if status.success() || printed_counts && !printed.trim_ascii().is_empty() {
         return Ok([printed, complaints].concat());
     }
     let complaint = String::from_utf8_lossy(&complaints);
@@ -198,25 +230,23 @@ mod tests {
     const PATIENT: Duration = Duration::from_mins(1);
 
     #[test]
-    fn only_known_uses_are_allowed() {
-        let allowed = |tool, arguments: &[&str]| {
-            is_allowed(tool, &arguments.iter().map(|&a| a.to_owned()).collect::<Vec<_>>())
-        };
-        assert!(allowed(Tool::Mke2fs, &["-V"]));
-        assert!(allowed(Tool::Dumpe2fs, &["-h", "/dev/mapper/vg-lv"]));
-        let refused: [(Tool, &[&str]); 8] = [
-            (Tool::Mke2fs, &["/dev/sda"]),
-            (Tool::Mke2fs, &["-V", "/dev/sda"]),
-            (Tool::Dumpe2fs, &["-h", "/etc/passwd"]),
-            (Tool::Dumpe2fs, &["-h", "/dev/../etc/passwd"]),
-            (Tool::Dumpe2fs, &["-h", "/dev/"]),
-            (Tool::Dumpe2fs, &["-h", "-o"]),
-            (Tool::Mount, &[]),
-            (Tool::Postgres(16), &["-V", "--single"]),
-        ];
-        for (tool, arguments) in refused {
-            assert!(!allowed(tool, arguments), "{} {arguments:?}", tool.name());
-        }
+    fn what_a_controllers_tool_prints_counts_even_when_it_ends_with_an_error() {
+        let script = "echo 'required hardware component is not present'; exit 34";
+        let run = |counts| output(Command::new("/bin/sh").args(["-c", script]), PATIENT, counts);
+        assert_eq!(run(true).unwrap(), b"required hardware component is not present\n");
+        assert_eq!(run(false).unwrap_err().kind, MissKind::Failed);
+        let silent = output(Command::new("/bin/sh").args(["-c", "echo no >&2; exit 1"]), PATIENT, true);
+        assert_eq!(silent.unwrap_err().detail, "no");
+    }
+
+    #[test]
+    fn no_log_is_left_where_a_program_stands() {
+        let script = "umask 0; : > storcli.log; ls storcli.log; pwd";
+        let answer = output(Command::new("/bin/sh").args(["-c", script]), PATIENT, true);
+        // The shell may end at the failed redirection or go on; nothing is there either way.
+        let text = answer.map_or_else(|miss| miss.detail, |text| String::from_utf8(text).unwrap());
+        assert!(!text.lines().any(|line| line == "storcli.log"), "{text}");
+        assert!(!Path::new("/proc/storcli.log").exists());
     }
 
     #[test]
@@ -240,16 +270,17 @@ mod tests {
     fn output_is_taken_in_order_and_without_our_environment() {
         let mut command = Command::new("/bin/sh");
         let answer =
-            output(command.args(["-c", "echo err >&2; echo out; echo $HOME $LC_ALL"]), PATIENT).unwrap();
+            output(command.args(["-c", "echo err >&2; echo out; echo $HOME $LC_ALL"]), PATIENT, false)
+                .unwrap();
         assert_eq!(answer, b"out\nC\nerr\n");
     }
 
     #[test]
     fn failures_say_what_the_program_said() {
         let script = "echo 'x: Permission denied while trying' >&2; exit 1";
-        let miss = output(Command::new("/bin/sh").args(["-c", script]), PATIENT).unwrap_err();
+        let miss = output(Command::new("/bin/sh").args(["-c", script]), PATIENT, false).unwrap_err();
         assert_eq!(miss, Miss::new(MissKind::Denied, "x: Permission denied while trying"));
-        let miss = output(Command::new("/bin/sh").args(["-c", "exit 3"]), PATIENT).unwrap_err();
+        let miss = output(Command::new("/bin/sh").args(["-c", "exit 3"]), PATIENT, false).unwrap_err();
         assert_eq!(miss.kind, MissKind::Failed);
     }
 
@@ -257,8 +288,8 @@ mod tests {
     fn a_program_that_does_not_end_is_killed() {
         // It keeps its output open in a process of its own, which has to go too.
         let script = "sleep 1000 & sleep 1000";
-        let miss =
-            output(Command::new("/bin/sh").args(["-c", script]), Duration::from_millis(50)).unwrap_err();
+        let miss = output(Command::new("/bin/sh").args(["-c", script]), Duration::from_millis(50), false)
+            .unwrap_err();
         assert_eq!(miss.kind, MissKind::TimedOut);
     }
 
@@ -266,7 +297,7 @@ mod tests {
     fn output_is_bounded() {
         let script = "head -c 3000000 /dev/zero";
         assert_eq!(
-            output(Command::new("/bin/sh").args(["-c", script]), PATIENT).unwrap().len(),
+            output(Command::new("/bin/sh").args(["-c", script]), PATIENT, false).unwrap().len(),
             LARGEST_OUTPUT
         );
     }
