@@ -63,5 +63,5 @@ pub fn judge(facts: &mut FactSet, live: bool) -> Vec<Verdict> {
 /// Whether a device is a disk at the bottom of whatever stands on it.
 fn is_bottom(facts: &FactSet, device: &Subject) -> bool {
     let kind = facts.value(device, &device::KIND);
-    facts.below(device).is_empty() && matches!(kind.as_deref(), Some("disk" | "zram" | "ram"))
+    facts.below(device).is_empty() && matches!(kind.as_deref(), Some("disk" | "zram" | "ram" | "zvol"))
 }

@@ -1,14 +1,22 @@
 //! The claim layer: what a disk, its controller or its hypervisor says of its own cache, held against what the kernel
 //! believes of it (Documentation/block/writeback_cache_control.rst, Documentation/ABI/stable/sysfs-block).
 //!
-//! It judges one disk at the bottom of a stack and knows nothing of what lies above. The surprise: *write through* is
-//! often no claim at all. sd assumes it where a disk has no caching mode page, and anybody may write it into the queue.
+//! It judges one disk at the bottom of a stack and knows nothing of what lies above; who can be asked, and how far the
+//! answer goes, is in the files beside this one. The surprise: *write through* is often no claim at all. sd assumes it
+//! where a disk has no caching mode page, and anybody may write it into the queue.
+
+mod danger;
+mod elsewhere;
+mod nvme;
+mod sd;
+mod virtio;
 
 use super::ask::{Ask, Asked};
 use super::controller;
 use super::{Evidence, Layer, Standing};
 use crate::facts::catalog::device;
 use crate::facts::{FactSet, Key, Subject};
+use crate::truth::Truth;
 
 /// What a disk's own cache is, worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -63,26 +71,28 @@ pub struct Leaf {
     pub cache: Cache,
     /// What its queue does with a flush.
     pub passage: Passage,
-    /// Whether its queue or the disk itself says *write back*.
-    pub write_back: bool,
+    /// Whether its queue or the disk itself says *write back*; unknown where neither says anything.
+    pub write_back: Truth,
     /// What speaks for that: belief, then claim.
     pub evidence: Vec<Evidence>,
     /// What was asked.
     pub asked: Asked,
 }
 
-/// How far a disk's own word for *write through* goes.
-enum Trust {
-    /// It comes from the disk, or from the hypervisor that plays it.
-    Disk,
-    /// sd assumes it where the disk says nothing, which is the rule on such disks.
-    Assumed,
-    /// The kernel shows no such word; it can be had otherwise.
-    NotShown,
+/// What a disk says of its cache, before that is held against its queue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Word {
+    /// It has one that forgets.
+    Volatile,
+    /// Its answers disagree; how, in words.
+    Torn(String),
+    /// It has none; how it is known, in words.
+    Without(String),
+    /// It has one that is switched off, as it says, while its driver goes by having one.
+    SwitchedOff,
+    /// Nothing that could be believed; why, in words.
+    Silent(String),
 }
-
-const MEMORY: [&str; 2] = ["zram", "ram"];
-const IDENTIFY: &str = "read the controller's own word as root: nvme id-ctrl -H DEVICE (line vwc)";
 
 /// Judges one disk.
 pub fn leaf(facts: &FactSet, disk: &Subject) -> Leaf {
@@ -91,11 +101,16 @@ pub fn leaf(facts: &FactSet, disk: &Subject) -> Leaf {
     let kind = ask.need(disk, &device::KIND);
     match kind.as_deref() {
         Some("disk") => attached(ask, disk),
-        Some(kind) if MEMORY.contains(&kind) => {
+        Some("zram" | "ram") => {
             let claim =
                 claim(&ask, disk, &device::KIND, Standing::AtRisk, format!("{name} is kept in memory"));
-            done(ask, Cache::Volatile, Passage::Unknown, false, vec![claim])
+            done(ask, Cache::Volatile, Passage::Unknown, Truth::Unknown, vec![claim])
         }
+        Some("zvol") => opaque(
+            ask,
+            disk,
+            format!("{name} is a volume of a ZFS pool, whose property sync and whose disks are not known"),
+        ),
         Some("other") => {
             opaque(ask, disk, format!("{name} is a kind of device that walwise cannot see through"))
         }
@@ -106,10 +121,10 @@ pub fn leaf(facts: &FactSet, disk: &Subject) -> Leaf {
 
 fn opaque(ask: Ask, disk: &Subject, says: String) -> Leaf {
     let claim = claim(&ask, disk, &device::KIND, Standing::Unproven, says);
-    done(ask, Cache::Unknown, Passage::Unknown, false, vec![claim])
+    done(ask, Cache::Unknown, Passage::Unknown, Truth::Unknown, vec![claim])
 }
 
-fn done(ask: Ask, cache: Cache, passage: Passage, write_back: bool, evidence: Vec<Evidence>) -> Leaf {
+fn done(ask: Ask, cache: Cache, passage: Passage, write_back: Truth, evidence: Vec<Evidence>) -> Leaf {
     Leaf { cache, passage, write_back, evidence, asked: ask.asked }
 }
 
@@ -120,42 +135,155 @@ fn claim<T>(ask: &Ask, disk: &Subject, from: &Key<T>, standing: Standing, says: 
 
 /// A real disk, or what passes for one.
 fn attached(mut ask: Ask, disk: &Subject) -> Leaf {
-    let name = disk.name();
     let transport = ask.need(disk, &device::TRANSPORT);
-    let queue = ask.need(disk, &device::WRITE_CACHE);
-    let word = ask.value(disk, &device::CACHE_TYPE);
-    let says_back = word.as_deref().map(|word| word.starts_with("write back"));
-    let believed_back = queue.as_deref().map(|queue| queue == "write back");
+    let transport = transport.as_deref();
+    let queue = ask.need(disk, &device::WRITE_CACHE).map(|queue| queue == "write back");
+    let raid = controller::is_behind_one(&mut ask, disk, transport);
+    let word = if raid { sd::as_shown(&mut ask, disk) } else { own_word(&mut ask, disk, transport) };
 
-    let raid = controller::is_behind_one(&mut ask, disk, transport.as_deref());
-    let (cache, claimed) = if believed_back == Some(false) && says_back == Some(true) {
-        let says = format!("{name} itself says that it has one");
-        (Cache::Contradictory, claim(&ask, disk, &device::CACHE_TYPE, Standing::Contradictory, says))
+    let overridden = queue == Some(false) && matches!(word, Word::Volatile | Word::Torn(_));
+    let (mut cache, claimed) = if overridden {
+        let says = match &word {
+            Word::Torn(how) => how.clone(),
+            _ => format!("{} itself says that it has one", disk.name()),
+        };
+        let source = said_by(&ask, disk);
+        let evidence = Evidence {
+            layer: Layer::Claim,
+            subject: disk.clone(),
+            standing: Standing::Contradictory,
+            says,
+            source,
+        };
+        (Cache::Contradictory, evidence)
     } else if raid {
         controller::judge(&mut ask, disk)
     } else {
-        own_word(&mut ask, disk, transport.as_deref(), believed_back, says_back)
+        elsewhere::judge(&mut ask, disk, transport, &word)
+            .unwrap_or_else(|| held_against(&mut ask, disk, transport, queue, &word))
     };
 
-    let (passage, standing, believed) = match believed_back {
+    let (passage, standing, says) = believed(&mut ask, disk, queue, cache, raid, &word);
+    let source = ask.origin(disk, &device::WRITE_CACHE);
+    let belief = Evidence { layer: Layer::Belief, subject: disk.clone(), standing, says, source };
+    let write_back = match (queue, &word) {
+        (Some(true), _) | (_, Word::Volatile | Word::Torn(_)) => Truth::True,
+        (None, _) => Truth::Unknown,
+        (Some(false), _) => Truth::False,
+    };
+    let mut evidence = vec![belief, claimed];
+    let (dangers, forgets) = danger::find(&mut ask, disk);
+    if forgets {
+        cache = Cache::Volatile;
+    }
+    evidence.extend(dangers);
+    done(ask, cache, passage, write_back, evidence)
+}
+
+/// What a disk without a RAID controller before it says.
+fn own_word(ask: &mut Ask, disk: &Subject, transport: Option<&str>) -> Word {
+    match transport {
+        Some("nvme") => nvme::word(ask, disk),
+        Some("virtio") => virtio::word(ask, disk),
+        _ => sd::word(ask, disk),
+    }
+}
+
+/// Holds what a disk says against what its queue believes: the worse of two is taken to be true.
+fn held_against(
+    ask: &mut Ask,
+    disk: &Subject,
+    transport: Option<&str>,
+    queue: Option<bool>,
+    word: &Word,
+) -> (Cache, Evidence) {
+    use Standing::{Durable, Unproven};
+    let name = disk.name();
+    let seen = if queue.is_some() { Durable } else { Unproven };
+    let (cache, standing, says) = match (queue, word) {
+        (Some(true), _) if transport == Some("usb") => (
+            Cache::Volatile,
+            Unproven,
+            format!("{name} is attached by USB, and such bridges may answer a flush themselves"),
+        ),
+        (_, Word::Without(_)) if transport == Some("usb") => (
+            Cache::Unknown,
+            Unproven,
+            format!(
+                "{name} says that it has no volatile cache, but through a USB bridge, which may answer itself"
+            ),
+        ),
+        (Some(true), Word::Without(_)) => (
+            Cache::Volatile,
+            Durable,
+            format!(
+                "{name} says that it has no volatile cache although its queue says write back; the worse is taken to be true"
+            ),
+        ),
+        (_, Word::Torn(how)) => (Cache::Volatile, seen, format!("{how}; the worse is taken to be true")),
+        (_, Word::SwitchedOff) => {
+            (Cache::None, seen, format!("{name} has its volatile cache switched off, by its own word"))
+        }
+        (Some(true), Word::Volatile | Word::Silent(_)) | (_, Word::Volatile) => {
+            (Cache::Volatile, seen, format!("{name} holds writes in a volatile cache"))
+        }
+        (_, Word::Without(how)) => {
+            (Cache::None, seen, format!("{name} says that it has no volatile cache ({how})"))
+        }
+        (_, Word::Silent(why)) => {
+            match transport {
+                Some("nvme") => nvme::miss(ask, disk),
+                Some("virtio") => virtio::miss(ask, disk),
+                Some("mmc" | "xen") => ask.miss(disk, &device::CACHE_TYPE, None),
+                _ => sd::miss(ask, disk),
+            }
+            (Cache::Unknown, Unproven, why.clone())
+        }
+    };
+    let source = said_by(ask, disk);
+    (cache, Evidence { layer: Layer::Claim, subject: disk.clone(), standing, says, source })
+}
+
+/// Where a disk's own word was read: the most direct of its answers.
+fn said_by(ask: &Ask, disk: &Subject) -> String {
+    let answers = [
+        ask.origin(disk, &device::DRIVE_CACHE),
+        ask.origin(disk, &device::NVME_VOLATILE),
+        ask.origin(disk, &device::CACHE_TYPE),
+    ];
+    answers.into_iter().find(|source| !source.is_empty()).unwrap_or_default()
+}
+
+/// What the disk's own queue does with a flush.
+fn believed(
+    ask: &mut Ask,
+    disk: &Subject,
+    queue: Option<bool>,
+    cache: Cache,
+    raid: bool,
+    word: &Word,
+) -> (Passage, Standing, String) {
+    use Standing::{Contradictory, Durable, Unproven};
+    let name = disk.name();
+    match queue {
         Some(true) => (
             Passage::Sent,
-            Standing::Durable,
+            Durable,
             format!("the queue of {name} says write back, so flushes that arrive are sent to its driver"),
         ),
-        Some(false) if cache == Cache::Contradictory => (
+        Some(false) if matches!(word, Word::Volatile | Word::Torn(_)) => (
             Passage::Dropped("queue override"),
-            Standing::Contradictory,
+            Contradictory,
             format!(
                 "the queue of {name} says write through, as if it had no volatile cache, so flushes are dropped"
             ),
         ),
-        Some(false) if raid && says_back.is_none() => {
-            // Only the disk's own word would show an override.
+        Some(false) if raid && matches!(word, Word::Silent(_)) => {
+            // Only the volume's own word would show an override.
             ask.miss(disk, &device::CACHE_TYPE, None);
             (
                 Passage::Unknown,
-                Standing::Unproven,
+                Unproven,
                 format!(
                     "the queue of {name} says write through, and whether the disk says so too is not known"
                 ),
@@ -163,85 +291,16 @@ fn attached(mut ask: Ask, disk: &Subject) -> Leaf {
         }
         Some(false) if cache.is_safe_unflushed() => (
             Passage::NotNeeded,
-            Standing::Durable,
+            Durable,
             format!("the queue of {name} says write through, so no flush is sent"),
         ),
         Some(false) => (
             Passage::Unknown,
-            Standing::Unproven,
+            Unproven,
             format!(
                 "the queue of {name} says write through, so no flush is sent, and whether none is needed is not shown"
             ),
         ),
-        None => {
-            (Passage::Unknown, Standing::Unproven, format!("whether flushes are sent to {name} is not known"))
-        }
-    };
-    let source = ask.origin(disk, &device::WRITE_CACHE);
-    let belief = Evidence { layer: Layer::Belief, subject: disk.clone(), standing, says: believed, source };
-    let write_back = believed_back == Some(true) || says_back == Some(true);
-    done(ask, cache, passage, write_back, vec![belief, claimed])
-}
-
-/// What a disk without a RAID controller before it says.
-fn own_word(
-    ask: &mut Ask,
-    disk: &Subject,
-    transport: Option<&str>,
-    believed_back: Option<bool>,
-    says_back: Option<bool>,
-) -> (Cache, Evidence) {
-    use Standing::{Durable, Unproven};
-    let name = disk.name();
-    let trust = match transport {
-        Some("sata" | "sas" | "scsi" | "virtio") => Trust::Disk,
-        Some("virtio-scsi" | "usb" | "vmware" | "hyperv" | "xen") => Trust::Assumed,
-        Some("nvme" | "mmc") => Trust::NotShown,
-        _ => {
-            let says = match transport {
-                Some("network") => format!("{name} lies on another machine, whose caches cannot be seen"),
-                Some(_) => format!("{name} is attached in a way that walwise cannot see through"),
-                None => format!("how {name} is attached is not known"),
-            };
-            let cache = if says_back == Some(true) { Cache::Volatile } else { Cache::Unknown };
-            return (cache, claim(ask, disk, &device::TRANSPORT, Unproven, says));
-        }
-    };
-    let (cache, standing, says) = match (believed_back, says_back, trust) {
-        (Some(true), ..) if transport == Some("usb") => (
-            Cache::Volatile,
-            Unproven,
-            format!("{name} is attached by USB, and such bridges may answer a flush themselves"),
-        ),
-        (Some(true), Some(false), _) => (
-            Cache::Volatile,
-            Durable,
-            format!(
-                "{name} says write through although its queue says write back; the worse is taken to be true"
-            ),
-        ),
-        (Some(true), ..) | (None, Some(true), _) => {
-            let standing = if believed_back.is_some() { Durable } else { Unproven };
-            (Cache::Volatile, standing, format!("{name} holds writes in a volatile cache"))
-        }
-        (_, Some(false), Trust::Disk) => {
-            let caveat = match transport {
-                Some("virtio") => "its hypervisor's word, which a guest can also set itself",
-                _ => "the disk's word, or the kernel's assumption where the disk gives none",
-            };
-            let standing = if believed_back.is_some() { Durable } else { Unproven };
-            (Cache::None, standing, format!("{name} says that it has no volatile cache ({caveat})"))
-        }
-        (_, Some(false), Trust::Assumed | Trust::NotShown) => (
-            Cache::Unknown,
-            Unproven,
-            format!("that {name} has no volatile cache is only the kernel's assumption on such disks"),
-        ),
-        (_, None | Some(true), trust) => {
-            let remedy = matches!(trust, Trust::NotShown).then_some(IDENTIFY);
-            ask.miss(disk, &device::CACHE_TYPE, remedy);
-            (Cache::Unknown, Unproven, format!("what {name} itself says of its cache is not known"))
-        }
-    };
-    (cache, claim(ask, disk, &device::CACHE_TYPE, standing, says))
+        None => (Passage::Unknown, Unproven, format!("whether flushes are sent to {name} is not known")),
+    }
 }

@@ -12,8 +12,30 @@ use crate::facts::{Key, Subject};
 
 /// SCSI hosts that are always RAID controllers with a cache of their own.
 const DRIVERS: [&str; 7] = ["megaraid_sas", "hpsa", "cciss", "aacraid", "arcmsr", "3w-9xxx", "3w-sas"];
-const TOOL: &str =
-    "ask the controller with its own tool as root (storcli, perccli, MegaCli, ssacli or arcconf)";
+
+/// How a controller is asked, by the driver of its volumes.
+fn tool(driver: Option<&str>) -> &'static str {
+    match driver {
+        Some("megaraid_sas" | "megaraid") => {
+            "ask the controller as root with storcli, perccli (Dell) or MegaCli: policy, policy in force, battery, disk caches"
+        }
+        Some("mpi3mr") => "ask the controller as root with storcli2 or perccli2 (Dell)",
+        Some("hpsa" | "cciss") => {
+            "ask the controller as root with ssacli (older: hpssacli, hpacucli): cache, battery, drive write cache"
+        }
+        Some("smartpqi") => "ask the controller as root with ssacli (HPE) or arcconf (Adaptec, Microchip)",
+        Some("aacraid") => {
+            "ask the controller as root with arcconf: write-cache setting, backup unit, disk caches"
+        }
+        Some("arcmsr") => {
+            "ask the controller as root with areca-cli, which walwise does not read: battery, write policy, disk caches"
+        }
+        Some("3w-9xxx" | "3w-sas") => {
+            "ask the controller as root with tw_cli, which walwise does not read: battery, write policy, disk caches"
+        }
+        _ => "ask the controller with its own tool as root (storcli, perccli, MegaCli, ssacli or arcconf)",
+    }
+}
 
 /// Whether a disk is a volume of a RAID controller.
 pub fn is_behind_one(ask: &mut Ask, disk: &Subject, transport: Option<&str>) -> bool {
@@ -90,6 +112,7 @@ pub fn judge(ask: &mut Ask, disk: &Subject) -> (Cache, Evidence) {
         ),
     };
     if cache == Cache::Unknown {
+        let tool = tool(ask.value(disk, &device::DRIVER).as_deref());
         for key in [
             &controller::POLICY,
             &controller::POLICY_IN_FORCE,
@@ -97,7 +120,7 @@ pub fn judge(ask: &mut Ask, disk: &Subject) -> (Cache, Evidence) {
             &controller::BATTERY,
             &controller::DISK_CACHE,
         ] {
-            ask.miss(disk, key, Some(TOOL));
+            ask.miss(disk, key, Some(tool));
         }
     }
     let known = |key: &Key<String>| ask.origin(disk, key);

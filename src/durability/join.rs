@@ -48,6 +48,8 @@ pub fn judge(facts: &FactSet, target: &Subject, disks: &BTreeMap<Subject, Leaf>)
         common.extend(evidence);
     }
 
+    common.extend(belief::directory(&mut ask, target));
+
     let mut paths: Vec<Path> = Vec::new();
     for way in &ways {
         let (found, evidence) = along(&mut ask, way, disks);
@@ -121,7 +123,7 @@ fn along(ask: &mut Ask, way: &Route, disks: &BTreeMap<Subject, Leaf>) -> (Vec<Pa
             .map(|end| end.map_or(Cache::Unknown, |leaf| leaf.cache))
             .min()
             .unwrap_or(Cache::Unknown),
-        write_back: ends.iter().flatten().any(|leaf| leaf.write_back),
+        write_back: Truth::some(ends.iter().map(|end| end.map_or(Truth::Unknown, |leaf| leaf.write_back))),
         plain: Truth::every(devices.map(|hop| belief::plain(ask.facts, hop))),
     };
 
@@ -129,11 +131,11 @@ fn along(ask: &mut Ask, way: &Route, disks: &BTreeMap<Subject, Leaf>) -> (Vec<Pa
     let mut evidence = Vec::new();
     for hop in way.hops.iter().filter(|hop| !disks.contains_key(hop)) {
         let found = match hop.scope() {
-            Scope::Mount => Some(belief::mount(ask, hop, bottom)),
+            Scope::Mount => belief::mount(ask, hop, bottom),
             Scope::Device => belief::queue(ask, hop, bottom),
-            _ => None,
+            _ => Vec::new(),
         };
-        if let Some((passage, says)) = found {
+        for (passage, says) in found {
             passages.push(passage);
             evidence.push(says);
         }

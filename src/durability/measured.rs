@@ -9,6 +9,7 @@ use super::claim::{Cache, Leaf, Passage};
 use super::{Evidence, Layer, Standing};
 use crate::facts::catalog::{device, probe};
 use crate::facts::{Key, Subject};
+use crate::truth::Truth;
 
 /// Below this many flushes per commit none arrived; a few may be another process's.
 const NONE_ARRIVED: f64 = 0.01;
@@ -24,7 +25,9 @@ pub fn judge<'l>(
 ) -> Vec<Evidence> {
     let mut found = Vec::new();
     let counted: Vec<&Leaf> = leaves
-        .filter(|(disk, leaf)| leaf.write_back && ask.value(disk, &device::COUNTS_FLUSHES) == Some(true))
+        .filter(|(disk, leaf)| {
+            leaf.write_back == Truth::True && ask.value(disk, &device::COUNTS_FLUSHES) == Some(true)
+        })
         .map(|(_, leaf)| leaf)
         .collect();
     let expected = matches!(flush, Passage::Sent | Passage::Unknown) && !counted.is_empty();

@@ -146,6 +146,7 @@ fn a_layer_that_may_hold_data_keeps_it_shut() {
             .on(&mount, "mount.class", "block")
             .on(&mount, "mount.fstype", "ext4")
             .on(&mount, "mount.barrier", "on")
+            .on(&mount, "ext4.journal", "true")
             .on(&lv, "device.kind", kind)
             .on(&lv, "device.write_cache", "write back")
             .on(&target, "probe.flush_cost", "40")

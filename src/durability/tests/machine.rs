@@ -52,6 +52,7 @@ impl Machine {
             .with("mount.class", "block")
             .with("mount.fstype", "ext4")
             .with("mount.barrier", "on")
+            .with("ext4.journal", "true")
             .with("device.kind", "disk")
             .with("device.transport", "sata")
             .with("device.write_cache", "write back")
@@ -97,6 +98,7 @@ impl Machine {
             Kind::Count | Kind::Bytes => Value::Whole(word.parse().unwrap()),
             Kind::Micros | Kind::Number => Value::Number(word.parse().unwrap()),
             Kind::Version => Value::Version(Version::parse(word).unwrap()),
+            Kind::List if word.is_empty() => Value::List(Vec::new()),
             Kind::List => Value::List(word.split(',').map(str::to_owned).collect()),
             _ => Value::Text(word.to_owned()),
         };

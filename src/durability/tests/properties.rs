@@ -7,12 +7,21 @@ use crate::durability::Standing;
 
 /// Facts that bear on the verdict of the plain machine, with their values.
 const BEARING: &[(&str, &[&str])] = &[
-    ("mount.class", &["block", "memory", "network"]),
+    ("mount.class", &["block", "memory", "network", "zfs", "fuse", "other"]),
     ("mount.barrier", &["on", "off", "no effect"]),
-    ("device.kind", &["disk", "zram", "other"]),
-    ("device.transport", &["sata", "nvme", "virtio", "usb", "megaraid", "network"]),
+    ("device.kind", &["disk", "zram", "zvol", "other"]),
+    (
+        "device.transport",
+        &["sata", "nvme", "virtio", "virtio-scsi", "usb", "mmc", "pmem", "megaraid", "raid", "network"],
+    ),
     ("device.write_cache", &["write back", "write through"]),
-    ("device.cache_type", &["write back", "write through", "none"]),
+    ("device.cache_type", &["write back", "write through", "none", "write back, no read (daft)"]),
+    ("device.drive_cache", &["on", "off"]),
+    ("nvme.volatile_cache", &["true", "false"]),
+    ("mount.fstype", &["ext4", "xfs", "btrfs"]),
+    ("ext4.journal", &["true", "false"]),
+    ("zfs.sync", &["standard", "always", "disabled"]),
+    ("zfs.no_cache_flush", &["true", "false"]),
     ("controller.battery", &["healthy", "learning", "failed"]),
     ("controller.policy", &["write back", "write through", "always write back"]),
     ("controller.policy_in_force", &["write back", "write through"]),

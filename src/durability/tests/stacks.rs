@@ -17,6 +17,7 @@ fn between(kind: &str, queue: &str) -> Machine {
         .on(&mount, "mount.class", "block")
         .on(&mount, "mount.fstype", "ext4")
         .on(&mount, "mount.barrier", "on")
+        .on(&mount, "ext4.journal", "true")
         .on(&top, "device.kind", kind)
         .on(&top, "device.write_cache", queue)
         .on(&top, "md.level", "raid1")
@@ -37,9 +38,86 @@ fn queues_above_the_disk() {
         ("loop", "write back", "write back", "write back", "durable"),
         ("loop", "write through", "write through", "write through", "contradictory"),
     ] {
-        let machine =
-            between(kind, queue).with("device.write_cache", disk_queue).with("device.cache_type", disk_word);
+        let answer = if disk_word == "write back" { "on" } else { "off" };
+        let machine = between(kind, queue)
+            .with("device.write_cache", disk_queue)
+            .with("device.cache_type", disk_word)
+            .with("device.drive_cache", answer);
         assert_eq!(machine.word(), verdict, "{kind} {queue} above {disk_queue} / {disk_word}");
+    }
+    let unread =
+        between("lvm", "write through").with("device.write_cache", "?").with("device.cache_type", "?");
+    let says = unread.verdict().sentence;
+    assert!(says.contains("whether a disk below says write back is not known"), "{says}");
+}
+
+#[test]
+fn devices_that_keep_something_themselves() {
+    // kind, its queue, a fact of it, disks below → verdict
+    for (kind, queue, (fact, value), disks, verdict) in [
+        ("bcache", "write back", ("bcache.cache_mode", "writeback"), 2, "durable"),
+        ("bcache", "write back", ("bcache.cache_mode", "?"), 2, "durable"),
+        ("bcache", "write back", ("bcache.cache_mode", "writeback"), 1, "unproven"),
+        ("bcache", "write back", ("bcache.cache_mode", "writethrough"), 1, "durable"),
+        ("bcache", "write back", ("bcache.state", "no cache"), 1, "durable"),
+        ("bcache", "write back", ("bcache.cache_mode", "?"), 1, "unproven"),
+        ("bcache", "write through", ("bcache.cache_mode", "writeback"), 2, "contradictory"),
+        ("drbd", "write back", ("drbd.protocol", "A"), 1, "unproven"),
+        ("drbd", "write back", ("drbd.protocol", "C"), 1, "unproven"),
+        ("drbd", "write through", ("drbd.protocol", "C"), 1, "contradictory"),
+        ("zvol", "write back", ("device.size", "1"), 1, "unproven"),
+        ("zram", "write back", ("device.size", "1"), 1, "at risk"),
+        ("ram", "write through", ("device.size", "1"), 1, "at risk"),
+        ("other", "write back", ("device.size", "1"), 1, "unproven"),
+        ("dmraid", "write back", ("device.size", "1"), 2, "durable"),
+        ("vdo", "write back", ("device.size", "1"), 1, "durable"),
+        ("lvm", "write back", ("dm.targets", "cache"), 2, "durable"),
+        ("lvm", "write back", ("dm.targets", "thin"), 1, "durable"),
+        ("dm", "write back", ("dm.targets", "writecache"), 2, "durable"),
+    ] {
+        let (top, other) = (Subject::device("top"), Subject::device("sdb"));
+        let mut machine = between(kind, queue).on(&top, fact, value);
+        if disks == 2 {
+            machine = machine
+                .stand(&top, &other)
+                .on(&other, "device.kind", "disk")
+                .on(&other, "device.transport", "sata")
+                .on(&other, "device.write_cache", "write back");
+        }
+        assert_eq!(machine.word(), verdict, "{kind} {queue} {fact}={value} on {disks}");
+        if disks == 2 && verdict == "durable" {
+            let forgets = machine.on(&other, "device.write_cache", "?");
+            assert_eq!(forgets.word(), "unproven", "{kind}: the cache's own disk counts like any other");
+        }
+    }
+}
+
+#[test]
+fn a_mapping_goes_by_its_targets_where_they_were_read() {
+    // targets, its queue above disks without cache, barrier → verdict
+    for (targets, queue, barrier, verdict) in [
+        ("linear", "write through", "on", "durable"),
+        ("linear,striped", "write through", "off", "durable"),
+        ("crypt", "write through", "on", "durable"),
+        ("thin", "write back", "on", "durable"),
+        ("thin", "write through", "on", "contradictory"),
+        ("thin", "write back", "off", "at risk"),
+        ("cache", "write back", "off", "at risk"),
+        ("writecache", "write through", "on", "contradictory"),
+        ("snapshot", "write through", "on", "unproven"),
+        ("snapshot", "write back", "off", "unproven"),
+        ("unheard-of", "write back", "off", "unproven"),
+        ("unheard-of", "write back", "on", "durable"),
+    ] {
+        for kind in ["lvm", "dm"] {
+            let machine = between(kind, queue)
+                .on(&Subject::device("top"), "dm.targets", targets)
+                .on(&Subject::mount("/data2"), "mount.barrier", barrier)
+                .with("device.write_cache", "write through")
+                .with("device.cache_type", "write through")
+                .with("device.drive_cache", "off");
+            assert_eq!(machine.word(), verdict, "{kind} {targets}: {queue}, barrier {barrier}");
+        }
     }
 }
 
@@ -50,6 +128,7 @@ fn without_barriers_a_layer_with_state_of_its_own_is_not_safe_over_safe_disks() 
         let machine = between(kind, "write back")
             .with("device.write_cache", "write through")
             .with("device.cache_type", "write through")
+            .with("device.drive_cache", "off")
             .on(&Subject::mount("/data2"), "mount.barrier", "off");
         assert_eq!(machine.word(), verdict, "{kind}");
     }
@@ -68,6 +147,7 @@ fn a_loop_file_is_judged_through_the_file_system_it_lies_on() {
             .on(&host_mount, "mount.class", "block")
             .on(&host_mount, "mount.fstype", "ext4")
             .on(&host_mount, "mount.barrier", barrier)
+            .on(&host_mount, "ext4.journal", "true")
             .on(&disk, "device.kind", "disk")
             .on(&disk, "device.transport", "sata")
             .on(&disk, "device.write_cache", "write back")

@@ -43,13 +43,13 @@ fn belief_claim_and_barrier() {
             "suppressed",
             "mount option,queue override",
         ),
-        ("write through", "write through", "on", "durable", "none", "not needed", "none"),
-        ("write through", "none", "on", "durable", "none", "not needed", "none"),
-        ("write through", "write through", "off", "durable", "none", "suppressed", "mount option"),
+        ("write through", "write through", "on", "unproven", "unknown", "unknown", "none"),
+        ("write through", "none", "on", "unproven", "unknown", "unknown", "none"),
+        ("write through", "write through", "off", "at risk", "unknown", "suppressed", "mount option"),
         ("write through", "?", "on", "unproven", "unknown", "unknown", "none"),
         ("write through", "?", "off", "at risk", "unknown", "suppressed", "mount option"),
         ("?", "write back", "on", "unproven", "volatile", "unknown", "none"),
-        ("?", "write through", "on", "unproven", "none", "unknown", "none"),
+        ("?", "write through", "on", "unproven", "unknown", "unknown", "none"),
         ("?", "?", "on", "unproven", "unknown", "unknown", "none"),
         ("?", "?", "off", "at risk", "unknown", "suppressed", "mount option"),
     ] {
@@ -69,6 +69,186 @@ fn belief_claim_and_barrier() {
 }
 
 #[test]
+fn the_disk_asked_past_the_kernel() {
+    // queue, what the kernel keeps, the disk's answer, barrier → verdict, cache, flush
+    for (queue, kept, answer, barrier, verdict, cache, flush) in [
+        ("write through", "write through", "off", "on", "durable", "none", "not needed"),
+        ("write through", "none", "off", "on", "durable", "none", "not needed"),
+        ("write through", "?", "off", "on", "durable", "none", "not needed"),
+        ("write through", "write through", "off", "off", "durable", "none", "suppressed"),
+        // `temporary write through`: nobody else sees it.
+        ("write through", "write through", "on", "on", "contradictory", "contradictory", "suppressed"),
+        ("write through", "write back", "off", "on", "contradictory", "contradictory", "suppressed"),
+        ("write through", "?", "on", "on", "contradictory", "contradictory", "suppressed"),
+        ("write back", "write back", "on", "on", "durable", "volatile", "sent"),
+        // Switched off since the kernel looked: the worse is taken to be true.
+        ("write back", "write back", "off", "on", "durable", "volatile", "sent"),
+        ("write back", "write back", "off", "off", "at risk", "volatile", "suppressed"),
+        ("write back", "write through", "on", "on", "durable", "volatile", "sent"),
+        ("?", "?", "off", "on", "unproven", "none", "unknown"),
+        ("?", "?", "on", "on", "unproven", "volatile", "unknown"),
+    ] {
+        for transport in ["sata", "sas", "scsi", "virtio-scsi", "vmware", "hyperv"] {
+            let machine = Machine::plain()
+                .with("device.transport", transport)
+                .with("device.write_cache", queue)
+                .with("device.cache_type", kept)
+                .with("device.drive_cache", answer)
+                .with("mount.barrier", barrier);
+            let seen = [
+                machine.word().to_owned(),
+                machine.concludes("target.cache"),
+                machine.concludes("target.flush"),
+            ];
+            assert_eq!(seen, [verdict, cache, flush], "{transport}: {queue} / {kept} / {answer} / {barrier}");
+        }
+    }
+    let bridge = Machine::plain()
+        .with("device.transport", "usb")
+        .with("device.write_cache", "write through")
+        .with("device.cache_type", "write through")
+        .with("device.drive_cache", "off");
+    assert_eq!(bridge.word(), "unproven", "a bridge may answer for its disk");
+}
+
+#[test]
+fn nvme_drives() {
+    // queue, VWC, feature 06h, warnings → verdict, cache, flush
+    for (queue, has_one, is_on, warnings, verdict, cache, flush) in [
+        ("write back", "true", "on", "", "durable", "volatile", "sent"),
+        ("write back", "true", "?", "?", "durable", "volatile", "sent"),
+        ("write back", "?", "?", "?", "durable", "volatile", "sent"),
+        ("write back", "true", "off", "", "durable", "none", "sent"),
+        ("write back", "false", "?", "", "durable", "volatile", "sent"),
+        ("write through", "true", "off", "", "durable", "none", "not needed"),
+        ("write through", "true", "on", "", "contradictory", "contradictory", "suppressed"),
+        ("write through", "true", "?", "", "contradictory", "contradictory", "suppressed"),
+        ("write through", "?", "on", "", "contradictory", "contradictory", "suppressed"),
+        ("write through", "false", "on", "", "contradictory", "contradictory", "suppressed"),
+        ("write through", "false", "?", "", "durable", "none", "not needed"),
+        ("write through", "false", "off", "temperature,spare low", "durable", "none", "not needed"),
+        ("write through", "false", "?", "?", "unproven", "unknown", "unknown"),
+        ("write through", "?", "off", "", "unproven", "unknown", "unknown"),
+        ("write through", "false", "?", "memory backup failed", "at risk", "volatile", "not needed"),
+        ("write back", "true", "on", "memory backup failed", "at risk", "volatile", "sent"),
+        ("write through", "false", "?", "read-only", "unproven", "none", "not needed"),
+        ("write back", "true", "on", "singing", "unproven", "volatile", "sent"),
+    ] {
+        let machine = Machine::plain()
+            .with("device.transport", "nvme")
+            .with("device.cache_type", "?")
+            .with("device.write_cache", queue)
+            .with("nvme.volatile_cache", has_one)
+            .with("device.drive_cache", is_on)
+            .with("nvme.critical_warning", warnings);
+        let seen =
+            [machine.word().to_owned(), machine.concludes("target.cache"), machine.concludes("target.flush")];
+        assert_eq!(seen, [verdict, cache, flush], "{queue} / {has_one} / {is_on} / {warnings}");
+        let promised = machine.clone().with("nvme.awupf", "255");
+        assert_eq!(promised.verdict().paths, machine.verdict().paths, "nothing rests on AWUPF");
+    }
+}
+
+#[test]
+fn what_nobody_here_can_prove_says_why() {
+    for (transport, fabric, says) in [
+        ("network", "tcp", "NVMe over TCP"),
+        ("nvme", "rdma", "NVMe over RDMA"),
+        ("scsi", "fibre channel", "Fibre Channel"),
+        ("network", "iscsi", "iSCSI"),
+        ("network", "rbd", "Ceph"),
+        ("network", "?", "another machine"),
+        ("pmem", "?", "ndctl"),
+        ("other", "?", "cannot see through"),
+    ] {
+        let machine = Machine::plain().with("device.transport", transport).with("device.fabric", fabric);
+        assert_eq!(machine.word(), "unproven", "{transport} {fabric}");
+        let sentence = machine.verdict().sentence;
+        assert!(sentence.contains(says), "{transport} {fabric}: {sentence}");
+    }
+    let gone = Machine::plain().with("device.transport", "nvme").with("device.ephemeral", "true");
+    assert_eq!(gone.word(), "at risk");
+    assert!(gone.verdict().sentence.contains("everything on it is gone"), "{}", gone.verdict().sentence);
+    assert_eq!(Machine::plain().with("device.ephemeral", "false").word(), "durable");
+}
+
+#[test]
+fn a_controller_is_asked_with_its_own_tool() {
+    for (driver, tool) in [
+        ("megaraid_sas", "storcli"),
+        ("hpsa", "ssacli"),
+        ("aacraid", "arcconf"),
+        ("arcmsr", "areca-cli"),
+        ("3w-9xxx", "tw_cli"),
+        ("smartpqi", "arcconf"),
+        ("mpi3mr", "storcli2"),
+        ("hptiop", "own tool"),
+    ] {
+        let verdict =
+            Machine::plain().with("device.transport", "raid").with("device.driver", driver).verdict();
+        assert_eq!(verdict.standing, Standing::Unproven);
+        let need = verdict.missing.iter().find(|need| need.fact == "controller.battery").unwrap();
+        let remedy = need.remedy.as_ref().unwrap().to_string();
+        assert!(remedy.contains(tool), "{driver}: {remedy}");
+    }
+}
+
+#[test]
+fn ext4_without_a_journal() {
+    for (fstype, journal, verdict) in [
+        ("ext4", "true", "durable"),
+        ("ext4", "false", "at risk"),
+        ("ext2", "false", "at risk"),
+        ("ext4", "?", "unproven"),
+        ("xfs", "?", "durable"),
+    ] {
+        let machine = Machine::plain().with("mount.fstype", fstype).with("ext4.journal", journal);
+        assert_eq!(machine.word(), verdict, "{fstype} {journal}");
+    }
+}
+
+#[test]
+fn flags_of_the_directory_are_evidence_and_no_more() {
+    let machine = Machine::plain().with("target.flags", "sync,journal-data,nocow");
+    let verdict = machine.verdict();
+    assert_eq!(verdict.standing, Standing::Durable);
+    let flags = verdict.paths[0].evidence.iter().filter(|e| e.source == "/a/file" && e.subject == data());
+    assert_eq!(flags.count(), 3);
+}
+
+#[test]
+fn zfs() {
+    let pool = |sync: &str, told: &str, queue: &str, answer: &str| {
+        Machine::plain()
+            .with("mount.class", "zfs")
+            .with("mount.fstype", "zfs")
+            .with("zfs.sync", sync)
+            .with("zfs.no_cache_flush", told)
+            .with("device.write_cache", queue)
+            .with("device.cache_type", queue)
+            .with("device.drive_cache", answer)
+    };
+    // sync, told not to flush, queue of the pool's disk, the disk's answer → verdict, flush
+    for (sync, told, queue, answer, verdict, flush) in [
+        ("standard", "false", "write back", "?", "durable", "sent"),
+        ("always", "false", "write back", "?", "durable", "sent"),
+        ("disabled", "false", "write back", "?", "at risk", "suppressed"),
+        ("?", "false", "write back", "?", "unproven", "unknown"),
+        ("standard", "?", "write back", "?", "unproven", "unknown"),
+        ("standard", "true", "write back", "?", "at risk", "suppressed"),
+        ("?", "true", "write back", "?", "at risk", "suppressed"),
+        ("standard", "true", "write through", "off", "durable", "suppressed"),
+        ("disabled", "true", "write through", "off", "at risk", "suppressed"),
+    ] {
+        let machine = pool(sync, told, queue, answer);
+        let seen = [machine.word().to_owned(), machine.concludes("target.flush")];
+        assert_eq!(seen, [verdict, flush], "{sync} / {told} / {queue} / {answer}");
+    }
+    let sentence = pool("standard", "true", "write back", "?").verdict().sentence;
+    assert!(sentence.contains("zfs_nocacheflush"), "{sentence}");
+}
+
+#[test]
 fn what_a_transport_lets_one_conclude() {
     for (transport, queue, word, verdict, cache) in [
         ("nvme", "write back", "?", "durable", "volatile"),
@@ -82,7 +262,7 @@ fn what_a_transport_lets_one_conclude() {
         ("xen", "write through", "?", "unproven", "unknown"),
         ("usb", "write through", "write through", "unproven", "unknown"),
         ("usb", "write back", "write back", "unproven", "volatile"),
-        ("sas", "write through", "write through", "durable", "none"),
+        ("sas", "write through", "write through", "unproven", "unknown"),
         ("network", "write back", "?", "unproven", "unknown"),
         ("network", "write through", "?", "unproven", "unknown"),
         ("other", "write back", "?", "unproven", "unknown"),
@@ -109,7 +289,7 @@ fn an_nvme_disk_without_cache_names_what_would_prove_it() {
         .with("device.write_cache", "write through")
         .with("device.cache_type", "?")
         .verdict();
-    let need = verdict.missing.iter().find(|need| need.fact == "device.cache_type").unwrap();
+    let need = verdict.missing.iter().find(|need| need.fact == "nvme.volatile_cache").unwrap();
     assert!(need.remedy.as_ref().unwrap().to_string().contains("nvme id-ctrl"));
 }
 
@@ -221,6 +401,7 @@ fn measurements_lower_and_never_raise() {
     assert_eq!(uncounted.word(), "durable", "where flushes are not counted, none counted says nothing");
     assert_eq!(Machine::plain().with("probe.implausible", "true").word(), "unproven");
     let expected = counted
+        .with("device.drive_cache", "off")
         .with("device.write_cache", "write through")
         .with("device.cache_type", "write through")
         .with("probe.flushes_per_commit", "0");

@@ -1,0 +1,191 @@
+//! File systems on the way: whether they send flushes, and what else in how they are mounted decides what a power failure
+//! leaves (their manual pages: ext4(5), xfs(5), btrfs(5), zfsprops(7), and Documentation/filesystems of the kernel).
+//!
+//! Options belong to the superblock, so every mount of it is judged alike. The surprise: without a journal ext4 flushes
+//! as told, and a power failure can still take away the directory in which the committed file lies.
+
+use super::{BY_FILE_SYSTEM, BY_MOUNT, Bottom, Hop, evidence};
+use crate::durability::ask::Ask;
+use crate::durability::claim::Passage;
+use crate::durability::{Evidence, Standing};
+use crate::facts::Subject;
+use crate::facts::catalog::{kernel, mount, target};
+use crate::truth::Truth;
+
+/// Judges a file system on the way.
+pub fn mount(ask: &mut Ask, hop: &Subject, bottom: Bottom) -> Vec<Hop> {
+    use Standing::{AtRisk, Unproven};
+    let name = hop.name();
+    let fstype = ask.value(hop, &mount::FSTYPE).unwrap_or_else(|| "a file system".to_owned());
+    let class = ask.need(hop, &mount::CLASS);
+    let unseen =
+        |ask: &Ask, says: String| vec![(Passage::Unknown, evidence(ask, hop, &mount::CLASS, Unproven, says))];
+    match class.as_deref() {
+        Some("block") => {
+            let mut found = vec![barrier(ask, hop, &fstype, bottom)];
+            found.extend(journal(ask, hop));
+            found
+        }
+        Some("memory") => {
+            let says = format!("{name} is kept in memory ({fstype})");
+            vec![(Passage::Dropped(BY_FILE_SYSTEM), evidence(ask, hop, &mount::CLASS, AtRisk, says))]
+        }
+        Some("overlay") => vec![overlay(ask, hop)],
+        Some("zfs") => vec![zfs(ask, hop, bottom)],
+        Some("network") => unseen(
+            ask,
+            format!(
+                "{name} is {fstype} over the network, and what the other side does with a flush cannot be seen"
+            ),
+        ),
+        Some("fuse") => unseen(
+            ask,
+            format!(
+                "{name} is served by a program ({fstype}), and what that does with a flush cannot be seen"
+            ),
+        ),
+        Some(_) => unseen(ask, format!("what {fstype} at {name} does with a flush is not known")),
+        None => unseen(ask, format!("what kind of file system {name} is, is not known")),
+    }
+}
+
+/// What becomes of data whose flush is not sent, over what lies below.
+fn unflushed(bottom: Bottom, off: &str) -> (Standing, String) {
+    if !bottom.cache.is_safe_unflushed() || bottom.plain == Truth::False {
+        (Standing::AtRisk, format!("{off}, so no flush is sent"))
+    } else if bottom.plain == Truth::Unknown {
+        (Standing::Unproven, format!("{off}, and a layer below it may hold data until it is flushed"))
+    } else {
+        let only = "which only the disks below make safe: none of them loses what it holds";
+        (Standing::Durable, format!("{off}, {only}"))
+    }
+}
+
+fn barrier(ask: &mut Ask, hop: &Subject, fstype: &str, bottom: Bottom) -> Hop {
+    use Standing::{Durable, Unproven};
+    let name = hop.name();
+    let (passage, standing, says) = match ask.need(hop, &mount::BARRIER).as_deref() {
+        Some("on") => (Passage::Sent, Durable, format!("{name} is {fstype} and sends flushes")),
+        Some("no effect") => (
+            Passage::Sent,
+            Durable,
+            format!("{name} is {fstype} and sends flushes, whatever its barrier option says"),
+        ),
+        Some(_) => {
+            let (standing, says) = unflushed(bottom, &format!("{name} is {fstype} mounted without barriers"));
+            (Passage::Dropped(BY_MOUNT), standing, says)
+        }
+        None => (Passage::Unknown, Unproven, format!("whether {name} ({fstype}) sends flushes is not known")),
+    };
+    (passage, evidence(ask, hop, &mount::BARRIER, standing, says))
+}
+
+/// What the ext4 driver does without a journal.
+fn journal(ask: &mut Ask, hop: &Subject) -> Option<Hop> {
+    let name = hop.name();
+    let Some(fstype) = ask.need(hop, &mount::FSTYPE) else {
+        let says = format!("which file system {name} is, is not known");
+        return Some((Passage::Unknown, evidence(ask, hop, &mount::FSTYPE, Standing::Unproven, says)));
+    };
+    if !matches!(fstype.as_str(), "ext2" | "ext3" | "ext4") {
+        return None;
+    }
+    let (standing, says) = match ask.need(hop, &mount::EXT4_JOURNAL) {
+        Some(true) => return None,
+        Some(false) => (
+            Standing::AtRisk,
+            format!(
+                "{name} is {fstype} without a journal, so a power failure can cost whole directories, whatever was flushed"
+            ),
+        ),
+        None => (Standing::Unproven, format!("whether {name} ({fstype}) has a journal is not known")),
+    };
+    Some((Passage::Sent, evidence(ask, hop, &mount::EXT4_JOURNAL, standing, says)))
+}
+
+fn overlay(ask: &mut Ask, hop: &Subject) -> Hop {
+    use Standing::{AtRisk, Durable, Unproven};
+    let name = hop.name();
+    let options = ask.need(hop, &mount::SUPER_OPTIONS);
+    let volatile = options.map(|all| all.iter().any(|o| o == "volatile" || o == "fsync=volatile"));
+    let (passage, standing, says) = match volatile {
+        Some(true) => (
+            Passage::Dropped(BY_FILE_SYSTEM),
+            AtRisk,
+            format!("{name} is an overlay mounted volatile, so nothing is flushed"),
+        ),
+        Some(false) => {
+            (Passage::Sent, Durable, format!("{name} is an overlay, which flushes its upper layer"))
+        }
+        None => (Passage::Unknown, Unproven, format!("whether the overlay at {name} flushes is not known")),
+    };
+    (passage, evidence(ask, hop, &mount::SUPER_OPTIONS, standing, says))
+}
+
+/// ZFS flushes for a dataset unless its property `sync` says otherwise, and its disks unless the module was told not to.
+fn zfs(ask: &mut Ask, hop: &Subject, bottom: Bottom) -> Hop {
+    use Standing::{AtRisk, Durable, Unproven};
+    let name = hop.name();
+    let host = Subject::host();
+    let sync = ask.value(hop, &mount::ZFS_SYNC);
+    if sync.is_none() {
+        ask.miss(hop, &mount::ZFS_SYNC, Some("read it: zfs get -Hp -o value sync DATASET"));
+    }
+    let (passage, standing, says) = match (sync.as_deref(), ask.need(&host, &kernel::ZFS_NO_FLUSH)) {
+        (Some("disabled"), _) => (
+            Passage::Dropped(BY_FILE_SYSTEM),
+            AtRisk,
+            format!("{name} is ZFS with sync=disabled, which ignores flushes"),
+        ),
+        (_, Some(true)) => {
+            let off = format!(
+                "{name} is ZFS, which was told not to flush its disks (zfs_nocacheflush or zil_nocacheflush)"
+            );
+            let (standing, says) = unflushed(bottom, &off);
+            let hop = (
+                Passage::Dropped(BY_FILE_SYSTEM),
+                evidence(ask, &host, &kernel::ZFS_NO_FLUSH, standing, says),
+            );
+            return hop;
+        }
+        (None, _) => (
+            Passage::Unknown,
+            Unproven,
+            format!("whether ZFS at {name} honours flushes (its property sync) is not known"),
+        ),
+        (Some(_), None) => (
+            Passage::Unknown,
+            Unproven,
+            format!("{name} is ZFS, and whether it was told not to flush its disks is not known"),
+        ),
+        (Some(_), Some(false)) if ask.facts.below(hop).is_empty() => (
+            Passage::Unknown,
+            Unproven,
+            format!("{name} is ZFS; it honours flushes, but what its pool's disks hold back is not known"),
+        ),
+        (Some(sync), Some(false)) => {
+            let log = match ask.value(hop, &mount::ZFS_LOGBIAS).as_deref() {
+                Some("throughput") => " (logbias=throughput: into the pool, not its separate log)",
+                _ => "",
+            };
+            (Passage::Sent, Durable, format!("{name} is ZFS and sends flushes, sync={sync}{log}"))
+        }
+    };
+    (passage, evidence(ask, hop, &mount::ZFS_SYNC, standing, says))
+}
+
+/// Flags of the directory that new files inherit and that change what a write does (chattr(1)).
+pub fn directory(ask: &mut Ask, target: &Subject) -> Vec<Evidence> {
+    let mut found = Vec::new();
+    for flag in ask.value(target, &target::FLAGS).unwrap_or_default() {
+        let what = match flag.as_str() {
+            "sync" => "every write to new files in it waits for the disk by itself (chattr +S)",
+            "journal-data" => "data of new files in it goes through the journal (chattr +j)",
+            "nocow" => "new files in it are overwritten in place, without checksums (chattr +C)",
+            _ => continue,
+        };
+        let says = format!("{}: {what}", target.name());
+        found.push(evidence(ask, target, &target::FLAGS, Standing::Durable, says));
+    }
+    found
+}

@@ -1,0 +1,44 @@
+//! What a disk says that speaks against it whatever its cache is: a drive that warns of the capacitors behind its memory,
+//! and a cloud's disk that goes with its machine.
+//!
+//! Like a measurement it can only lower a verdict: that nothing of the kind is known proves nothing, and where a claim
+//! rests on it ([`super::nvme`]) it is asked for there. The surprise: a drive whose memory is kept alive may answer
+//! flushes without doing them, so when that fails, flushing does not help.
+
+use super::{Evidence, Standing, claim};
+use crate::durability::ask::Ask;
+use crate::facts::Subject;
+use crate::facts::catalog::device;
+
+/// Warnings that say nothing of what was acknowledged.
+const HARMLESS: [&str; 3] = ["spare low", "temperature", "persistent memory"];
+
+/// What speaks against a disk, and whether its memory forgets although it may say otherwise.
+pub fn find(ask: &mut Ask, disk: &Subject) -> (Vec<Evidence>, bool) {
+    let name = disk.name();
+    let (mut found, mut forgets) = (Vec::new(), false);
+    if ask.value(disk, &device::EPHEMERAL) == Some(true) {
+        let says = format!(
+            "{name} belongs to the machine it is in: everything on it is gone when that is stopped, moved or fails"
+        );
+        found.push(claim(ask, disk, &device::EPHEMERAL, Standing::AtRisk, says));
+    }
+    for warning in ask.value(disk, &device::NVME_WARNINGS).unwrap_or_default() {
+        let (standing, says) = match warning.as_str() {
+            warning if HARMLESS.contains(&warning) => continue,
+            "memory backup failed" => {
+                forgets = true;
+                let says = "warns that what keeps its memory alive without power has failed";
+                (Standing::AtRisk, format!("{name} {says}"))
+            }
+            "read-only" => (
+                Standing::Unproven,
+                format!("{name} has gone read-only, as it does when it cannot keep more"),
+            ),
+            "unreliable" => (Standing::Unproven, format!("{name} warns that it has become unreliable")),
+            other => (Standing::Unproven, format!("{name} warns of {other}, which walwise does not know")),
+        };
+        found.push(claim(ask, disk, &device::NVME_WARNINGS, standing, says));
+    }
+    (found, forgets)
+}

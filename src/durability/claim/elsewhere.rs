@@ -1,0 +1,64 @@
+//! Disks of which nothing on this machine can prove that they keep what they acknowledged: on the network, in persistent
+//! memory, in cards, and attached in ways nobody knows. It names why, and what would tell.
+//!
+//! The surprise: *persistent memory* can be plain memory that the kernel was told to call so (`memmap=` on its command
+//! line), and looks the same from here.
+
+use super::{Cache, Evidence, Standing, Word, claim};
+use crate::durability::ask::Ask;
+use crate::facts::Subject;
+use crate::facts::catalog::device;
+
+/// What can be said of such a disk; nothing where its own word decides.
+pub fn judge(
+    ask: &mut Ask,
+    disk: &Subject,
+    transport: Option<&str>,
+    word: &Word,
+) -> Option<(Cache, Evidence)> {
+    let name = disk.name();
+    let fabric = ask.value(disk, &device::FABRIC);
+    let says = match (fabric.as_deref(), transport) {
+        (Some(fabric), _) => {
+            format!("{name} lies on another machine ({}), whose caches cannot be seen from here", way(fabric))
+        }
+        (None, Some("network")) => {
+            format!("{name} lies on another machine, whose caches cannot be seen from here")
+        }
+        (None, Some("pmem")) => format!(
+            "whether {name} is memory that survives a power failure, and whether what keeps it alive is healthy, is not known (ndctl list -DHR shows it)"
+        ),
+        (
+            None,
+            Some(
+                "nvme" | "sata" | "sas" | "scsi" | "virtio" | "virtio-scsi" | "usb" | "vmware" | "hyperv"
+                | "xen" | "mmc",
+            ),
+        ) => {
+            return None;
+        }
+        (None, Some(_)) => format!("{name} is attached in a way that walwise cannot see through"),
+        (None, None) => format!("how {name} is attached is not known"),
+    };
+    let cache = if *word == Word::Volatile { Cache::Volatile } else { Cache::Unknown };
+    let evidence = if fabric.is_some() {
+        claim(ask, disk, &device::FABRIC, Standing::Unproven, says)
+    } else {
+        claim(ask, disk, &device::TRANSPORT, Standing::Unproven, says)
+    };
+    Some((cache, evidence))
+}
+
+/// The way to another machine, for people.
+fn way(fabric: &str) -> &str {
+    match fabric {
+        "tcp" => "NVMe over TCP",
+        "rdma" => "NVMe over RDMA",
+        "fc" => "NVMe over Fibre Channel",
+        "iscsi" => "iSCSI",
+        "fibre channel" => "Fibre Channel",
+        "nbd" => "a network block device",
+        "rbd" => "Ceph",
+        other => other,
+    }
+}

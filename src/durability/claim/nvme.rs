@@ -1,0 +1,50 @@
+//! The word of NVMe drives: the field VWC of Identify Controller and feature 06h, both for root alone (NVM Express base
+//! specification, *Identify Controller* and *Volatile Write Cache*).
+//!
+//! The driver goes by VWC and sets the queue after it, so nobody else need be asked while the queue says *write back*.
+//! The surprise: drives whose capacitors keep their cache alive often say that they have none, which holds only as long
+//! as they do not warn of the capacitors; and what they say of atomic writes (AWUPF) is not used anywhere here.
+
+use super::Word;
+use crate::durability::ask::Ask;
+use crate::facts::Subject;
+use crate::facts::catalog::device;
+
+const IDENTIFY: &str = "read the controller's own word as root: nvme id-ctrl -H DEVICE (line vwc)";
+const HEALTH: &str = "read the drive's warnings as root: nvme smart-log DEVICE (line critical_warning)";
+
+/// What a drive says.
+pub fn word(ask: &mut Ask, disk: &Subject) -> Word {
+    let name = disk.name();
+    let has_one = ask.value(disk, &device::NVME_VOLATILE);
+    let is_on = ask.value(disk, &device::DRIVE_CACHE).map(|word| word == "on");
+    match (has_one, is_on) {
+        (Some(false), Some(true)) => {
+            Word::Torn(format!("{name} says that it has no volatile cache and answers that this cache is on"))
+        }
+        (Some(true), Some(false)) => Word::SwitchedOff,
+        (Some(true), _) | (None, Some(true)) => Word::Volatile,
+        // No cache that forgets, or one that something keeps alive: the drive's warnings tell whether it still does.
+        (Some(false), _) => match ask.value(disk, &device::NVME_WARNINGS) {
+            Some(_) => {
+                Word::Without("VWC of nvme id-ctrl, and it warns of nothing that keeps it so".to_owned())
+            }
+            None => Word::Silent(format!(
+                "{name} says that it has no volatile cache, and whether it warns that what keeps its memory alive has failed is not known"
+            )),
+        },
+        (None, Some(false) | None) => {
+            Word::Silent(format!("what {name} itself says of its cache is not known"))
+        }
+    }
+}
+
+/// Notes what would settle it.
+pub fn miss(ask: &mut Ask, disk: &Subject) {
+    if ask.value(disk, &device::NVME_VOLATILE).is_none() {
+        ask.miss(disk, &device::NVME_VOLATILE, Some(IDENTIFY));
+    }
+    if ask.value(disk, &device::NVME_WARNINGS).is_none() {
+        ask.miss(disk, &device::NVME_WARNINGS, Some(HEALTH));
+    }
+}
