@@ -1,4 +1,7 @@
 //! Rules × facts → findings: every rule on every subject of its scope, in the order of the rules and of the subjects.
+//!
+//! The surprise: a host with thousands of disks has a hundred thousand findings, nearly all of rules that do not apply;
+//! those are short, and who wants to know more ([`evaluate_one`]) evaluates one again.
 
 use super::advise::{self, Circumstances};
 use super::ground::Ground;
@@ -12,7 +15,7 @@ use crate::truth::Truth;
 /// Evaluates all rules.
 pub fn evaluate(rules: &RuleSet, facts: &FactSet, circumstances: Circumstances) -> Vec<Finding> {
     let of_rule = |rule| {
-        let on = move |subject| evaluate_one(rule, facts, &subject, circumstances);
+        let on = move |subject| evaluate_briefly(rule, facts, &subject, circumstances);
         subjects(rule, facts).into_iter().map(on)
     };
     rules.rules().iter().flat_map(of_rule).collect()
@@ -29,7 +32,7 @@ pub fn subjects(rule: &Rule, facts: &FactSet) -> Vec<Subject> {
     }
 }
 
-/// Evaluates a rule on a subject.
+/// Evaluates a rule on a subject, and keeps the whole trace whatever it comes to.
 pub fn evaluate_one(
     rule: &Rule,
     facts: &FactSet,
@@ -59,5 +62,31 @@ pub fn evaluate_one(
         advice,
         held_back,
         trace,
+    }
+}
+
+/// The same; of a rule that does not apply only what decides that, for these are most by far.
+fn evaluate_briefly(
+    rule: &Rule,
+    facts: &FactSet,
+    subject: &Subject,
+    circumstances: Circumstances,
+) -> Finding {
+    let ground = Ground::deciding(&rule.when, facts, subject);
+    if ground.truth() != Truth::False {
+        return evaluate_one(rule, facts, subject, circumstances);
+    }
+    Finding {
+        rule: rule.id.clone(),
+        subject: subject.clone(),
+        outcome: Outcome::DoesNotApply,
+        level: rule.level,
+        confidence: rule.confidence,
+        title: rule.title.text(facts, subject),
+        because: String::new(),
+        refs: Vec::new(),
+        advice: Vec::new(),
+        held_back: Vec::new(),
+        trace: ground.trace(),
     }
 }

@@ -264,15 +264,15 @@ pub struct Finding {
     pub confidence: Confidence,
     /// One line.
     pub title: String,
-    /// Why it matters.
+    /// Why it matters; in a report empty where it does not apply.
     pub because: String,
-    /// Public sources.
+    /// Public sources; in a report none where it does not apply.
     pub refs: Vec<String>,
     /// What to do. Empty unless it applies.
     pub advice: Vec<Advice>,
     /// Advice that could lose data and is not given, because not every fact that decides it was seen on this machine.
     pub held_back: Vec<HeldBack>,
-    /// Why it is so: every sub-condition with what was seen.
+    /// Why it is so: every sub-condition with what was seen; in a report, of a rule that does not apply, those that decide it.
     pub trace: Trace,
 }
 
@@ -285,7 +285,7 @@ pub struct HeldBack {
     pub because: String,
 }
 
-/// A condition that was evaluated; every sub-condition is kept, for this is what explains.
+/// A condition that was evaluated, with what it is made of, for this is what explains.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Trace {
     /// The condition in words: `all of`, `device.cache is protected`.

@@ -2,7 +2,8 @@
 //!
 //! Evaluation, needs and the asymmetry rule all read this one tree, so they cannot disagree on where a fact was looked
 //! up. The surprise: where a path of the stack ends in something that is not a disk, quantifiers get an element of which
-//! nothing is known, because a stack that was not fully read could hold anything.
+//! nothing is known, because a stack that was not fully read could hold anything. Most rules do not apply to most
+//! subjects, and one false part is why; [`Ground::deciding`] goes no further than to it.
 
 use super::model::{Cond, Relation, Test};
 use super::{Seen, Trace};
@@ -37,7 +38,13 @@ pub(super) enum Node<'a> {
 impl<'a> Ground<'a> {
     /// Brings a condition down to a subject.
     pub fn of(cond: &'a Cond, facts: &FactSet, subject: &Subject) -> Self {
-        Place { facts, subject, elements: &[] }.ground(cond)
+        Place { facts, subject, elements: &[], whole: true }.ground(cond)
+    }
+
+    /// The same as far as it decides: where one part settles a condition, the other parts are left out. It comes to the
+    /// same, but not everything that could change it is there.
+    pub fn deciding(cond: &'a Cond, facts: &FactSet, subject: &Subject) -> Self {
+        Place { facts, subject, elements: &[], whole: false }.ground(cond)
     }
 
     /// What it comes to.
@@ -84,20 +91,34 @@ struct Place<'f> {
     facts: &'f FactSet,
     subject: &'f Subject,
     elements: &'f [Subject],
+    /// Whether parts that change nothing are kept.
+    whole: bool,
 }
 
 impl Place<'_> {
     fn ground<'a>(&self, cond: &'a Cond) -> Ground<'a> {
-        let each = |conds: &'a [Cond]| conds.iter().map(|one| self.ground(one)).collect();
+        let each = |conds: &'a [Cond], settles| self.kept(conds.iter().map(|one| self.ground(one)), settles);
         let node = match cond {
-            Cond::All(conds) => Node::All(each(conds)),
-            Cond::Any(conds) => Node::Any(each(conds)),
+            Cond::All(conds) => Node::All(each(conds, Truth::False)),
+            Cond::Any(conds) => Node::Any(each(conds, Truth::True)),
             Cond::Not(cond) => Node::Not(Box::new(self.ground(cond))),
-            Cond::Every(relation, cond) => Node::All(self.spread(*relation, cond)),
-            Cond::Some(relation, cond) => Node::Any(self.spread(*relation, cond)),
+            Cond::Every(relation, cond) => Node::All(self.spread(*relation, cond, Truth::False)),
+            Cond::Some(relation, cond) => Node::Any(self.spread(*relation, cond, Truth::True)),
             Cond::Fact(test) => Node::Test(test, self.look(test.fact)),
         };
         Ground { label: cond.label(), node }
+    }
+
+    /// All parts, or the first that settles the whole.
+    fn kept<'a>(&self, parts: impl Iterator<Item = Ground<'a>>, settles: Truth) -> Vec<Ground<'a>> {
+        let mut kept = Vec::new();
+        for part in parts {
+            if !self.whole && part.truth() == settles {
+                return vec![part];
+            }
+            kept.push(part);
+        }
+        kept
     }
 
     fn look(&self, fact: &KeyInfo) -> Seen {
@@ -112,21 +133,20 @@ impl Place<'_> {
     }
 
     /// The condition on every element, and on one of which nothing is known where the stack may go on unseen.
-    fn spread<'a>(&self, relation: Relation, cond: &'a Cond) -> Vec<Ground<'a>> {
+    fn spread<'a>(&self, relation: Relation, cond: &'a Cond, settles: Truth) -> Vec<Ground<'a>> {
         let top = self.elements.last().unwrap_or(self.subject);
         let stack = Stack::of(self.facts, top);
-        let mut spread = Vec::new();
-        for element in stack.elements(relation) {
+        let on = |element: Subject| {
             let name = element.name().to_owned();
             let elements = [self.elements, &[element]].concat();
             let ground = Place { elements: &elements, ..*self }.ground(cond);
-            spread.push(Ground { label: format!("{name}: {}", ground.label), node: ground.node });
-        }
-        if let Some(end) = stack.open_end(relation) {
+            Ground { label: format!("{name}: {}", ground.label), node: ground.node }
+        };
+        let unseen = stack.open_end(relation).map(|end| {
             let label = format!("what {end} stands on is not known");
-            spread.push(Ground { label, node: Node::Blind });
-        }
-        spread
+            Ground { label, node: Node::Blind }
+        });
+        self.kept(stack.elements(relation).into_iter().map(on).chain(unseen), settles)
     }
 }
 

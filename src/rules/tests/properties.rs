@@ -8,7 +8,9 @@ use super::arbitrary::{self, World, every, few, subject, world};
 use crate::facts::{Kind, Reading, Source, Value, Why};
 use crate::rules::ground::Ground;
 use crate::rules::model::{AdviceSpec, ChangeSpec, Cond, Rule};
-use crate::rules::{Change, Circumstances, Finding, Level, Outcome, Reach, Risk, evaluate_one, settings};
+use crate::rules::{
+    Change, Circumstances, Finding, Level, Outcome, Reach, Risk, Trace, evaluate_one, settings,
+};
 use crate::truth::Truth;
 
 fn truth(cond: &Cond, world: &World) -> Truth {
@@ -83,6 +85,12 @@ fn by_brute_force(cond: &Cond, world: &World) -> BTreeSet<BTreeSet<(String, Stri
     smallest.iter().map(named).collect()
 }
 
+/// Whether a trace is another with parts left out.
+fn is_part(part: &Trace, whole: &Trace) -> bool {
+    let same = (&part.label, part.truth, &part.seen) == (&whole.label, whole.truth, &whole.seen);
+    same && part.kids.iter().all(|kid| whole.kids.iter().any(|other| is_part(kid, other)))
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
@@ -100,6 +108,17 @@ proptest! {
         let set = world.set();
         let ground = Ground::of(&cond, &set, &subject());
         prop_assert_eq!(ground.trace().truth, ground.truth());
+    }
+
+    #[test]
+    fn what_decides_comes_to_the_same_and_is_part_of_the_whole(
+        cond in arbitrary::cond(every(), true),
+        world in world(every()),
+    ) {
+        let set = world.set();
+        let (whole, deciding) = (Ground::of(&cond, &set, &subject()), Ground::deciding(&cond, &set, &subject()));
+        prop_assert_eq!(whole.truth(), deciding.truth());
+        prop_assert!(is_part(&deciding.trace(), &whole.trace()), "{:?}", deciding.trace());
     }
 
     #[test]
