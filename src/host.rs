@@ -26,10 +26,14 @@ pub use recording::RecordingHost;
 
 use crate::text;
 
+/// How many bytes of a mount table are read.
+pub const LARGEST_MOUNT_TABLE: usize = 16 << 20;
+
 /// A question to the machine.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Question {
-    /// The contents of a small regular file (at most 1 MiB; more is cut). Device nodes and pipes are refused.
+    /// The contents of a small regular file (at most 1 MiB, of a mount table [`LARGEST_MOUNT_TABLE`]; more is cut). Device
+    /// nodes and pipes are refused.
     Read(PathBuf),
     /// The names in a directory, sorted, with a zero byte after each (at most 1 MiB; more is cut).
     List(PathBuf),

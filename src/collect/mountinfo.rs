@@ -39,7 +39,7 @@ pub struct Table {
 }
 
 /// How much of a file the host reads ([`crate::host::Question::Read`]); the last line of a longer one is cut.
-const MOST_BYTES: usize = 1 << 20;
+const MOST_BYTES: usize = crate::host::LARGEST_MOUNT_TABLE;
 
 /// Reads the whole file.
 pub fn parse(bytes: &[u8]) -> Table {

@@ -23,7 +23,7 @@ use crate::text;
 pub const ARGUMENT: &str = "__ask";
 
 /// Longer answers are refused; more than any question may be answered with.
-const LONGEST_ANSWER: usize = 8 << 20;
+const LONGEST_ANSWER: usize = 2 * super::LARGEST_MOUNT_TABLE;
 
 /// Longer questions are refused: they would not fit the socket's buffer, and writing must not block.
 const LONGEST_QUESTION: usize = 32 << 10;

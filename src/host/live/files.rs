@@ -1,13 +1,14 @@
 //! Questions about files: read, list, links, stat(2), statfs(2), inode flags.
 //!
 //! Only regular files are read and only files and directories opened, without blocking: opening a tape or a watchdog
-//! device already does something. Sizes are bounded, since a file may be anything.
+//! device already does something. Sizes are bounded, since a file may be anything. Attributes of devices have a shorter
+//! way, for a large host has hundreds of thousands of them.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Component, Path};
 
 use nix::fcntl::OFlag;
 use nix::sys::stat::{major, minor};
@@ -16,6 +17,12 @@ use crate::host::{Miss, MissKind, Stat, StatFs};
 
 /// More of a file is not read.
 pub const LARGEST_READ: u64 = 1 << 20;
+
+/// More of a mount table is not read: thousands of containers, each with a line of a kilobyte and more.
+pub const LARGEST_MOUNT_TABLE: u64 = crate::host::LARGEST_MOUNT_TABLE as u64;
+
+/// An attribute is at most a page, and one read gives all of it (Documentation/filesystems/sysfs.rst).
+const LARGEST_ATTRIBUTE: usize = 4096;
 
 /// An error of the system as a refusal.
 pub fn miss(error: &io::Error) -> Miss {
@@ -38,15 +45,45 @@ fn open(path: &Path, allow_directory: bool) -> Result<File, Miss> {
         let detail = if metadata.is_dir() { "is a directory" } else { "is no regular file" };
         return Err(Miss::new(MissKind::Failed, detail));
     }
+    open_unchecked(path)
+}
+
+fn open_unchecked(path: &Path) -> Result<File, Miss> {
     let flags = OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;
     OpenOptions::new().read(true).custom_flags(flags.bits()).open(path).map_err(|e| miss(&e))
 }
 
-/// The contents, cut after [`LARGEST_READ`].
+/// The contents, cut after [`LARGEST_READ`] or [`LARGEST_MOUNT_TABLE`].
 pub fn read(path: &Path) -> Result<Vec<u8>, Miss> {
+    if is_attribute(path) {
+        return attribute(path);
+    }
+    let largest = if path.ends_with("mountinfo") { LARGEST_MOUNT_TABLE } else { LARGEST_READ };
     let mut bytes = Vec::with_capacity(4096);
-    open(path, false)?.take(LARGEST_READ).read_to_end(&mut bytes).map_err(|e| miss(&e))?;
+    open(path, false)?.take(largest).read_to_end(&mut bytes).map_err(|e| miss(&e))?;
     Ok(bytes)
+}
+
+/// Whether the path stays among the attributes of devices, where there is nothing else than directories and files.
+fn is_attribute(path: &Path) -> bool {
+    path.starts_with("/sys/class") && !path.components().any(|c| c == Component::ParentDir)
+}
+
+/// An attribute of a device.
+fn attribute(path: &Path) -> Result<Vec<u8>, Miss> {
+    let mut page = [0; LARGEST_ATTRIBUTE];
+    let mut file = open_unchecked(path)?;
+    let mut bytes = Vec::new();
+    loop {
+        let count = match file.read(&mut page) {
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+            count => count.map_err(|e| miss(&e))?,
+        };
+        bytes.extend_from_slice(page.get(..count).unwrap_or_default());
+        if count < LARGEST_ATTRIBUTE || bytes.len() as u64 >= LARGEST_READ {
+            return Ok(bytes);
+        }
+    }
 }
 
 /// Whether a directory has nothing in it but an empty `lost+found`, which mke2fs makes.

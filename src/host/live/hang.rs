@@ -3,6 +3,7 @@
 //! While no file system that can hang is mounted, none does and everything is read directly. Otherwise only the kernel's
 //! own directories are: every other path may lead anywhere through a symbolic link, and following it is already a touch.
 
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
@@ -40,23 +41,27 @@ const TYPES: [&str; 26] = [
 /// Block devices that wait for another machine.
 const SOURCES: [&str; 3] = ["/dev/nbd", "/dev/rbd", "/dev/drbd"];
 
-/// Mount points, and whether what is mounted there can hang.
+/// Mount points, and whether what is in sight there can hang.
 pub struct Mounts {
-    points: Vec<(PathBuf, bool)>,
+    points: HashMap<PathBuf, bool>,
     any_hang: bool,
 }
 
 impl Mounts {
     /// Everything may hang.
     pub fn unreadable() -> Self {
-        Self { points: vec![(PathBuf::from("/"), true)], any_hang: true }
+        Self { points: HashMap::from([(PathBuf::from("/"), true)]), any_hang: true }
     }
 
     /// From /proc/self/mountinfo (proc_pid_mountinfo(5)). A line that cannot be read counts as a mount that can hang.
     pub fn parse(mountinfo: &[u8]) -> Self {
         let lines = mountinfo.split(|b| *b == b'\n').filter(|line| !line.is_empty());
-        let points: Vec<_> = lines.map(|line| mount(line).unwrap_or((PathBuf::new(), true))).collect();
-        let any_hang = points.iter().any(|(_, hangs)| *hangs);
+        let (mut points, mut any_hang) = (HashMap::new(), false);
+        for (point, hangs) in lines.map(|line| mount(line).unwrap_or((PathBuf::new(), true))) {
+            any_hang |= hangs;
+            // The last mount on a point is the one in sight.
+            points.insert(point, hangs);
+        }
         Self { points, any_hang }
     }
 
@@ -70,10 +75,8 @@ impl Mounts {
         if !self.any_hang {
             return false;
         }
-        // The last mount on the deepest point is the one in sight.
-        let over = self.points.iter().filter(|(point, _)| path.starts_with(point));
-        let mounted = over.max_by_key(|(point, _)| point.components().count());
-        !is_kernels_own(path) || mounted.is_none_or(|(_, hangs)| *hangs)
+        !is_kernels_own(path)
+            || path.ancestors().find_map(|over| self.points.get(over)).is_none_or(|hangs| *hangs)
     }
 }
 
@@ -171,6 +174,9 @@ mod tests {
     fn a_mount_over_the_kernels_own_counts() {
         let mounts = with("40 22 0:50 / /proc/with\\040space rw - fuse.lxcfs lxcfs rw");
         assert!(mounts.may_hang(Path::new("/proc/with space")));
+        assert!(mounts.may_hang(Path::new("/proc/with space/cpuinfo")));
         assert!(!mounts.may_hang(Path::new("/proc/stat")));
+        let mounts = with("40 22 0:50 / /sys/x rw - fuse.y y rw\n41 22 0:51 / /sys/x rw - tmpfs z rw");
+        assert!(!mounts.may_hang(Path::new("/sys/x/z")), "the last mount is in sight");
     }
 }
