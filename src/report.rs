@@ -23,7 +23,7 @@ pub mod script;
 mod stack;
 pub mod text;
 
-pub use build::{Circumstances, Guard, Input, build, subjects};
+pub use build::{Circumstances, Concerns, Guard, Input, build};
 pub use model::{
     Alternative, Conflict, HostSummary, LayerRow, Plan, ProbeResult, Report, SCHEMA_VERSION, Stack, Step,
     TargetSummary, ToolSummary, Withheld,

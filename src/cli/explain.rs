@@ -24,7 +24,8 @@ pub(super) fn run(args: &Explain) -> Done {
     let Some(rule) = session.rules.find(&args.rule) else { return Ok(1) };
     let mut subjects = rules::subjects(rule, &facts);
     if args.target.is_some() {
-        let about = |target| report::subjects(&facts, target, facts.resolve(target, Scope::Cluster).as_ref());
+        let concerns = report::Concerns::of(&facts);
+        let about = |target| concerns.subjects(target);
         let concerned: BTreeSet<Subject> = facts.subjects(Scope::Target).flat_map(about).collect();
         subjects.retain(|subject| subject.scope() == Scope::Host || concerned.contains(subject));
     }

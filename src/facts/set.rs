@@ -171,7 +171,8 @@ impl FactSet {
 
     /// All subjects of a scope, in order.
     pub fn subjects(&self, scope: Scope) -> impl Iterator<Item = &Subject> {
-        self.facts.keys().filter(move |subject| subject.scope() == scope)
+        let of_scope = self.facts.range(Subject::first_of(scope)..);
+        of_scope.map(|(subject, _)| subject).take_while(move |subject| subject.scope() == scope)
     }
 
     /// Every fact, in order.

@@ -88,6 +88,11 @@ impl Subject {
         Self { scope: Scope::Target, name: name.into() }
     }
 
+    /// What comes before every other subject of this kind.
+    pub(super) fn first_of(scope: Scope) -> Self {
+        Self { scope, name: String::new() }
+    }
+
     /// Its kind.
     pub fn scope(&self) -> Scope {
         self.scope

@@ -60,7 +60,9 @@ pub fn build(input: Input<'_>) -> Report {
     let withheld = withhold(&mut findings, guard);
     findings.sort_by_cached_key(place);
     verdicts.sort_by(|a, b| a.target.cmp(&b.target));
-    let mut targets: Vec<TargetSummary> = facts.subjects(Scope::Target).map(|t| summary(facts, t)).collect();
+    let concerns = Concerns::of(facts);
+    let mut targets: Vec<TargetSummary> =
+        facts.subjects(Scope::Target).map(|t| summary(facts, &concerns, t)).collect();
     choice::rank(facts, &mut targets);
     let mut conflicts = Vec::new();
     let index = Index::new(&findings);
@@ -158,7 +160,7 @@ fn host_summary(facts: &FactSet, live: bool) -> HostSummary {
     }
 }
 
-fn summary(facts: &FactSet, subject: &Subject) -> TargetSummary {
+fn summary(facts: &FactSet, concerns: &Concerns<'_>, subject: &Subject) -> TargetSummary {
     let cluster = facts.resolve(subject, Scope::Cluster);
     let name = cluster.as_ref().and_then(|cluster| facts.value(cluster, &postgres::NAME));
     let word = |key, default: &str| facts.value(subject, key).unwrap_or_else(|| default.to_owned());
@@ -168,7 +170,7 @@ fn summary(facts: &FactSet, subject: &Subject) -> TargetSummary {
         title: title(name, &path),
         kind: word(&target::KIND, "directory"),
         roles: facts.value(subject, &target::ROLES),
-        subjects: subjects(facts, subject, cluster.as_ref()),
+        subjects: concerns.subjects(subject),
         cluster,
         rank: None,
         rank_because: String::new(),
@@ -184,18 +186,41 @@ fn title(cluster: Option<String>, path: &str) -> String {
     }
 }
 
-/// Everything that concerns a target, in a fixed order: itself, its stack, the boot lines of its mounts, its cluster.
-pub fn subjects(facts: &FactSet, target: &Subject, cluster: Option<&Subject>) -> Vec<Subject> {
-    let mut all = vec![target.clone()];
-    all.extend([Scope::Mount, Scope::Device].into_iter().filter_map(|scope| facts.resolve(target, scope)));
-    all.extend(facts.stack(target));
-    let mounts_one = |boot: &&Subject| facts.resolve(boot, Scope::Mount).is_some_and(|at| all.contains(&at));
-    let boots: Vec<Subject> = facts.subjects(Scope::Boot).filter(mounts_one).cloned().collect();
-    all.extend(boots);
-    all.extend(cluster.cloned());
-    let mut seen = BTreeSet::new();
-    all.retain(|subject| seen.insert(subject.clone()));
-    all
+/// What concerns each target: boot lines by the mount they make are looked up once for all of them.
+pub struct Concerns<'a> {
+    facts: &'a FactSet,
+    boots: BTreeMap<Subject, Vec<Subject>>,
+}
+
+impl<'a> Concerns<'a> {
+    /// What is known of this machine.
+    pub fn of(facts: &'a FactSet) -> Self {
+        let mut boots: BTreeMap<Subject, Vec<Subject>> = BTreeMap::new();
+        for boot in facts.subjects(Scope::Boot) {
+            if let Some(mount) = facts.resolve(boot, Scope::Mount) {
+                boots.entry(mount).or_default().push(boot.clone());
+            }
+        }
+        Self { facts, boots }
+    }
+
+    /// Everything that concerns a target, in a fixed order: itself, its stack, the boot lines of its mounts, its cluster.
+    pub fn subjects(&self, target: &Subject) -> Vec<Subject> {
+        let facts = self.facts;
+        let mut all = vec![target.clone()];
+        all.extend(
+            [Scope::Mount, Scope::Device].into_iter().filter_map(|scope| facts.resolve(target, scope)),
+        );
+        all.extend(facts.stack(target));
+        let boots: BTreeSet<&Subject> =
+            all.iter().filter_map(|mount| self.boots.get(mount)).flatten().collect();
+        let boots: Vec<Subject> = boots.into_iter().cloned().collect();
+        all.extend(boots);
+        all.extend(facts.resolve(target, Scope::Cluster));
+        let mut seen = BTreeSet::new();
+        all.retain(|subject| seen.insert(subject.clone()));
+        all
+    }
 }
 
 #[cfg(test)]
