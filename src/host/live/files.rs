@@ -13,13 +13,10 @@ use std::path::{Component, Path};
 use nix::fcntl::OFlag;
 use nix::sys::stat::{major, minor};
 
-use crate::host::{Miss, MissKind, Stat, StatFs};
+use crate::host::{LARGEST_MOUNT_TABLE, Miss, MissKind, Stat, StatFs};
 
 /// More of a file is not read.
 pub const LARGEST_READ: u64 = 1 << 20;
-
-/// More of a mount table is not read: thousands of containers, each with a line of a kilobyte and more.
-pub const LARGEST_MOUNT_TABLE: u64 = crate::host::LARGEST_MOUNT_TABLE as u64;
 
 /// An attribute is at most a page, and one read gives all of it (Documentation/filesystems/sysfs.rst).
 const LARGEST_ATTRIBUTE: usize = 4096;
@@ -58,7 +55,7 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Miss> {
     if is_attribute(path) {
         return attribute(path);
     }
-    let largest = if path.ends_with("mountinfo") { LARGEST_MOUNT_TABLE } else { LARGEST_READ };
+    let largest = if path.ends_with("mountinfo") { LARGEST_MOUNT_TABLE as u64 } else { LARGEST_READ };
     let mut bytes = Vec::with_capacity(4096);
     open(path, false)?.take(largest).read_to_end(&mut bytes).map_err(|e| miss(&e))?;
     Ok(bytes)
@@ -244,5 +241,29 @@ mod tests {
         let large = dir.path().join("large");
         File::create(&large).unwrap().set_len(LARGEST_READ * 3).unwrap();
         assert_eq!(read(&large).unwrap().len() as u64, LARGEST_READ);
+    }
+
+    #[test]
+    fn mount_tables_of_many_containers_are_read_whole() {
+        let dir = tempfile::tempdir().unwrap();
+        let table = dir.path().join("mountinfo");
+        File::create(&table).unwrap().set_len(LARGEST_READ * 3).unwrap();
+        assert_eq!(read(&table).unwrap().len() as u64, LARGEST_READ * 3);
+    }
+
+    #[test]
+    fn attributes_are_read_like_any_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("attribute");
+        for length in [0, 1, 4095, 4096, 4097, 12288] {
+            let text = "0123456789".repeat(length / 10 + 1)[..length].to_owned();
+            fs::write(&path, &text).unwrap();
+            assert_eq!(attribute(&path).unwrap(), text.into_bytes());
+        }
+        assert_eq!(attribute(&dir.path().join("none")).unwrap_err().kind, MissKind::Absent);
+        assert_eq!(attribute(dir.path()).unwrap_err(), Miss::new(MissKind::Failed, "Is a directory"));
+        let ours = |path: &str| is_attribute(Path::new(path));
+        assert!(ours("/sys/class/block/sda/size"));
+        assert!(!ours("/sys/class/../../dev/tape") && !ours("/proc/swaps"));
     }
 }
