@@ -10,6 +10,7 @@ mod blank;
 mod boot;
 mod btrfs;
 mod cloud;
+mod controller;
 mod device;
 mod dm;
 mod drbd;
@@ -73,6 +74,7 @@ pub const ALL: &[Collector] = &[
     barrier::COLLECTOR,
     swap::COLLECTOR,
     blank::COLLECTOR,
+    controller::COLLECTOR,
     tools::COLLECTOR,
     boot::COLLECTOR,
     postgres::COLLECTOR,

@@ -1,6 +1,10 @@
 //! What a RAID controller's own tool says of the volume that a disk really is.
 
 facts! {
+    /// The controller's own tool that answered: `storcli`, `perccli`, `MegaCli`, `ssacli`, `hpssacli`, `hpacucli`, `arcconf`.
+    TOOL: String = Device "controller.tool" Kind::Text;
+    /// Which of the controller's volumes the disk is, in the words of its tool; `none` where the controller only passes the disk on, so that its battery protects nothing.
+    VOLUME: String = Device "controller.volume" Kind::Text;
     /// Controller model, from its tool.
     MODEL: String = Device "controller.model" Kind::Text;
     /// Battery or flash module behind the controller's cache, now.

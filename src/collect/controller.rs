@@ -1,0 +1,242 @@
+//! What the tools of RAID controllers say of the volumes that disks really are.
+//!
+//! The driver of a disk's SCSI host decides which tools are asked, once for all disks of a family and only by root; each
+//! tool's answers end in one shape ([`said`]), and [`place`] finds the disk among the volumes. It does not judge. The
+//! surprise: the kernel knows nothing of all this, so without the tool everything here is unknown.
+
+mod arcconf;
+mod ask;
+mod fields;
+mod firmware;
+mod megacli;
+mod place;
+mod said;
+#[cfg(test)]
+mod samples;
+mod ssacli;
+mod storcli;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use self::ask::Answers;
+use self::place::{Addresses, Disk, Found};
+use self::said::{Adapter, Said, Volume};
+use super::{Collector, Request, tools};
+use crate::facts::catalog::{controller, device, host as machine};
+use crate::facts::{FactSet, Key, Reading, Remedy, Scope, Source, Subject, Why};
+use crate::host::{Host, Tool, path_bytes};
+use crate::text::safe;
+
+/// Asks the controllers' tools.
+pub const COLLECTOR: Collector = Collector { id: "RAID controllers", run };
+
+/// Controllers of which one tool or another knows.
+pub struct Family {
+    /// Drivers of their SCSI hosts.
+    drivers: &'static [&'static str],
+    /// Tools that know them, the one that knows most first.
+    tools: &'static [Tool],
+    /// What to install where none of them is.
+    install: &'static str,
+    /// How volumes stand among SCSI addresses.
+    addresses: Addresses,
+}
+
+/// All families. What is here without tools is a RAID controller whose tool walwise cannot read.
+const FAMILIES: &[Family] = &[
+    Family {
+        drivers: &["megaraid_sas"],
+        tools: &[Tool::Storcli, Tool::Perccli, Tool::MegaCli],
+        install: "storcli",
+        addresses: Addresses::MegaRaid,
+    },
+    Family {
+        drivers: &["hpsa", "cciss"],
+        tools: &[Tool::Ssacli, Tool::Hpssacli, Tool::Hpacucli],
+        install: "ssacli",
+        addresses: Addresses::Opaque,
+    },
+    Family {
+        drivers: &["smartpqi"],
+        tools: &[Tool::Ssacli, Tool::Arcconf],
+        install: "ssacli",
+        addresses: Addresses::Opaque,
+    },
+    Family {
+        drivers: &["aacraid"],
+        tools: &[Tool::Arcconf],
+        install: "arcconf",
+        addresses: Addresses::Aacraid,
+    },
+    Family {
+        drivers: &["mpi3mr", "megaraid", "arcmsr", "3w-9xxx", "3w-sas", "hptiop", "esas2r", "ips"],
+        tools: &[],
+        install: "",
+        addresses: Addresses::Opaque,
+    },
+];
+
+/// Facts that a tool's words become as they are.
+const WORDS: [&Key<String>; 5] = [
+    &controller::BATTERY,
+    &controller::POLICY,
+    &controller::POLICY_IN_FORCE,
+    &controller::ON_BATTERY_FAILURE,
+    &controller::DISK_CACHE,
+];
+
+fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
+    for family in FAMILIES {
+        let subjects: Vec<Subject> =
+            facts.subjects(Scope::Device).filter(|disk| is_behind(disk, family, facts)).cloned().collect();
+        if subjects.is_empty() {
+            continue;
+        }
+        match ask(host, request, family, facts, &subjects) {
+            Ok(answers) => tell(host, family, &answers, facts, &subjects),
+            Err(unknown) => {
+                for disk in &subjects {
+                    leave_unknown(disk, &unknown, facts);
+                }
+            }
+        }
+    }
+}
+
+fn is_behind(disk: &Subject, family: &Family, facts: &FactSet) -> bool {
+    if facts.value(disk, &device::KIND).is_none_or(|kind| kind != "disk") {
+        return false;
+    }
+    let driver = facts.value(disk, &device::DRIVER);
+    let driver = driver.or_else(|| disk.name().starts_with("cciss").then(|| "cciss".to_owned()));
+    driver.is_some_and(|driver| family.drivers.contains(&driver.as_str()))
+}
+
+/// The answers of the first tool that knows of a controller, or why there is none.
+fn ask(
+    host: &dyn Host,
+    request: &Request,
+    family: &Family,
+    facts: &FactSet,
+    disks: &[Subject],
+) -> Result<Answers, Reading<String>> {
+    if family.tools.is_empty() {
+        let says = "walwise cannot read this controller's tool";
+        let remedy = "see in the controller's own tool whether its cache and its battery protect each other";
+        return Err(Reading::unknown(Why::Absent, says).or_try(Remedy::Do(remedy.to_owned())));
+    }
+    if request.without_programs {
+        return Err(tools::not_run());
+    }
+    if facts.value(&Subject::host(), &machine::PRIVILEGED) != Some(true) {
+        let says = "only root can ask a RAID controller";
+        return Err(Reading::unknown(Why::Denied, says).or_try(Remedy::RunAsRoot));
+    }
+    let mut refusal = None;
+    for &tool in family.tools {
+        match ask::all(host, tool) {
+            Ok(answers) => return Ok(answers),
+            Err(Some(reading)) => refusal = refusal.or(Some(reading)),
+            Err(None) => {}
+        }
+    }
+    let dells = disks
+        .iter()
+        .any(|disk| facts.value(disk, &device::MODEL).is_some_and(|model| model.contains("PERC")));
+    let install = if dells && family.tools.contains(&Tool::Perccli) { "perccli" } else { family.install };
+    Err(refusal.unwrap_or_else(|| {
+        Reading::unknown(Why::Absent, format!("no tool for {} is installed", family.drivers.join(", ")))
+            .or_try(Remedy::Install(install.to_owned()))
+    }))
+}
+
+fn leave_unknown(disk: &Subject, unknown: &Reading<String>, facts: &mut FactSet) {
+    for key in WORDS.into_iter().chain([&controller::MODEL, &controller::TOOL, &controller::VOLUME]) {
+        facts.put(disk, key, unknown.clone());
+    }
+}
+
+/// Finds each disk among the volumes and records what is said of it.
+fn tell(host: &dyn Host, family: &Family, answers: &Answers, facts: &mut FactSet, subjects: &[Subject]) {
+    let disks: Vec<Disk> = subjects.iter().map(|subject| look(host, subject, facts)).collect();
+    let places: BTreeSet<_> = disks.iter().map(|disk| disk.pci).collect();
+    for (subject, disk) in subjects.iter().zip(&disks) {
+        let source = Source::Command { argv: answers.argv.clone() };
+        facts.know(subject, &controller::TOOL, answers.tool.name(), source.clone());
+        match place::find(disk, &answers.adapters, family.addresses, places.len()) {
+            Found::Volume(adapter, volume) => {
+                facts.know(subject, &controller::VOLUME, volume.name.clone(), source.clone());
+                put(subject, &[(adapter, volume)], &source, facts);
+            }
+            Found::OneOf(volumes) => {
+                let unknown = Reading::unknown(Why::Ambiguous, "several volumes could be this disk");
+                facts.put(subject, &controller::VOLUME, unknown);
+                put(subject, &volumes, &source, facts);
+            }
+            Found::PassedOn => {
+                let says = "the controller passes this disk on: it is none of its volumes";
+                leave_unknown(subject, &Reading::unknown(Why::Absent, says), facts);
+                facts.know(subject, &controller::TOOL, answers.tool.name(), source.clone());
+                facts.know(subject, &controller::VOLUME, "none".to_owned(), Source::file(class(subject)));
+            }
+            Found::Nowhere(says) => {
+                leave_unknown(subject, &Reading::unknown(Why::Ambiguous, format!("{source}: {says}")), facts);
+            }
+        }
+    }
+}
+
+fn class(disk: &Subject) -> String {
+    format!("/sys/class/block/{}", disk.name())
+}
+
+/// What the kernel knows of a disk by which its volume can be found.
+fn look(host: &dyn Host, subject: &Subject, facts: &FactSet) -> Disk {
+    let name = Path::new("/sys/class/block").join(super::path_of(crate::text::raw(subject.name())));
+    let wwid = host.attribute(&name.join("device/wwid")).ok();
+    let disk = Disk {
+        node: facts.value(subject, &device::PATH).unwrap_or_default(),
+        wwn: wwid.and_then(|wwid| said::wwn(wwid.strip_prefix("naa.")?)),
+        model: facts.value(subject, &device::MODEL).unwrap_or_default(),
+        ..Disk::default()
+    };
+    match host.link(&name) {
+        Ok(place) => disk.at(&safe(path_bytes(&place))),
+        Err(_) => disk,
+    }
+}
+
+/// Records what the volumes say that this disk may be: what all of them say alike.
+fn put(disk: &Subject, volumes: &[(&Adapter, &Volume)], source: &Source, facts: &mut FactSet) {
+    let models: BTreeSet<_> = volumes.iter().map(|(adapter, _)| adapter.model.clone()).collect();
+    let model = match models.into_iter().collect::<Vec<_>>().as_slice() {
+        [Some(model)] => Reading::known(model.clone(), source.clone()),
+        _ => Reading::unknown(Why::Absent, format!("{source} tells no model")),
+    };
+    facts.put(disk, &controller::MODEL, model);
+    let words: [fn(&Adapter, &Volume) -> Said; 5] = [
+        |adapter, _| adapter.battery.clone(),
+        |_, volume| volume.policy.clone(),
+        |_, volume| volume.in_force.clone(),
+        |_, volume| volume.on_failure.clone(),
+        |_, volume| volume.disk_cache.clone(),
+    ];
+    for (key, word) in WORDS.into_iter().zip(words) {
+        let mut said = volumes.iter().map(|(adapter, volume)| word(adapter, volume));
+        let first = said.next().unwrap_or_else(|| Said::missing("a volume"));
+        let alike = said.all(|other| other == first);
+        let reading = match first {
+            _ if !alike => Reading::unknown(
+                Why::Ambiguous,
+                format!("{source}: which volume this disk is, is not known, and they differ"),
+            ),
+            Said::Is(word) => Reading::known(word.to_owned(), source.clone()),
+            Said::Gap(why, detail) => Reading::unknown(why, format!("{source}: {detail}")),
+        };
+        facts.put(disk, key, reading);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,97 @@
+//! Runs the tools, each with the few commands that its parser wants, and no command twice.
+
+use super::said::{Adapter, Said};
+use super::{arcconf, megacli, ssacli, storcli};
+use crate::collect::refused;
+use crate::facts::{Reading, Why};
+use crate::host::{Host, Miss, MissKind, Tool};
+
+/// Controllers that are asked one by one, at most.
+const MOST: u32 = 16;
+
+/// What a tool knows.
+#[derive(Clone, Debug)]
+pub struct Answers {
+    /// The tool.
+    pub tool: Tool,
+    /// The command that answered.
+    pub argv: String,
+    /// What it told of; at least one.
+    pub adapters: Vec<Adapter>,
+}
+
+/// Everything that a tool says, `Err(None)` where it is not installed.
+pub fn all(host: &dyn Host, tool: Tool) -> Result<Answers, Option<Reading<String>>> {
+    let (adapters, command) = match tool {
+        Tool::Storcli | Tool::Perccli => storcli(host, tool)?,
+        Tool::MegaCli => megacli(host)?,
+        Tool::Arcconf => arcconf(host)?,
+        _ => ssacli(host, tool)?,
+    };
+    let argv = format!("{} {command}", tool.name());
+    // What has neither battery nor volumes is a host adapter, or a failure that is told as a controller.
+    if adapters.iter().all(|adapter| adapter.volumes.is_empty() && adapter.battery.word().is_none()) {
+        let says = format!("`{argv}` tells of no controller");
+        return Err(Some(Reading::unknown(Why::Malformed, says)));
+    }
+    Ok(Answers { tool, argv, adapters })
+}
+
+/// One command. A tool that is not there is no refusal.
+fn ask(host: &dyn Host, tool: Tool, command: &str) -> Result<Vec<u8>, Option<Reading<String>>> {
+    let arguments: Vec<&str> = command.split(' ').collect();
+    host.run(tool, &arguments).map_err(|miss: Miss| match miss.kind {
+        MissKind::Absent => None,
+        _ => Some(refused(&miss, &format!("{} {command}", tool.name()))),
+    })
+}
+
+type Told = (Vec<Adapter>, &'static str);
+
+fn storcli(host: &dyn Host, tool: Tool) -> Result<Told, Option<Reading<String>>> {
+    const ALL: &str = "/cALL show all J nolog";
+    let all = ask(host, tool, ALL)?;
+    let volumes = ask(host, tool, "/cALL/vALL show all J nolog").unwrap_or_default();
+    let mut adapters = storcli::parse(&all, &volumes);
+    for number in storcli::lacks_module(&all) {
+        let table =
+            |part| ask(host, tool, &format!("/c{number}/{part} show status nolog")).unwrap_or_default();
+        if let Some(adapter) = adapters.iter_mut().find(|adapter| adapter.name == number) {
+            storcli::add_tables(adapter, &all, &table("cv"), &table("bbu"));
+        }
+    }
+    Ok((adapters, ALL))
+}
+
+fn megacli(host: &dyn Host) -> Result<Told, Option<Reading<String>>> {
+    const VOLUMES: &str = "-LDInfo -Lall -aALL -NoLog";
+    let volumes = ask(host, Tool::MegaCli, VOLUMES)?;
+    let batteries = ask(host, Tool::MegaCli, "-AdpBbuCmd -GetBbuStatus -aALL -NoLog").unwrap_or_default();
+    Ok((megacli::parse(&volumes, &batteries), VOLUMES))
+}
+
+fn ssacli(host: &dyn Host, tool: Tool) -> Result<Told, Option<Reading<String>>> {
+    const DETAIL: &str = "ctrl all show detail";
+    let detail = ask(host, tool, DETAIL)?;
+    let slots = ssacli::slots(&detail).into_iter().take(MOST as usize);
+    let volumes = slots.map(|slot| {
+        (slot, ask(host, tool, &format!("ctrl slot={slot} ld all show detail")).unwrap_or_default())
+    });
+    Ok((ssacli::parse(&detail, &volumes.collect::<Vec<_>>()), DETAIL))
+}
+
+fn arcconf(host: &dyn Host) -> Result<Told, Option<Reading<String>>> {
+    let first = ask(host, Tool::Arcconf, "getconfig 1 nologs")?;
+    let count = arcconf::count(&first).min(MOST);
+    let mut adapters = Vec::new();
+    if count > 0 {
+        adapters.push(arcconf::parse(1, &first));
+    }
+    for number in 2..=count {
+        adapters.push(match ask(host, Tool::Arcconf, &format!("getconfig {number} nologs")) {
+            Ok(answer) => arcconf::parse(number, &answer),
+            Err(_) => Adapter::unread(number.to_string(), Said::missing("getconfig")),
+        });
+    }
+    Ok((adapters, "getconfig 1 nologs"))
+}

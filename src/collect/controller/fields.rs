@@ -1,0 +1,99 @@
+//! Lines of `Key : value`, as most of the tools print them.
+//!
+//! Keys are compared in lower case with single blanks. The surprise: a key that stands twice in one block with different
+//! values says nothing, since a heading between them may have been lost.
+
+use std::collections::BTreeMap;
+
+use super::said::Said;
+use crate::text::safe;
+
+/// The fields of one block.
+#[derive(Clone, Debug, Default)]
+pub struct Fields(BTreeMap<String, Result<String, ()>>);
+
+impl Fields {
+    /// Takes a line in, when it is a field.
+    pub fn add(&mut self, line: &str) {
+        if let Some((key, value)) = split(line) {
+            self.put(key, value);
+        }
+    }
+
+    /// Takes a field in.
+    pub fn put(&mut self, key: String, value: String) {
+        let new = Ok(value);
+        self.0
+            .entry(key)
+            .and_modify(|old| {
+                if *old != new {
+                    *old = Err(());
+                }
+            })
+            .or_insert(new);
+    }
+
+    /// The value of a key, when it is said once or always the same.
+    pub fn get(&self, key: &str) -> Option<&str> {
+        self.0.get(key)?.as_ref().ok().map(String::as_str)
+    }
+
+    /// Whether there is such a key at all.
+    pub fn has(&self, key: &str) -> bool {
+        self.0.contains_key(key)
+    }
+
+    /// What a value means, by a function from its text in lower case to a word.
+    pub fn said(&self, key: &str, meaning: impl Fn(&str) -> Option<&'static str>) -> Said {
+        match self.0.get(key) {
+            None => Said::missing(key),
+            Some(Err(())) => Said::disputed(format!("`{key}` is said in two ways")),
+            Some(Ok(value)) => match meaning(&value.to_ascii_lowercase()) {
+                Some(word) => Said::Is(word),
+                None => Said::unknown(key, value),
+            },
+        }
+    }
+}
+
+/// Key and value of a line, around its first colon.
+pub fn split(line: &str) -> Option<(String, String)> {
+    let (key, value) = line.split_once(':')?;
+    let key = plain(key);
+    (!key.is_empty()).then(|| (key, value.trim().to_owned()))
+}
+
+/// In lower case with single blanks.
+pub fn plain(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ").to_ascii_lowercase()
+}
+
+/// The lines of an answer, display-safe except for their blanks.
+pub fn lines(answer: &[u8]) -> Vec<String> {
+    let show = |line: &[u8]| {
+        let blanks: Vec<u8> = line.iter().map(|b| if *b == b'\t' { b' ' } else { *b }).collect();
+        safe(blanks.strip_suffix(b"\r").unwrap_or(&blanks))
+    };
+    answer.split(|b| *b == b'\n').map(show).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_twice_differently_is_not_said() {
+        let mut fields = Fields::default();
+        for line in ["  Battery  State : Optimal", "Size: 1", "Size: 2", "Name:", "no field", ": nothing"] {
+            fields.add(line);
+        }
+        assert_eq!(fields.get("battery state"), Some("Optimal"));
+        assert_eq!(fields.get("size"), None);
+        assert!(fields.has("size") && fields.get("name") == Some(""));
+        let known = |value: &str| (value == "optimal").then_some("healthy");
+        assert_eq!(fields.said("battery state", known), Said::Is("healthy"));
+        for key in ["size", "name", "nothing"] {
+            assert_eq!(fields.said(key, known).word(), None);
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! MegaCli: `-LDInfo -Lall -aALL` and `-AdpBbuCmd -GetBbuStatus -aALL`.
+//!
+//! Shapes after the reports in glensc/nagios-plugin-check_raid, t/data/megacli. The surprise: policy set and policy in
+//! force stand beside each other, and *WriteThrough* in force under a policy of *WriteBack* means that the controller
+//! fell back because of its battery.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::fields::{Fields, lines, plain};
+use super::firmware;
+use super::said::{Adapter, BATTERY, DISK_CACHE, Said, Volume, worst};
+
+/// Reads the controllers from both answers. MegaCli tells no PCI address and no model in either.
+pub fn parse(volumes: &[u8], batteries: &[u8]) -> Vec<Adapter> {
+    let volumes = volumes_of(volumes);
+    let batteries = batteries_of(batteries);
+    let names: BTreeSet<&String> = volumes.keys().chain(batteries.keys()).collect();
+    let adapter = |name: &String| Adapter {
+        volumes: volumes.get(name).cloned().unwrap_or_default(),
+        battery: batteries.get(name).map_or_else(|| Said::missing("BBU status"), battery),
+        ..Adapter::unread(name.clone(), Said::missing(""))
+    };
+    names.into_iter().map(adapter).collect()
+}
+
+/// The volumes by adapter.
+fn volumes_of(answer: &[u8]) -> BTreeMap<String, Vec<Volume>> {
+    let mut adapters: BTreeMap<String, Vec<Volume>> = BTreeMap::new();
+    let mut adapter = None;
+    let mut open: Option<(String, Fields)> = None;
+    let mut close = |adapter: &Option<String>, open: &mut Option<(String, Fields)>| {
+        if let (Some(adapter), Some((heading, fields))) = (adapter, open.take()) {
+            adapters.entry(adapter.clone()).or_default().push(volume(&heading, &fields));
+        }
+    };
+    for line in lines(answer) {
+        let line = line.trim();
+        if let Some(number) = adapter_heading(line) {
+            close(&adapter, &mut open);
+            adapter = Some(number);
+        } else if line.starts_with("Virtual Drive:") || line.starts_with("CacheCade Virtual Drive:") {
+            close(&adapter, &mut open);
+            open = Some((line.to_owned(), Fields::default()));
+        } else if let Some((_, fields)) = &mut open {
+            fields.add(line);
+        }
+    }
+    close(&adapter, &mut open);
+    adapters
+}
+
+/// `Adapter 0 -- Virtual Drive Information:`.
+fn adapter_heading(line: &str) -> Option<String> {
+    let (number, _) = line.strip_prefix("Adapter ")?.split_once(" -- ")?;
+    Some(number.trim().to_owned())
+}
+
+/// `Virtual Drive: 1 (Target Id: 1)` and what stands below it.
+fn volume(heading: &str, fields: &Fields) -> Volume {
+    let number = heading.split_once(':').map(|(_, rest)| rest.trim()).unwrap_or_default();
+    let target = heading.split_once("(Target Id:").and_then(|(_, rest)| rest.split_once(')'));
+    let number = number.split_whitespace().next().unwrap_or_default();
+    let (set, kept) = (policy(fields, "default cache policy"), unguarded(fields, "default cache policy"));
+    let (now, keeps) = (policy(fields, "current cache policy"), unguarded(fields, "current cache policy"));
+    let on_failure = match (kept.word(), keeps.word()) {
+        (Some("stays"), _) | (_, Some("stays")) => Said::Is("stays"),
+        _ => kept.only_if(&keeps),
+    };
+    let policy = match (set.word(), now.word()) {
+        (Some("write back"), Some(_)) if on_failure == Said::Is("stays") => Said::Is("always write back"),
+        (Some("write through"), Some("write back")) => {
+            Said::disputed("`Default Cache Policy` is WriteThrough, `Current Cache Policy` WriteBack")
+        }
+        _ => set.clone().only_if(&on_failure).only_if(&now),
+    };
+    Volume {
+        name: format!("VD {number}"),
+        target: target.and_then(|(number, _)| number.trim().parse().ok()),
+        node: None,
+        wwn: None,
+        policy,
+        // That it holds writes back is believed by itself, that it does not only beside a policy.
+        in_force: if now == Said::Is("write back") { now } else { now.only_if(&set) },
+        on_failure,
+        disk_cache: worst(
+            &DISK_CACHE,
+            [fields.said("disk cache policy", |word| match word {
+                "disabled" => Some("off"),
+                "enabled" => Some("on"),
+                "disk's default" => Some("disk default"),
+                _ => None,
+            })],
+        ),
+    }
+}
+
+/// The words of a policy: `WriteBack, ReadAhead, Direct, No Write Cache if Bad BBU`.
+fn words(text: &str) -> Vec<String> {
+    text.split(',').map(plain).collect()
+}
+
+fn policy(fields: &Fields, key: &str) -> Said {
+    fields.said(key, |text| {
+        let words = words(text);
+        let has = |word: &str| words.iter().any(|other| other == word);
+        match (has("writeback"), has("writethrough")) {
+            (true, false) => Some("write back"),
+            (false, true) => Some("write through"),
+            _ => None,
+        }
+    })
+}
+
+fn unguarded(fields: &Fields, key: &str) -> Said {
+    fields.said(key, |text| {
+        let words = words(text);
+        let has = |word: &str| words.iter().any(|other| other == word);
+        match (has("write cache ok if bad bbu"), has("no write cache if bad bbu")) {
+            (true, false) => Some("stays"),
+            (false, true) => Some("write through"),
+            _ => None,
+        }
+    })
+}
+
+/// What is said of one battery.
+#[derive(Default)]
+struct Account {
+    fields: Fields,
+    failed: bool,
+    not_present: bool,
+}
+
+/// The batteries by adapter.
+fn batteries_of(answer: &[u8]) -> BTreeMap<String, Account> {
+    let mut adapters: BTreeMap<String, Account> = BTreeMap::new();
+    let mut at: Option<String> = None;
+    for line in lines(answer) {
+        let line = line.trim();
+        if let Some(number) = line.strip_prefix("BBU status for Adapter:") {
+            at = Some(number.trim().to_owned());
+            adapters.entry(number.trim().to_owned()).or_default();
+        } else if let Some((number, rest)) =
+            line.strip_prefix("Adapter ").and_then(|line| line.split_once(':'))
+        {
+            at = Some(number.trim().to_owned());
+            adapters.entry(number.trim().to_owned()).or_default().failed |=
+                rest.contains("Get BBU Status Failed");
+        } else if let Some(account) = at.as_ref().and_then(|at| adapters.get_mut(at)) {
+            account.not_present |= line.contains("required hardware component is not present");
+            // Measured values stand above under the names of judged ones.
+            let measured = line
+                .split_once(':')
+                .is_some_and(|(_, value)| value.trim().starts_with(|c: char| c.is_ascii_digit()));
+            if !measured {
+                account.fields.add(line);
+            }
+        }
+    }
+    adapters
+}
+
+fn battery(account: &Account) -> Said {
+    if account.failed || account.not_present {
+        let word = if account.not_present { "absent" } else { "unreadable" };
+        return Said::Is(word);
+    }
+    let state = account.fields.said("battery state", firmware::state);
+    // Some firmware prints it, and then it says more than the state.
+    let health = account.fields.has("issohgood").then(|| {
+        account.fields.said("issohgood", |word| match word {
+            "yes" => Some("healthy"),
+            "no" => Some("failed"),
+            _ => None,
+        })
+    });
+    worst(&BATTERY, [state, firmware::flags(&account.fields)].into_iter().chain(health))
+}

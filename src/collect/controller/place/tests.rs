@@ -1,0 +1,92 @@
+//! Disks among volumes: found by name or number, or not at all.
+
+use super::super::said::{Adapter, Said, Volume};
+use super::{Addresses, Disk, Found, find};
+
+fn volume(name: &str, target: Option<u32>, node: Option<&str>, wwn: Option<&str>) -> Volume {
+    let gap = || Said::missing("a test");
+    Volume {
+        name: name.to_owned(),
+        target,
+        node: node.map(str::to_owned),
+        wwn: wwn.map(str::to_owned),
+        policy: gap(),
+        in_force: gap(),
+        on_failure: gap(),
+        disk_cache: gap(),
+    }
+}
+
+fn adapter(bus: Option<u32>, volumes: &[Volume]) -> Adapter {
+    let pci = bus.map(|bus| [0, bus, 0, 0]);
+    Adapter { pci, volumes: volumes.to_vec(), ..Adapter::unread("0", Said::missing("a test")) }
+}
+
+fn disk(place: &str) -> Disk {
+    Disk { node: "/dev/sda".to_owned(), wwn: Some("6001".to_owned()), ..Disk::default() }.at(place)
+}
+
+const VOLUME_1: &str = "../../devices/pci0000:00/0000:02:00.0/host3/target3:2:1/3:2:1:0/block/sda";
+const PASSED_ON: &str = "../../devices/pci0000:00/0000:02:00.0/host3/target3:0:1/3:0:1:0/block/sda";
+
+/// The name of the volume, `|` between several, `passed on`, or nothing.
+fn found(disk: &Disk, adapters: &[Adapter], addresses: Addresses, controllers: usize) -> String {
+    match find(disk, adapters, addresses, controllers) {
+        Found::Volume(_, volume) => volume.name.clone(),
+        Found::OneOf(volumes) => {
+            volumes.iter().map(|(_, volume)| volume.name.as_str()).collect::<Vec<_>>().join("|")
+        }
+        Found::PassedOn => "passed on".to_owned(),
+        Found::Nowhere(_) => String::new(),
+    }
+}
+
+#[test]
+fn the_place_tells_controller_and_address() {
+    let disk = disk(VOLUME_1);
+    assert_eq!((disk.pci, disk.address), (Some([0, 2, 0, 0]), Some((2, 1))));
+    let nowhere = Disk::default().at("../../devices/virtual/block/loop0");
+    assert_eq!((nowhere.pci, nowhere.address), (None, None));
+}
+
+#[test]
+fn numbers_count_only_within_the_disks_own_controller() {
+    use Addresses::MegaRaid;
+    let numbered = |name: &str, target| volume(name, Some(target), None, None);
+    let (here, there) = ([numbered("a0", 0), numbered("a1", 1)], [numbered("b1", 1)]);
+    let of = |adapters: &[Adapter], controllers| found(&disk(VOLUME_1), adapters, MegaRaid, controllers);
+    let at = |bus, volumes: &[Volume]| adapter(bus, volumes);
+    assert_eq!(of(&[at(Some(2), &here), at(Some(3), &there)], 2), "a1");
+    assert_eq!(of(&[at(Some(4), &here), at(Some(3), &there)], 2), "", "neither is this one");
+    assert_eq!(of(&[at(None, &here)], 1), "a1");
+    assert_eq!(of(&[at(None, &here)], 2), "", "it may be the other's");
+    assert_eq!(of(&[at(None, &here), at(None, &there)], 2), "a1|b1");
+    assert_eq!(of(&[at(Some(2), &here), at(Some(2), &there)], 2), "");
+    assert_eq!(of(&[at(Some(2), &here[..1])], 1), "", "the list lacks this number");
+    // Channel 3 begins with number 128.
+    let far = disk(&VOLUME_1.replace("3:2:1", "3:3:1"));
+    assert_eq!(found(&far, &[at(Some(2), &[numbered("a129", 129), here[1].clone()])], MegaRaid, 1), "a129");
+    assert_eq!(found(&disk(PASSED_ON), &[at(Some(2), &here)], MegaRaid, 1), "passed on");
+}
+
+#[test]
+fn names_are_believed_unless_they_contradict_each_other() {
+    use Addresses::Opaque;
+    let of = |volumes: &[Volume]| found(&disk(VOLUME_1), &[adapter(Some(2), volumes)], Opaque, 1);
+    assert_eq!(
+        of(&[volume("a", None, Some("/dev/sdb"), None), volume("b", None, Some("/dev/sda"), None)]),
+        "b"
+    );
+    assert_eq!(of(&[volume("a", None, None, Some("6001"))]), "a");
+    assert_eq!(of(&[volume("a", None, Some("/dev/sda"), Some("6002"))]), "");
+    assert_eq!(of(&[volume("a", None, Some("/dev/sdb"), Some("6001"))]), "");
+    assert_eq!(
+        of(&[volume("a", None, Some("/dev/sda"), None), volume("b", None, Some("/dev/sda"), None)]),
+        ""
+    );
+    assert_eq!(of(&[volume("a", None, None, None)]), "", "it may be a disk that is passed on");
+    let logical = Disk { model: "HPE LOGICAL VOLUME".to_owned(), ..disk(VOLUME_1) };
+    let two = [volume("a", None, None, None), volume("b", None, None, None)];
+    assert_eq!(found(&logical, &[adapter(Some(2), &two)], Opaque, 1), "a|b");
+    assert_eq!(found(&logical, &[adapter(Some(3), &two)], Opaque, 1), "");
+}

@@ -1,0 +1,176 @@
+//! What a controller's tool says, in one shape for all tools: adapters, their battery, their volumes.
+//!
+//! Parsers make these values from bytes; who asks and which disk a volume is, is left to others. The surprise: what is
+//! not said, said in an unknown word or said in two ways is a gap, and no gap is ever filled with something safe.
+
+use super::fields::Fields;
+use crate::facts::Why;
+
+/// A word of the fact it will become, or why there is none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Said {
+    /// This.
+    Is(&'static str),
+    /// Nothing that could be used.
+    Gap(Why, String),
+}
+
+impl Said {
+    /// The tool does not say it.
+    pub fn missing(what: &str) -> Self {
+        Self::Gap(Why::Absent, format!("`{what}` is not said"))
+    }
+
+    /// The tool says it in a word that is not known.
+    pub fn unknown(what: &str, word: &str) -> Self {
+        Self::Gap(Why::Malformed, format!("`{what}` is `{word}`, a word that walwise does not know"))
+    }
+
+    /// The tool says two things that do not go together.
+    pub fn disputed(what: impl Into<String>) -> Self {
+        Self::Gap(Why::Ambiguous, what.into())
+    }
+
+    /// The word, when there is one.
+    pub fn word(&self) -> Option<&'static str> {
+        match self {
+            Self::Is(word) => Some(word),
+            Self::Gap(..) => None,
+        }
+    }
+
+    /// This where the other is a word; else the other's gap.
+    pub fn only_if(self, other: &Self) -> Self {
+        match other {
+            Self::Is(_) => self,
+            gap @ Self::Gap(..) => gap.clone(),
+        }
+    }
+}
+
+/// States of a battery or flash module, best first.
+pub const BATTERY: [&str; 7] =
+    ["healthy", "charging", "learning", "degraded", "unreadable", "absent", "failed"];
+
+/// What member disks do with their own caches, best first.
+pub const DISK_CACHE: [&str; 3] = ["off", "disk default", "on"];
+
+/// Of several accounts of one thing the worst, by an order from best to worst. The best needs all of them: a gap among
+/// them leaves only what is worse than the best.
+pub fn worst(order: &[&'static str], accounts: impl IntoIterator<Item = Said>) -> Said {
+    let rank = |word: &str| order.iter().position(|known| *known == word).unwrap_or(0);
+    let mut gap = None;
+    let mut worst: Option<&'static str> = None;
+    for account in accounts {
+        match account {
+            Said::Is(word) if worst.is_none_or(|so_far| rank(word) > rank(so_far)) => worst = Some(word),
+            Said::Is(_) => {}
+            missing @ Said::Gap(..) => gap = gap.or(Some(missing)),
+        }
+    }
+    match (worst, gap) {
+        (Some(word), None) => Said::Is(word),
+        (Some(word), Some(_)) if rank(word) > 0 => Said::Is(word),
+        (_, Some(gap)) => gap,
+        (None, None) => Said::missing("anything"),
+    }
+}
+
+/// Address of a PCI device: domain, bus, device, function.
+pub type Pci = [u32; 4];
+
+/// A PCI address of four numbers with colons and dots between, hexadecimal: `0000:03:00.0`, `00:02:00:00`.
+pub fn pci(text: &str) -> Option<Pci> {
+    let parts: Vec<&str> = text.trim().split([':', '.']).collect();
+    let number = |part: &&str| u32::from_str_radix(part, 16).ok();
+    parts.iter().map(number).collect::<Option<Vec<u32>>>()?.try_into().ok()
+}
+
+/// The same from a field whose key has colons of its own: `PCI Address (Domain:Bus:Device.Function): 0000:03:00.0`.
+pub fn pci_field(fields: &Fields) -> Option<Pci> {
+    let (_, address) = fields.get("pci address (domain")?.split_once(')')?;
+    pci(address.trim_start_matches([' ', ':']))
+}
+
+/// A controller.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Adapter {
+    /// What its tool calls it: a number or a slot.
+    pub name: String,
+    /// Its model, as printed.
+    pub model: Option<String>,
+    /// Where it is plugged in.
+    pub pci: Option<Pci>,
+    /// Battery or flash module, a word of [`BATTERY`].
+    pub battery: Said,
+    /// Its volumes.
+    pub volumes: Vec<Volume>,
+}
+
+impl Adapter {
+    /// One of which nothing but the name is known.
+    pub fn unread(name: impl Into<String>, why: Said) -> Self {
+        Self { name: name.into(), model: None, pci: None, battery: why, volumes: Vec::new() }
+    }
+}
+
+/// A volume of a controller.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Volume {
+    /// What its tool calls it.
+    pub name: String,
+    /// Number that the SCSI address shows too, where it does.
+    pub target: Option<u32>,
+    /// Node of the disk it is, such as `/dev/sda`.
+    pub node: Option<String>,
+    /// World-wide name, hexadecimal digits in lower case.
+    pub wwn: Option<String>,
+    /// Policy that was set.
+    pub policy: Said,
+    /// Policy in force.
+    pub in_force: Said,
+    /// What happens without battery.
+    pub on_failure: Said,
+    /// Caches of the member disks, a word of [`DISK_CACHE`].
+    pub disk_cache: Said,
+}
+
+/// Hexadecimal digits in lower case, when it is nothing else and long enough to be a world-wide name.
+pub fn wwn(text: &str) -> Option<String> {
+    let digits = text.trim().trim_start_matches("0x");
+    let is_name = digits.len() >= 16 && digits.bytes().all(|b| b.is_ascii_hexdigit());
+    is_name.then(|| digits.to_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_worst_account_counts_and_the_best_needs_all() {
+        let healthy = || Said::Is("healthy");
+        let gap = || Said::missing("x");
+        assert_eq!(worst(&BATTERY, [healthy(), healthy()]), healthy());
+        assert_eq!(
+            worst(&BATTERY, [healthy(), Said::Is("failed"), Said::Is("charging")]),
+            Said::Is("failed")
+        );
+        assert_eq!(worst(&BATTERY, [healthy(), gap()]), gap());
+        assert_eq!(worst(&BATTERY, [gap(), Said::Is("degraded")]), Said::Is("degraded"));
+        assert_eq!(worst(&BATTERY, []).word(), None);
+    }
+
+    #[test]
+    fn addresses_and_names() {
+        assert_eq!(pci("0000:03:00.0"), Some([0, 3, 0, 0]));
+        assert_eq!(pci("00:0a:00:01"), Some([0, 10, 0, 1]));
+        for text in ["", "03:00.0", "0000:03:00.0.1", "a:b:c:x"] {
+            assert_eq!(pci(text), None, "{text}");
+        }
+        assert_eq!(
+            wwn("600508B1001C7A6BAEB3D4DCF5A4DA9F").as_deref(),
+            Some("600508b1001c7a6baeb3d4dcf5a4da9f")
+        );
+        assert_eq!(wwn("NA"), None);
+    }
+}

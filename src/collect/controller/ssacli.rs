@@ -1,0 +1,162 @@
+//! ssacli, hpssacli and hpacucli: `ctrl all show detail` and `ctrl slot=N ld all show detail`.
+//!
+//! Status lines after the reports in glensc/nagios-plugin-check_raid, t/data/hpacucli; the rest after what HPE's user
+//! guide of Smart Storage Administrator prints. The surprise: *Smart Path* sends writes past the controller's cache, and
+//! a cache that is *Temporarily Disabled* writes through although every volume is set to cache.
+
+use super::fields::{Fields, lines, plain};
+use super::said::{Adapter, BATTERY, DISK_CACHE, Said, Volume, pci_field, worst, wwn};
+
+/// One controller in `ctrl all show detail`.
+struct Block {
+    heading: String,
+    fields: Fields,
+}
+
+/// Slots of the controllers in `ctrl all show detail`, to be asked for their volumes.
+pub fn slots(detail: &[u8]) -> Vec<u32> {
+    blocks(detail).iter().filter_map(slot).collect()
+}
+
+/// Reads the controllers from `ctrl all show detail` and the volumes by slot from `ctrl slot=N ld all show detail`.
+pub fn parse(detail: &[u8], volumes: &[(u32, Vec<u8>)]) -> Vec<Adapter> {
+    let adapter = |block: Block| {
+        let slot = slot(&block);
+        let answer =
+            volumes.iter().find(|(number, _)| Some(*number) == slot).map(|(_, answer)| answer.as_slice());
+        Adapter {
+            name: slot.map_or_else(|| block.heading.clone(), |slot| format!("slot {slot}")),
+            model: block.heading.split(" in Slot ").next().map(str::to_owned),
+            pci: pci_field(&block.fields),
+            battery: battery(&block.fields),
+            volumes: volumes_of(answer.unwrap_or_default(), &block.fields),
+        }
+    };
+    blocks(detail).into_iter().map(adapter).collect()
+}
+
+/// `Smart Array P440ar in Slot 0 (Embedded)`, without blanks before it, and what stands below it.
+fn blocks(answer: &[u8]) -> Vec<Block> {
+    let mut blocks: Vec<Block> = Vec::new();
+    for line in lines(answer) {
+        if is_heading(&line) {
+            blocks.push(Block { heading: line.trim().to_owned(), fields: Fields::default() });
+        } else if let Some(block) = blocks.last_mut() {
+            block.fields.add(&line);
+        }
+    }
+    blocks
+}
+
+fn is_heading(line: &str) -> bool {
+    !line.starts_with(' ') && line.contains(" in Slot ")
+}
+
+fn slot(block: &Block) -> Option<u32> {
+    block.fields.get("slot")?.parse().ok()
+}
+
+fn battery(fields: &Fields) -> Said {
+    const STATUS: &str = "battery/capacitor status";
+    const COUNT: &str = "battery/capacitor count";
+    let count = fields.said(COUNT, |count| match count.parse() {
+        Ok(0) => Some("absent"),
+        Ok(1..=u32::MAX) => Some("healthy"),
+        Err(_) => None,
+    });
+    if count == Said::Is("absent") {
+        return if fields.has(STATUS) {
+            Said::disputed(format!("`{COUNT}` is 0 although there is a status"))
+        } else {
+            count
+        };
+    }
+    let status = fields.said(STATUS, |word| match word {
+        "ok" => Some("healthy"),
+        word if word.starts_with("recharging") || word.starts_with("charging") => Some("charging"),
+        word if word.starts_with("failed") => Some("failed"),
+        word if word.starts_with("degraded") => Some("degraded"),
+        word if word.starts_with("not present") => Some("absent"),
+        _ => None,
+    });
+    worst(&BATTERY, [count, status])
+}
+
+/// What the whole controller says, for each of its volumes.
+fn volumes_of(answer: &[u8], controller: &Fields) -> Vec<Volume> {
+    let mut volumes: Vec<(String, Fields)> = Vec::new();
+    for line in lines(answer) {
+        let trimmed = plain(&line);
+        let number = trimmed.strip_prefix("logical drive:").or_else(|| trimmed.strip_prefix("logicaldrive "));
+        if let Some(number) = number {
+            let number = number.split_whitespace().next().unwrap_or_default();
+            volumes.push((format!("logical drive {number}"), Fields::default()));
+        } else if trimmed.starts_with("array ") || trimmed.starts_with("array:") || is_heading(&line) {
+            // What follows belongs to no volume until the next one is named.
+            volumes.push((String::new(), Fields::default()));
+        } else if let Some((_, fields)) = volumes.last_mut() {
+            fields.add(&line);
+        }
+    }
+    let named = volumes.into_iter().filter(|(name, _)| !name.is_empty());
+    named.map(|(name, fields)| volume(name, &fields, controller)).collect()
+}
+
+fn volume(name: String, own: &Fields, controller: &Fields) -> Volume {
+    let caching = own.said("caching", |word| match word {
+        "enabled" => Some("write back"),
+        "disabled" => Some("write through"),
+        _ => None,
+    });
+    let past_the_cache =
+        own.get("ld acceleration method").is_some_and(|method| plain(method).ends_with("smart path"));
+    let caching = match caching.word() {
+        Some("write back") if past_the_cache => {
+            Said::disputed("`Caching` is Enabled although Smart Path goes past the cache")
+        }
+        _ => caching,
+    };
+    let unguarded = controller.said("no-battery write cache", |word| match word {
+        "disabled" => Some("write through"),
+        "enabled" => Some("stays"),
+        _ => None,
+    });
+    let cache = controller.said("cache status", |word| match word {
+        "ok" => Some("write back"),
+        word if word.starts_with("temporarily disabled") || word.starts_with("permanently disabled") => {
+            Some("write through")
+        }
+        _ => None,
+    });
+    let policy = match (caching.word(), unguarded.word()) {
+        (Some("write back"), Some("stays")) => Said::Is("always write back"),
+        _ => caching.clone().only_if(&unguarded),
+    };
+    // What a volume is set to cache, the controller may hold back from caching.
+    let in_force = if caching == Said::Is("write back") { cache } else { caching };
+    Volume {
+        name,
+        target: None,
+        node: own.get("disk name").filter(|node| node.starts_with("/dev/")).map(str::to_owned),
+        wwn: own.get("unique identifier").and_then(wwn),
+        policy,
+        in_force,
+        on_failure: unguarded,
+        disk_cache: disk_cache(controller),
+    }
+}
+
+/// Caches of the disks: one line before, one for each kind of disk in newer versions.
+fn disk_cache(controller: &Fields) -> Said {
+    const KEYS: [&str; 2] = ["drive write cache", "configured drive write cache policy"];
+    let said = KEYS.into_iter().filter(|key| controller.has(key)).map(|key| {
+        controller.said(key, |word| match word {
+            "disabled" => Some("off"),
+            "enabled" => Some("on"),
+            "default" => Some("disk default"),
+            _ => None,
+        })
+    });
+    let said: Vec<Said> = said.collect();
+    if said.is_empty() { Said::missing("drive write cache") } else { worst(&DISK_CACHE, said) }
+}

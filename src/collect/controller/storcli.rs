@@ -1,0 +1,282 @@
+//! storcli and perccli: `/cALL show all J`, `/cALL/vALL show all J`, and where the JSON names no battery module, the
+//! tables of `/cX/cv show status` and `/cX/bbu show status`.
+//!
+//! Shapes after prometheus-community/node-exporter-textfile-collector-scripts (mock/fixtures) and
+//! thomas-krenn/check_lsi_raid. The surprise: the same words are state in one place and capability in another
+//! (`HwCfg/BBU` is `Present`, `Supported Adapter Operations/BBU` is `Yes` without any battery), so every key is
+//! addressed by its full path.
+
+use serde_json::Value;
+
+use super::fields::{self, Fields, plain};
+use super::firmware;
+use super::said::{Adapter, BATTERY, DISK_CACHE, Said, Volume, pci, worst, wwn};
+
+/// Reads the controllers from `/cALL show all J` and the properties of their volumes from `/cALL/vALL show all J`.
+pub fn parse(all: &[u8], volumes: &[u8]) -> Vec<Adapter> {
+    let (Some(all), volumes) = (document(all), document(volumes).unwrap_or_default()) else {
+        return Vec::new();
+    };
+    entries(&all).map(|entry| adapter(entry, &volumes)).collect()
+}
+
+/// The first JSON document in an answer; tools print complaints before and behind it.
+fn document(answer: &[u8]) -> Option<Value> {
+    let start = answer.iter().position(|b| *b == b'{')?;
+    serde_json::Deserializer::from_slice(answer.get(start..)?).into_iter().next()?.ok()
+}
+
+fn entries(document: &Value) -> impl Iterator<Item = &Value> {
+    document.get("Controllers").and_then(Value::as_array).into_iter().flatten()
+}
+
+/// Number of the controller that an entry is about.
+fn number(entry: &Value) -> Option<String> {
+    text(entry, &["Command Status", "Controller"])
+}
+
+/// The data of an entry, unless the command failed.
+fn response(entry: &Value) -> Option<&Value> {
+    let done = text(entry, &["Command Status", "Status"]).is_some_and(|status| status == "Success");
+    entry.get("Response Data").filter(|_| done)
+}
+
+/// The text or number at a path, trimmed.
+fn text(value: &Value, path: &[&str]) -> Option<String> {
+    let mut at = value;
+    for key in path {
+        at = at.get(key)?;
+    }
+    let text = match at {
+        Value::String(text) => text.clone(),
+        Value::Number(number) => number.to_string(),
+        _ => return None,
+    };
+    Some(crate::text::safe(text.trim().as_bytes()))
+}
+
+/// What the text at a path means.
+fn said(value: &Value, path: &[&str], meaning: impl Fn(&str) -> Option<&'static str>) -> Said {
+    let what = path.join("/");
+    match text(value, path) {
+        None => Said::missing(&what),
+        Some(word) => meaning(&plain(&word)).map_or_else(|| Said::unknown(&what, &word), Said::Is),
+    }
+}
+
+fn rows<'a>(data: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
+    data.get(key).and_then(Value::as_array).into_iter().flatten()
+}
+
+fn adapter(entry: &Value, properties: &Value) -> Adapter {
+    let name = number(entry).unwrap_or_default();
+    let Some(data) = response(entry) else {
+        return Adapter::unread(name, Said::missing("Response Data"));
+    };
+    let found = entries(properties).find(|other| number(other).is_some() && number(other) == number(entry));
+    let properties = found.and_then(response).unwrap_or(&Value::Null);
+    let bad_battery = said(data, &["Defaults", "Cache When BBU Bad"], |word| match word {
+        "off" => Some("write through"),
+        "on" => Some("stays"),
+        _ => None,
+    });
+    Adapter {
+        name,
+        model: text(data, &["Basics", "Model"]).filter(|model| !model.is_empty()),
+        pci: text(data, &["Basics", "PCI Address"]).as_deref().and_then(pci),
+        battery: battery(data, module(data)),
+        volumes: rows(data, "VD LIST")
+            .filter_map(|row| volume(row, data, properties, &bad_battery))
+            .collect(),
+    }
+}
+
+/// Whether the JSON says that there is a battery and not how it is: the tables may.
+pub fn lacks_module(all: &[u8]) -> Vec<String> {
+    let Some(all) = document(all) else { return Vec::new() };
+    let lacks = |entry: &Value| {
+        let data = response(entry)?;
+        let present = text(data, &["HwCfg", "BBU"])? == "Present";
+        let named = ["Cachevault_Info", "BBU_Info"].iter().any(|key| data.get(key).is_some());
+        number(entry).filter(|_| present && !named)
+    };
+    entries(&all).filter_map(lacks).collect()
+}
+
+/// Puts the tables' account of a module in the place of the one that the JSON lacks.
+pub fn add_tables(adapter: &mut Adapter, all: &[u8], flash: &[u8], battery_table: &[u8]) {
+    let Some(all) = document(all) else { return };
+    let entry = entries(&all).find(|entry| number(entry).as_deref() == Some(&adapter.name));
+    if let Some(data) = entry.and_then(response) {
+        adapter.battery = battery(data, table(flash, battery_table));
+    }
+}
+
+/// State of the module as `Cachevault_Info` (flash) or `BBU_Info` (battery) say it.
+fn module(data: &Value) -> Said {
+    let modules = ["Cachevault_Info", "BBU_Info"].into_iter().flat_map(|key| rows(data, key));
+    let states: Vec<Said> = modules.map(|module| said(module, &["State"], firmware::state)).collect();
+    if states.is_empty() { Said::missing("Cachevault_Info or BBU_Info") } else { worst(&BATTERY, states) }
+}
+
+/// All accounts of the battery together: whether it is there, its module's state, and the firmware's number.
+fn battery(data: &Value, module: Said) -> Said {
+    let present = said(data, &["HwCfg", "BBU"], |word| match word {
+        "present" => Some("healthy"),
+        "absent" => Some("absent"),
+        "faulty" => Some("failed"),
+        _ => None,
+    });
+    if present == Said::Is("absent") {
+        return match module.word() {
+            None | Some("absent") => present,
+            Some(_) => Said::disputed("`HwCfg/BBU` is `Absent` although a module is listed"),
+        };
+    }
+    let status = match text(data, &["Status", "BBU Status"]) {
+        None => Said::missing("Status/BBU Status"),
+        Some(code) => {
+            code.parse().map_or_else(|_| Said::unknown("Status/BBU Status", &code), firmware::number)
+        }
+    };
+    worst(&BATTERY, [present, module, status])
+}
+
+/// The tables of `/cX/cv show status` and `/cX/bbu show status`: a property and its value in columns.
+fn table(flash: &[u8], battery: &[u8]) -> Said {
+    const PROPERTIES: &[&str] = &[
+        "battery state",
+        "state",
+        "charging status",
+        "voltage",
+        "temperature",
+        "learn cycle active",
+        "learn cycle status",
+        "learn cycle timeout",
+        "i2c errors detected",
+        "battery pack missing",
+        "replacement required",
+        "battery replacement required",
+        "remaining capacity low",
+        "no space to cache offload",
+        "pack is about to fail & should be replaced",
+        "cache offload premium feature required",
+    ];
+    let read = |answer: &[u8]| {
+        let mut fields = Fields::default();
+        for line in fields::lines(answer) {
+            let line = plain(&line);
+            let value = |property: &&'static str| {
+                let property: &'static str = property;
+                Some((property, line.strip_prefix(property)?.strip_prefix(' ')?.to_owned()))
+            };
+            if let Some((property, value)) = PROPERTIES.iter().find_map(value) {
+                // Temperature and voltage stand above as measured values, below as judged ones.
+                let measured = value.bytes().next().is_some_and(|b| b.is_ascii_digit());
+                if !measured {
+                    fields.put(property.to_owned(), value);
+                }
+            }
+        }
+        fields
+    };
+    let (flash, battery) = (read(flash), read(battery));
+    let of_flash = flash
+        .has("state")
+        .then(|| worst(&BATTERY, [flash.said("state", firmware::state), firmware::replacement(&flash)]));
+    let of_battery = battery.has("battery state").then(|| {
+        worst(&BATTERY, [battery.said("battery state", firmware::state), firmware::flags(&battery)])
+    });
+    let accounts: Vec<Said> = of_flash.into_iter().chain(of_battery).collect();
+    if accounts.is_empty() {
+        Said::missing("state of a battery or flash module")
+    } else {
+        worst(&BATTERY, accounts)
+    }
+}
+
+fn volume(row: &Value, data: &Value, properties: &Value, bad_battery: &Said) -> Option<Volume> {
+    let name = text(row, &["DG/VD"])?;
+    let (group, number) = name.split_once('/')?;
+    let target: u32 = number.parse().ok()?;
+    let own = properties.get(format!("VD{number} Properties")).unwrap_or(&Value::Null);
+    let now = said(row, &["Cache"], write_mode);
+    let set = said(own, &["Write Cache(initial setting)"], |word| match word.replace(' ', "").as_str() {
+        "writeback" => Some("write back"),
+        "writethrough" => Some("write through"),
+        "alwayswriteback" | "forcewriteback" | "forcedwriteback" => Some("always write back"),
+        _ => None,
+    });
+    let (policy, in_force) = policies(&set, &now);
+    let on_failure = match policy.word() {
+        Some("always write back") => Said::Is("stays"),
+        _ if *bad_battery == Said::Is("stays") => Said::Is("stays"),
+        _ => bad_battery.clone().only_if(&policy).only_if(&in_force),
+    };
+    Some(Volume {
+        target: Some(target),
+        node: text(own, &["OS Drive Name"]).filter(|node| node.starts_with("/dev/")),
+        wwn: text(own, &["SCSI NAA Id"]).as_deref().and_then(wwn),
+        policy,
+        in_force,
+        on_failure,
+        disk_cache: worst(&DISK_CACHE, [disk_cache(own), group_cache(data, group)]),
+        name: format!("VD {number}"),
+    })
+}
+
+/// The code for a volume's cache: read ahead or not, how it writes, cached or direct.
+fn write_mode(code: &str) -> Option<&'static str> {
+    let rest = code.strip_prefix("nr").or_else(|| code.strip_prefix('r'))?;
+    match rest.strip_suffix(['c', 'd'])? {
+        "wb" => Some("write back"),
+        "wt" => Some("write through"),
+        "awb" | "fwb" => Some("always write back"),
+        _ => None,
+    }
+}
+
+/// Policy that was set and policy in force, from the initial setting and what the list shows now.
+fn policies(set: &Said, now: &Said) -> (Said, Said) {
+    let disputed = || Said::disputed(format!("set to `{}`, shown as `{}`", show(set), show(now)));
+    match (set.word(), now.word()) {
+        (Some(set @ ("write back" | "write through")), Some("write through")) => {
+            (Said::Is(set), Said::Is("write through"))
+        }
+        (Some("write back"), Some("write back")) => (Said::Is("write back"), Said::Is("write back")),
+        (_, Some("always write back")) => (Said::Is("always write back"), Said::Is("write back")),
+        (Some("always write back"), Some("write back")) => {
+            (Said::Is("always write back"), Said::Is("write back"))
+        }
+        (Some("always write back"), _) => (Said::Is("always write back"), disputed()),
+        (_, Some("write back")) => (if set.word().is_some() { disputed() } else { set.clone() }, now.clone()),
+        _ => (set.clone().only_if(now), now.clone().only_if(set)),
+    }
+}
+
+fn show(said: &Said) -> &'static str {
+    said.word().unwrap_or("?")
+}
+
+fn disk_cache(own: &Value) -> Said {
+    said(own, &["Disk Cache Policy"], |word| match word {
+        "disabled" => Some("off"),
+        "enabled" => Some("on"),
+        "disk's default" => Some("disk default"),
+        _ => None,
+    })
+}
+
+/// The disk caches of a drive group as the table of drive groups says them (`PDC`).
+fn group_cache(data: &Value, group: &str) -> Said {
+    let of_group = rows(data, "TOPOLOGY").filter(|row| text(row, &["DG"]).as_deref() == Some(group));
+    let said = of_group.map(|row| {
+        said(row, &["PDC"], |word| match word {
+            "dsbl" => Some("off"),
+            "enbl" => Some("on"),
+            "dflt" => Some("disk default"),
+            _ => None,
+        })
+    });
+    worst(&DISK_CACHE, said)
+}
