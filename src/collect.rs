@@ -35,6 +35,7 @@ mod testing;
 mod tools;
 mod topology;
 mod transport;
+mod trim;
 mod unit;
 
 use std::ffi::OsString;
@@ -77,6 +78,7 @@ pub const ALL: &[Collector] = &[
     controller::COLLECTOR,
     tools::COLLECTOR,
     boot::COLLECTOR,
+    trim::COLLECTOR,
     postgres::COLLECTOR,
     targets::COLLECTOR,
 ];

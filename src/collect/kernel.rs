@@ -1,9 +1,11 @@
-//! The running kernel: release, version, whose build it is, what file systems it has, and its command line's mount flags.
+//! The running kernel: release, version, whose build it is, what file systems it has, and what its command line says of
+//! mounting and scheduling.
 //!
 //! What a version means for an option is left to validity. The surprise: Debian's and Ubuntu's release names only the
 //! ABI (`6.1.0-37-amd64`); the stable level is in the build text, so the version fact is read from there and keeps the
 //! release in its tail.
 
+mod dirty;
 mod vendor;
 
 use std::path::Path;
@@ -45,7 +47,9 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     facts.put(&subject, &kernel::BUILD, build);
     facts.put(&subject, &kernel::FILESYSTEMS, file_systems(host));
     facts.put(&subject, &kernel::FAST_COMMIT, fast_commit(host));
-    facts.put(&subject, &kernel::ROOT_FLAGS, root_flags(host));
+    facts.put(&subject, &kernel::ROOT_FLAGS, parameter(host, "rootflags"));
+    facts.put(&subject, &kernel::ELEVATOR, parameter(host, "elevator"));
+    dirty::read(host, facts);
 }
 
 /// The release as a version, or the stable level where the vendor keeps it elsewhere.
@@ -96,13 +100,13 @@ fn fast_commit(host: &dyn Host) -> Reading<bool> {
     }
 }
 
-/// `rootflags=` of the kernel command line, an empty list when there is none.
-fn root_flags(host: &dyn Host) -> Reading<Vec<String>> {
+/// The words of a parameter of the kernel command line, an empty list when it is not there.
+fn parameter(host: &dyn Host, name: &str) -> Reading<Vec<String>> {
     const COMMAND_LINE: &str = "/proc/cmdline";
     match host.config(Path::new(COMMAND_LINE), Dialect::KernelCommandLine) {
         Ok(settings) => {
-            let flags = settings.iter().rfind(|setting| setting.key == b"rootflags");
-            let words = flags.map(|flags| safe(&flags.value)).unwrap_or_default();
+            let last = settings.iter().rfind(|setting| setting.key == name.as_bytes());
+            let words = last.map(|setting| safe(&setting.value)).unwrap_or_default();
             let words = words.split(',').filter(|word| !word.is_empty()).map(str::to_owned);
             Reading::known(words.collect(), Source::file(COMMAND_LINE))
         }
@@ -152,15 +156,18 @@ mod tests {
     }
 
     #[test]
-    fn file_systems_and_root_flags() {
-        let flags = Setting { line: 1, key: b"rootflags".to_vec(), value: b"subvol=@,nobarrier".to_vec() };
+    fn file_systems_and_the_command_line() {
+        let setting =
+            |key: &[u8], value: &[u8]| Setting { line: 1, key: key.to_vec(), value: value.to_vec() }.encode();
+        let line = [setting(b"rootflags", b"subvol=@,nobarrier"), setting(b"elevator", b"noop")].concat();
         let question = Question::Config("/proc/cmdline".into(), Dialect::KernelCommandLine);
         let fake = Fake::default()
             .file("/proc/filesystems", "nodev\tsysfs\n\text4\nnodev\ttmpfs\n\txfs\n")
-            .answer(question, flags.encode());
+            .answer(question, line);
         let facts = collect("6.6.1", "x", fake);
         assert_eq!(facts.value(&Subject::host(), &kernel::FILESYSTEMS).unwrap(), ["ext4", "xfs"]);
         assert_eq!(facts.value(&Subject::host(), &kernel::ROOT_FLAGS).unwrap(), ["subvol=@", "nobarrier"]);
+        assert_eq!(facts.value(&Subject::host(), &kernel::ELEVATOR).unwrap(), ["noop"]);
         assert!(!facts.get(&Subject::host(), &kernel::FAST_COMMIT).is_known());
     }
 }

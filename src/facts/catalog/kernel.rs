@@ -15,11 +15,11 @@ facts! {
     FAST_COMMIT: bool = Host "kernel.ext4_fast_commit" Kind::Bool;
     /// Mount flags for the root file system on the kernel command line, from /proc/cmdline.
     ROOT_FLAGS: Vec<String> = Host "kernel.root_flags" Kind::List;
-    /// The obsolete `elevator=` on the kernel command line; ignored since 5.0.
-    ELEVATOR: String = Host "kernel.elevator" Kind::Text;
-    /// Unwritten data at which the kernel begins to write in the background, from vm.dirty_background_bytes, or of memory by vm.dirty_background_ratio.
+    /// What `elevator=` on the kernel command line asks for, an empty list when it is not there, from /proc/cmdline; ignored since 5.0.
+    ELEVATOR: Vec<String> = Host "kernel.elevator" Kind::List;
+    /// Unwritten data at which the kernel begins to write in the background at the latest: vm.dirty_background_bytes, or all memory by vm.dirty_background_ratio (Documentation/admin-guide/sysctl/vm.rst).
     DIRTY_BACKGROUND: u64 = Host "vm.dirty_background" Kind::Bytes;
-    /// Unwritten data at which writers are made to wait, from vm.dirty_bytes, or of memory by vm.dirty_ratio.
+    /// Unwritten data at which writers are made to wait at the latest: vm.dirty_bytes, or all memory by vm.dirty_ratio.
     DIRTY: u64 = Host "vm.dirty" Kind::Bytes;
     /// Whether ZFS was told to send no flushes (module parameter zfs_nocacheflush or zil_nocacheflush).
     ZFS_NO_FLUSH: bool = Host "zfs.no_cache_flush" Kind::Bool;
