@@ -50,14 +50,16 @@ pub fn evaluate_one(
         Truth::False => Outcome::DoesNotApply,
         Truth::Unknown => Outcome::Undecided { needs: needs::needs(&ground) },
     };
+    let which =
+        if rule.title.names_which() || rule.because.names_which() { ground.which() } else { Vec::new() };
     Finding {
         rule: rule.id.clone(),
         subject: subject.clone(),
         outcome,
         level: rule.level,
         confidence: rule.confidence,
-        title: rule.title.text(facts, subject),
-        because: rule.because.text(facts, subject),
+        title: rule.title.text(facts, subject, &which),
+        because: rule.because.text(facts, subject, &which),
         refs: rule.refs.clone(),
         advice,
         held_back,
@@ -82,7 +84,7 @@ fn evaluate_briefly(
         outcome: Outcome::DoesNotApply,
         level: rule.level,
         confidence: rule.confidence,
-        title: rule.title.text(facts, subject),
+        title: rule.title.text(facts, subject, &[]),
         because: String::new(),
         refs: Vec::new(),
         advice: Vec::new(),

@@ -16,6 +16,8 @@ use crate::truth::Truth;
 pub(super) struct Ground<'a> {
     /// In words.
     pub label: String,
+    /// Which element of a quantifier it is about.
+    pub element: Option<Subject>,
     /// What it is.
     pub node: Node<'a>,
 }
@@ -75,6 +77,22 @@ impl<'a> Ground<'a> {
         Trace { label: self.label.clone(), truth, seen, kids }
     }
 
+    /// The elements of the first quantifier for which its condition comes out as the whole does: those for which it
+    /// holds where the whole holds.
+    pub fn which(&self) -> Vec<&Subject> {
+        self.which_come_to(self.truth()).unwrap_or_default()
+    }
+
+    fn which_come_to(&self, wanted: Truth) -> Option<Vec<&Subject>> {
+        let kids = self.kids();
+        if kids.iter().any(|kid| kid.element.is_some()) {
+            let fitting = kids.iter().filter(|kid| kid.truth() == wanted);
+            return Some(fitting.filter_map(|kid| kid.element.as_ref()).collect());
+        }
+        let wanted = if matches!(self.node, Node::Not(_)) { wanted.not() } else { wanted };
+        kids.iter().find_map(|kid| kid.which_come_to(wanted))
+    }
+
     /// What it is made of.
     pub fn kids(&self) -> &[Self] {
         match &self.node {
@@ -106,7 +124,7 @@ impl Place<'_> {
             Cond::Some(relation, cond) => Node::Any(self.spread(*relation, cond, Truth::True)),
             Cond::Fact(test) => Node::Test(test, self.look(test.fact)),
         };
-        Ground { label: cond.label(), node }
+        Ground { label: cond.label(), element: None, node }
     }
 
     /// All parts, or the first that settles the whole.
@@ -138,13 +156,14 @@ impl Place<'_> {
         let stack = Stack::of(self.facts, top);
         let on = |element: Subject| {
             let name = element.name().to_owned();
-            let elements = [self.elements, &[element]].concat();
+            let elements = [self.elements, std::slice::from_ref(&element)].concat();
             let ground = Place { elements: &elements, ..*self }.ground(cond);
-            Ground { label: format!("{name}: {}", ground.label), node: ground.node }
+            let label = format!("{name}: {}", ground.label);
+            Ground { label, element: Some(element), node: ground.node }
         };
         let unseen = stack.open_end(relation).map(|end| {
             let label = format!("what {end} stands on is not known");
-            Ground { label, node: Node::Blind }
+            Ground { label, element: None, node: Node::Blind }
         });
         self.kept(stack.elements(relation).into_iter().map(on).chain(unseen), settles)
     }
@@ -243,6 +262,21 @@ mod tests {
         assert_eq!(truth(&set, Relation::Layer), Truth::True);
         set.stand(&below, &Subject::device("sda"));
         assert_eq!(truth(&set, Relation::Leaf), Truth::True);
+    }
+
+    #[test]
+    fn the_elements_that_a_condition_is_about() {
+        let (mut set, target, _) = half_read();
+        set.know(&Subject::device("loop0"), &device::CACHE, "volatile".to_owned(), Source::file("x"));
+        let named = |set: &FactSet, cond: &Cond| {
+            let ground = Ground::of(cond, set, &target);
+            ground.which().into_iter().map(|one| one.name().to_owned()).collect::<Vec<_>>()
+        };
+        let protected = every(Relation::Layer);
+        assert_eq!(named(&set, &protected), ["loop0"], "it is what makes it false");
+        assert_eq!(named(&set, &Cond::Not(Box::new(every(Relation::Layer)))), ["loop0"]);
+        let Cond::Every(relation, holds) = every(Relation::Layer) else { panic!() };
+        assert_eq!(named(&set, &Cond::All(vec![Cond::Some(relation, holds)])), ["sda"]);
     }
 
     #[test]

@@ -15,7 +15,7 @@ use toml::de::DeTable;
 use self::cond::Sight;
 use self::fields::{Fields, Item, Shape, Text};
 use super::diagnostic::{Diag, Problems, Span, line_of};
-use super::model::{Expect, Rule};
+use super::model::{Cond, Expect, Rule};
 use super::template::Template;
 use super::{Confidence, Level};
 use crate::facts::Scope;
@@ -116,9 +116,18 @@ fn rule(
     let overrides = fields.texts("overrides", problems).unwrap_or_default();
     loaded.overridden.extend(overrides.iter().map(|id| (id.text.clone(), id.span.clone())));
     let sight = Sight::from(scope);
-    let title = title.map(|title| prose(&title, &sight, problems));
-    let because = because.map(|because| prose(&because, &sight, problems));
     let when = fields.get("when").and_then(|when| cond::cond(when, &sight, problems));
+    let quantifies = when.as_ref().is_none_or(Cond::quantifies);
+    let mut told = |text: Text| {
+        let template =
+            Template::parse(&flowing(&text.text), |name| cond::named(name, &text.span, &sight, problems)).0;
+        if template.names_which() && !quantifies {
+            let help = "write the condition with some = \"layer\" or the like".to_owned();
+            problems.report(text.span, "`{which}` without a quantifier in the condition", help);
+        }
+        template
+    };
+    let (title, because) = (title.map(&mut told), because.map(&mut told));
     let mut advise = Vec::new();
     for item in fields.tables("advise", problems) {
         advise.extend(advice::advice(item, &sight, level, problems));
@@ -162,7 +171,11 @@ fn prose(text: &Text, sight: &Sight, problems: &mut Problems) -> Template {
 }
 
 fn template(text: &str, span: &Span, sight: &Sight, problems: &mut Problems) -> Template {
-    Template::parse(text, |name| cond::named(name, span, sight, problems)).0
+    let template = Template::parse(text, |name| cond::named(name, span, sight, problems)).0;
+    if template.names_which() {
+        problems.report(span.clone(), "`{which}` stands in titles and reasons only", None);
+    }
+    template
 }
 
 /// Lines joined to one paragraph.

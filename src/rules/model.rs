@@ -69,6 +69,16 @@ impl Cond {
             Self::Fact(test) => test.fact.scope == scope,
         }
     }
+
+    /// Whether it looks into the stack.
+    pub fn quantifies(&self) -> bool {
+        match self {
+            Self::All(kids) | Self::Any(kids) => kids.iter().any(Self::quantifies),
+            Self::Not(kid) => kid.quantifies(),
+            Self::Every(..) | Self::Some(..) => true,
+            Self::Fact(_) => false,
+        }
+    }
 }
 
 /// What a quantifier ranges over, in the stack of the subject; the subject itself belongs to it where it fits.

@@ -2,7 +2,7 @@
 //!
 //! In titles and reasons a fact comes out as people read it, `unknown` where it is not known. In commands it comes out
 //! shell-quoted, and a command with a fact that is unknown or cannot be pasted is not made at all. `{subject}` is the
-//! name of the subject itself. The surprise: only `{a.name}` is a placeholder; `${VAR}`, `{}` and `{ print $1 }` are
+//! name of the subject itself, `{which}` what of its stack the condition is about. The surprise: only `{a.name}` is a placeholder; `${VAR}`, `{}` and `{ print $1 }` are
 //! text, for commands are full of braces.
 
 use std::ops::Range;
@@ -21,6 +21,7 @@ enum Part {
     Text(String),
     Fact(&'static KeyInfo),
     Subject,
+    Which,
 }
 
 impl Part {
@@ -30,12 +31,17 @@ impl Part {
             Self::Text(text) => text.clone(),
             Self::Fact(fact) => format!("{{{}}}", fact.name),
             Self::Subject => format!("{{{SUBJECT}}}"),
+            Self::Which => format!("{{{WHICH}}}"),
         }
     }
 }
 
 /// The placeholder for the subject's name.
 const SUBJECT: &str = "subject";
+/// The placeholder for the elements of the first quantifier that made the condition come out as it did.
+const WHICH: &str = "which";
+/// How many elements are named before the rest is counted.
+const NAMED: usize = 4;
 
 impl Template {
     /// Reads a text; `find` says which fact a name means. Names that mean none stay text and are returned.
@@ -46,7 +52,11 @@ impl Template {
         let (mut parts, mut unknown, mut done) = (Vec::new(), Vec::new(), 0);
         for Range { start, end } in placeholders(source) {
             let name = source.get(start + 1..end - 1).unwrap_or_default();
-            let part = if name == SUBJECT { Some(Part::Subject) } else { find(name).map(Part::Fact) };
+            let part = match name {
+                SUBJECT => Some(Part::Subject),
+                WHICH => Some(Part::Which),
+                name => find(name).map(Part::Fact),
+            };
             let Some(part) = part else {
                 unknown.push(name.to_owned());
                 continue;
@@ -63,8 +73,13 @@ impl Template {
     pub fn facts(&self) -> impl Iterator<Item = &'static KeyInfo> {
         self.parts.iter().filter_map(|part| match part {
             Part::Fact(fact) => Some(*fact),
-            Part::Text(_) | Part::Subject => None,
+            Part::Text(_) | Part::Subject | Part::Which => None,
         })
+    }
+
+    /// Whether it names elements of a quantifier.
+    pub fn names_which(&self) -> bool {
+        self.parts.iter().any(|part| matches!(part, Part::Which))
     }
 
     /// As it was written.
@@ -72,11 +87,13 @@ impl Template {
         self.parts.iter().map(Part::source).collect()
     }
 
-    /// For reading: facts as people read them, `unknown` where they are not known.
-    pub fn text(&self, facts: &FactSet, subject: &Subject) -> String {
+    /// For reading: facts as people read them, `unknown` where they are not known. `which` are the elements that the
+    /// condition is about.
+    pub fn text(&self, facts: &FactSet, subject: &Subject, which: &[&Subject]) -> String {
         let shown = |part: &Part| match part {
             Part::Text(text) => text.clone(),
             Part::Subject => subject.name().to_owned(),
+            Part::Which => listed(which),
             Part::Fact(fact) => {
                 let reading = facts.lookup(subject, fact);
                 reading.value().map_or_else(|| "unknown".to_owned(), |value| fact.show(value))
@@ -96,6 +113,7 @@ impl Template {
                     continue;
                 }
                 Part::Subject => (SUBJECT, Some(subject.name().to_owned())),
+                Part::Which => (WHICH, None),
                 Part::Fact(fact) => (fact.name, facts.lookup(subject, fact).value().map(ToString::to_string)),
             };
             let Some(value) = value else { return format!("# {}: {name} is not known", self.source()) };
@@ -105,6 +123,20 @@ impl Template {
             }
         }
         out
+    }
+}
+
+/// `sda`, `sda and sdb`, `sda, sdb, sdc, sdd and 8 more`.
+fn listed(which: &[&Subject]) -> String {
+    let names: Vec<&str> = which.iter().map(|subject| subject.name()).collect();
+    match names.as_slice() {
+        [] => "something".to_owned(),
+        [one] => (*one).to_owned(),
+        [some @ .., last] if some.len() < NAMED => format!("{} and {last}", some.join(", ")),
+        many => {
+            let (named, rest) = many.split_at(NAMED);
+            format!("{} and {} more", named.join(", "), rest.len())
+        }
     }
 }
 
@@ -167,7 +199,7 @@ mod tests {
         assert_eq!(template.facts().map(|f| f.name).collect::<Vec<_>>(), ["mount.point"]);
         assert_eq!(unknown, ["mount.pont"]);
         assert_eq!(template.source(), source);
-        let text = template.text(&FactSet::default(), &Subject::mount("/srv"));
+        let text = template.text(&FactSet::default(), &Subject::mount("/srv"), &[]);
         assert_eq!(text, "unknown ${mount.fstype} {} { print $1 } {a,b} {mount.pont} /srv");
     }
 
@@ -178,6 +210,23 @@ mod tests {
         assert_eq!(command(remount, "/", None), "# mount -o remount {mount.point}: mount.point is not known");
         assert!(command(remount, "/", Some("/a\\x0arm")).starts_with("# "));
         assert_eq!(command("ls {subject}", "/a b", None), "ls '/a b'");
+    }
+
+    #[test]
+    fn a_few_elements_are_named_and_the_rest_is_counted() {
+        let (template, _) = Template::parse("{which} turns", catalog::find);
+        assert!(template.names_which());
+        let disks: Vec<Subject> = (0..9).map(|n| Subject::device(format!("sd{n}"))).collect();
+        for (count, text) in [
+            (0, "something turns"),
+            (1, "sd0 turns"),
+            (2, "sd0 and sd1 turns"),
+            (4, "sd0, sd1, sd2 and sd3 turns"),
+            (9, "sd0, sd1, sd2, sd3 and 5 more turns"),
+        ] {
+            let which: Vec<&Subject> = disks.iter().take(count).collect();
+            assert_eq!(template.text(&FactSet::default(), &Subject::target("/t"), &which), text);
+        }
     }
 
     #[test]
