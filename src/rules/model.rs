@@ -60,12 +60,12 @@ pub enum Cond {
 }
 
 impl Cond {
-    /// Whether a fact of this scope is asked of the subject itself or of what it is linked to, not of its stack.
+    /// Whether a fact of this scope is asked of the subject, of what it is linked to, or of its stack.
     pub fn asks(&self, scope: Scope) -> bool {
         match self {
             Self::All(kids) | Self::Any(kids) => kids.iter().any(|kid| kid.asks(scope)),
             Self::Not(kid) => kid.asks(scope),
-            Self::Every(..) | Self::Some(..) => false,
+            Self::Every(relation, _) | Self::Some(relation, _) => relation.scope() == scope,
             Self::Fact(test) => test.fact.scope == scope,
         }
     }

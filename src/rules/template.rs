@@ -134,8 +134,8 @@ fn listed(which: &[&Subject]) -> String {
         [one] => (*one).to_owned(),
         [some @ .., last] if some.len() < NAMED => format!("{} and {last}", some.join(", ")),
         many => {
-            let (named, rest) = many.split_at(NAMED);
-            format!("{} and {} more", named.join(", "), rest.len())
+            let (first, rest) = many.split_at(NAMED);
+            format!("{} and {} more", first.join(", "), rest.len())
         }
     }
 }

@@ -5,7 +5,8 @@ mod properties;
 
 use proptest::prelude::*;
 
-use super::{RuleFile, RuleSet, examples};
+use super::{Circumstances, Outcome, RuleFile, RuleSet, evaluate, examples};
+use crate::facts::{FactSet, Scope, Subject};
 
 /// The rules of a file of the test directory.
 pub(super) fn good() -> RuleSet {
@@ -42,6 +43,40 @@ fn bad_rules_say_what_is_wrong_with_them() {
             insta::assert_snapshot!(stem, shown.join("\n\n"));
         }
     });
+}
+
+/// A rule about disks has no business with what is known to lie on none, and is undecided on what was not seen.
+#[test]
+fn what_has_no_disks_is_asked_nothing_about_them() {
+    let text = r#"
+[[rule]]
+id = "disk.memory"
+since = "0.1"
+for = "target"
+title = "{which}"
+level = "critical"
+confidence = "certain"
+because = "b"
+refs = ["r"]
+when = { some = "leaf", holds = { fact = "device.kind", is = "ram" } }
+example = [
+    { name = "a", leaves = [{ "device.kind" = "ram" }], expect = "applies" },
+    { name = "b", leaves = [{ "device.kind" = "disk" }], expect = "does not apply" },
+    { name = "c", expect = "undecided" },
+]
+"#;
+    let file = RuleFile { name: "any.toml".to_owned(), text: text.to_owned() };
+    let (set, mistakes) = RuleSet::parse(&[file]);
+    assert!(mistakes.is_empty(), "{}", mistakes[0].render(false));
+    let (diskless, unseen) = (Subject::target("/shm"), Subject::target("/fuse"));
+    let mut facts = FactSet::default();
+    facts.mention(&diskless);
+    facts.mention(&unseen);
+    facts.rule_out(&diskless, Scope::Device);
+    let found = evaluate(&set, &facts, Circumstances { live: true });
+    let about: Vec<&Subject> = found.iter().map(|finding| &finding.subject).collect();
+    assert_eq!(about, [&unseen]);
+    assert_eq!(found[0].outcome, Outcome::Undecided { needs: Vec::new() });
 }
 
 #[test]

@@ -30,6 +30,8 @@ pub fn put(
         facts.link(&subject, base);
         if base.scope() == Scope::Device {
             facts.rule_out(&subject, Scope::Mount);
+        } else if diskless(facts, base) {
+            facts.rule_out(&subject, Scope::Device);
         }
         if let Some(device) = facts.resolve(base, Scope::Device) {
             facts.link(&subject, &device);
@@ -59,6 +61,11 @@ pub fn put(
         }
         facts.put(&subject, &target::FLAGS, flags);
     }
+}
+
+/// Whether a file system has no block device of this machine beneath it, by its kind.
+fn diskless(facts: &FactSet, base: &Subject) -> bool {
+    facts.value(base, &mount::CLASS).is_some_and(|class| class == "memory" || class == "network")
 }
 
 /// Whether nothing is in the directory; a `lost+found` with nothing in it is nothing.
@@ -127,6 +134,9 @@ fn swap_beside(
     target: &Subject,
     swapping: Option<&BTreeSet<Subject>>,
 ) -> Reading<Vec<String>> {
+    if facts.lacks(target, Scope::Device) {
+        return Reading::known(Vec::new(), Source::derived([mount::CLASS.name()]));
+    }
     let disks = facts.disks(target);
     if disks.is_empty() {
         return Reading::unknown(Why::Absent, format!("a block device beneath {}", target.name()));

@@ -248,6 +248,20 @@ fn swap_on_the_same_disk_is_named() {
 }
 
 #[test]
+fn what_lies_in_memory_or_on_the_network_has_no_disks_here() {
+    for (class, diskless) in [("memory", true), ("network", true), ("fuse", false), ("block", false)] {
+        let mut storage = storage();
+        storage.know(&Subject::mount("/data"), &mount::CLASS, class.to_owned(), Source::file("x"));
+        let facts = collect(&host(), Some("/data"), storage);
+        let target = Subject::target("/data");
+        assert_eq!(facts.lacks(&target, Scope::Device), diskless, "{class}");
+        if diskless {
+            assert_eq!(facts.value(&target, &target::SWAP_BESIDE), Some(vec![]));
+        }
+    }
+}
+
+#[test]
 fn nocow_is_the_flag_or_the_mount_option() {
     for (flag, option, expected) in [
         (0x0080_0000, Some(false), Some(true)),

@@ -85,13 +85,16 @@ fn waits_for_probe(needs: &[Vec<Need>]) -> bool {
 fn undecided<'a>(page: &mut Page, indent: usize, findings: &[&'a Finding], telling: &mut Telling<'a>) {
     let mut serious: Vec<(&Finding, &[Vec<Need>], usize)> = Vec::new();
     let mut at: BTreeMap<&str, usize> = BTreeMap::new();
-    let (mut minor, mut waiting): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
+    let (mut minor, mut waiting, mut blind): (Vec<&str>, Vec<&str>, Vec<&str>) =
+        (Vec::new(), Vec::new(), Vec::new());
     for finding in findings {
         let Outcome::Undecided { needs } = &finding.outcome else { continue };
         if !telling.finding(finding) {
             continue;
         }
-        if waits_for_probe(needs) {
+        if needs.is_empty() {
+            blind.push(&finding.rule);
+        } else if waits_for_probe(needs) {
             waiting.push(&finding.rule);
         } else if finding.level < Level::Warning {
             minor.push(&finding.rule);
@@ -102,7 +105,7 @@ fn undecided<'a>(page: &mut Page, indent: usize, findings: &[&'a Finding], telli
             serious.push((finding, needs, 0));
         }
     }
-    if serious.is_empty() && minor.is_empty() && waiting.is_empty() {
+    if serious.is_empty() && minor.is_empty() && waiting.is_empty() && blind.is_empty() {
         return;
     }
     page.gap();
@@ -123,6 +126,13 @@ fn undecided<'a>(page: &mut Page, indent: usize, findings: &[&'a Finding], telli
         let text =
             format!("{lead}{count} of less weight; `walwise explain RULE` says what each needs: {ids}");
         page.para(indent + 2, &text);
+    }
+    if !blind.is_empty() {
+        let ids = super::distinct(blind.into_iter()).join(", ");
+        page.para(
+            indent + 2,
+            &format!("What this stands on in the end cannot be seen from here, and so neither can: {ids}"),
+        );
     }
     if !waiting.is_empty() {
         let ids = super::distinct(waiting.into_iter()).join(", ");
