@@ -20,6 +20,7 @@ mod geometry;
 mod kernel;
 mod kind;
 mod loops;
+mod mappings;
 mod md;
 mod medium;
 pub mod mountinfo;
@@ -37,6 +38,7 @@ mod topology;
 mod transport;
 mod trim;
 mod unit;
+mod zfs;
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -69,7 +71,9 @@ pub const ALL: &[Collector] = &[
     mounts::COLLECTOR,
     os::COLLECTOR,
     device::COLLECTOR,
+    mappings::COLLECTOR,
     stack::COLLECTOR,
+    zfs::COLLECTOR,
     btrfs::COLLECTOR,
     ext4::COLLECTOR,
     barrier::COLLECTOR,

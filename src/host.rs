@@ -173,13 +173,19 @@ pub enum Tool {
     Hdparm,
     /// sdparm, for reading a SCSI disk's write cache flag.
     Sdparm,
+    /// device-mapper's dmsetup, for `table` and `status`, reduced to what [`redact`] lists.
+    Dmsetup,
+    /// OpenZFS' zfs, for `get` of a few properties of all datasets.
+    Zfs,
+    /// OpenZFS' zpool, for `status -P`, reduced to pools and their devices.
+    Zpool,
     /// The PostgreSQL server binary of this major version, for `--version`.
     Postgres(u32),
 }
 
 impl Tool {
     /// All programs but the servers.
-    pub const FIXED: [Self; 19] = [
+    pub const FIXED: [Self; 22] = [
         Self::Mke2fs,
         Self::Dumpe2fs,
         Self::MkfsXfs,
@@ -199,6 +205,9 @@ impl Tool {
         Self::Smartctl,
         Self::Hdparm,
         Self::Sdparm,
+        Self::Dmsetup,
+        Self::Zfs,
+        Self::Zpool,
     ];
 
     /// The program's name.
@@ -223,6 +232,9 @@ impl Tool {
             Self::Smartctl => "smartctl".to_owned(),
             Self::Hdparm => "hdparm".to_owned(),
             Self::Sdparm => "sdparm".to_owned(),
+            Self::Dmsetup => "dmsetup".to_owned(),
+            Self::Zfs => "zfs".to_owned(),
+            Self::Zpool => "zpool".to_owned(),
             Self::Postgres(major) => format!("postgres-{major}"),
         }
     }
@@ -256,6 +268,8 @@ impl Tool {
             Self::Smartctl => "smartmontools",
             Self::Hdparm => "hdparm",
             Self::Sdparm => "sdparm",
+            Self::Dmsetup => "dmsetup",
+            Self::Zfs | Self::Zpool => "zfsutils-linux",
             Self::Postgres(_) => "postgresql",
         }
     }

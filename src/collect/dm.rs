@@ -1,6 +1,6 @@
 //! Device-mapper devices: name, unique id, and the kind that the id's prefix gives away without root.
 //!
-//! Which target lies inside (linear, thin, cache …) only `dmsetup table` knows, which needs root and is not asked.
+//! Which target lies inside (linear, thin, cache …) only root can see: see [`super::mappings`].
 //! The prefixes are those lsblk(8) goes by. The surprise: a partition on a multipath disk is a device-mapper device too.
 
 use super::attribute;

@@ -116,7 +116,9 @@ pub(super) fn answer(question: &Question) -> Result<Vec<u8>, Miss> {
         Question::CommandLine(pid) => processes::command_line(*pid),
         Question::Environment(pid) => processes::environment(*pid),
         Question::UserName(uid) => machine::user_name(*uid),
-        Question::Run(tool, arguments) => programs::run(*tool, arguments),
+        Question::Run(tool, arguments) => {
+            programs::run(*tool, arguments).map(|text| redact::printed(*tool, arguments, text))
+        }
         Question::Signatures(path) => device::signatures(path),
         Question::PgSettings(path) => postgres::settings(path),
     }

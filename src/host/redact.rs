@@ -5,14 +5,16 @@
 //! not parse is dropped. The surprise: mount tables are filtered too, because a user space file system shows its source
 //! as it was typed, with the password in it.
 
+mod mapper;
 mod mounts;
 mod options;
 mod postgres;
 mod process;
+mod zfs;
 
 use std::path::Path;
 
-use super::Dialect;
+use super::{Dialect, Tool};
 pub use postgres::SETTINGS as POSTGRES_SETTINGS;
 pub use process::{command_line, environment};
 
@@ -58,6 +60,18 @@ pub fn reserved(path: &Path) -> Option<&'static str> {
 pub fn plain(path: &Path, text: Vec<u8>) -> Vec<u8> {
     let table = path.file_name().is_some_and(|name| name == "mountinfo" || name == "mounts");
     if table && path.starts_with("/proc") { mounts::table(&text) } else { text }
+}
+
+/// What a program printed as it may leave: tables of device-mapper hold keys and are reduced to kinds and counts, those of
+/// ZFS to pools, devices and the properties asked for; everything else is as it is.
+pub fn printed(tool: Tool, arguments: &[String], text: Vec<u8>) -> Vec<u8> {
+    match (tool, arguments.first().map(String::as_str)) {
+        (Tool::Dmsetup, Some("table")) => mapper::table(&text),
+        (Tool::Dmsetup, _) => mapper::status(&text),
+        (Tool::Zpool, _) => zfs::pools(&text),
+        (Tool::Zfs, _) => zfs::properties(&text),
+        _ => text,
+    }
 }
 
 #[cfg(test)]

@@ -60,6 +60,8 @@ facts! {
     ZFS_RECORD: u64 = Mount "zfs.recordsize" Kind::Bytes;
     /// Devices of the ZFS pool, its separate log included, from `zpool status -P`.
     ZFS_DEVICES: Vec<String> = Mount "zfs.devices" Kind::List;
+    /// State of the ZFS pool: `ONLINE`, `DEGRADED`, `FAULTED` …, from `zpool status`.
+    ZFS_POOL_STATE: String = Mount "zfs.pool_state" Kind::Text;
     /// Journal of ext4 on another device, from `journal_dev` or /proc/fs/jbd2.
     EXT4_JOURNAL_DEVICE: String = Mount "ext4.journal_device" Kind::Text;
     /// Errors counted on the devices of a btrfs, from /sys/fs/btrfs/UUID/devinfo/*/error_stats.

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use super::Kind;
-use crate::host::{Question, path_bytes};
+use crate::host::{Question, Tool, path_bytes};
 
 /// Files under /sys whose whole content is an identity.
 const FILES: [&str; 14] = [
@@ -81,6 +81,7 @@ pub fn in_answer(question: &Question, answer: &[u8]) -> Vec<Place> {
         Question::List(path) if path.ends_with("disk/by-uuid") || path.ends_with("disk/by-partuuid") => {
             pieces(answer, 0).map(|range| (range, Kind::Serial)).collect()
         }
+        Question::Run(Tool::Zpool, _) => lines(answer).filter_map(|line| in_pool(answer, line)).collect(),
         Question::Config(..) => {
             let device = |line: Range<usize>| {
                 let text = answer.get(line.clone())?;
@@ -92,6 +93,17 @@ pub fn in_answer(question: &Question, answer: &[u8]) -> Vec<Place> {
         }
         _ => Vec::new(),
     }
+}
+
+/// Of a device in the tree of a pool, which may be named by a link under /dev/disk/by-id.
+fn in_pool(text: &[u8], line: Range<usize>) -> Option<Place> {
+    let bytes = text.get(line.clone())?;
+    let start = bytes.iter().position(|b| !b.is_ascii_whitespace())?;
+    let length = bytes.get(start..)?.iter().take_while(|b| !b.is_ascii_whitespace()).count();
+    let path = bytes.get(start..start + length)?;
+    let (range, kind) = in_path(path).into_iter().next()?;
+    let start = line.start + start;
+    Some((start + range.start..start + range.end, kind))
 }
 
 fn in_file(path: &Path, answer: &[u8]) -> Vec<Place> {

@@ -177,3 +177,15 @@ proptest! {
         prop_assert_eq!(mask(&answers), mask(&answers));
     }
 }
+
+/// The devices of a ZFS pool may be named by their serials (`zpool status -P`), with the same mask as the link.
+#[test]
+fn serials_in_a_pool_are_masked_like_those_of_links() {
+    let link = "/dev/disk/by-id/ata-WDC_WD40EFRX-68N_WD-WCC7K0ABCDEF-part1";
+    let text = masked(&format!(
+        "real-path {link}\n:/dev/sda1\nrun zpool status -P\n|pool: tank\n|\ttank ONLINE\n|\t    {link} ONLINE\n"
+    ));
+    assert!(!text.contains("WCC7K0ABCDEF"), "{text}");
+    let names: Vec<&str> = text.split_whitespace().filter(|word| word.contains("by-id")).collect();
+    assert!(names.len() == 2 && names[0] == names[1], "{names:?}");
+}

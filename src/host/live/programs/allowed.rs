@@ -10,11 +10,18 @@ pub fn only_reads(tool: Tool, arguments: &[String]) -> bool {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match (tool, arguments.as_slice()) {
         (Tool::Mke2fs | Tool::Dumpe2fs | Tool::MkfsXfs, ["-V"])
-        | (Tool::MkfsBtrfs | Tool::Mdadm | Tool::Mount | Tool::Postgres(_), ["--version"]) => true,
+        | (Tool::MkfsBtrfs | Tool::Mdadm | Tool::Mount | Tool::Postgres(_), ["--version"])
+        // `--showkeys` would print the keys of encrypted devices.
+        | (Tool::Dmsetup, ["table" | "status"])
+        | (Tool::Zpool, ["status", "-P"]) => true,
+        (Tool::Zfs, [arguments @ .., "sync,logbias,recordsize"]) => arguments == ZFS_GET,
         (_, [before @ .., device]) if is_device(device) => reads_device(tool, before),
         (_, arguments) => reads_controller(tool, arguments),
     }
 }
+
+/// Properties of every dataset and volume.
+const ZFS_GET: [&str; 6] = ["get", "-Hp", "-t", "filesystem,volume", "-o", "name,property,value"];
 
 /// Whether these arguments before the node of a device only read it.
 fn reads_device(tool: Tool, arguments: &[&str]) -> bool {
@@ -99,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn disks_and_controllers_are_only_read() {
+    fn storage_is_only_read() {
         let allowed = |tool, line: &str| {
             only_reads(tool, &line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
         };
@@ -115,10 +122,19 @@ mod tests {
             (Tool::Hdparm, "-W /dev/sda"),
             (Tool::Sdparm, "--get=WCE /dev/sda"),
             (Tool::Smartctl, "-n standby -j -i -g wcache /dev/sda"),
+            (Tool::Dmsetup, "table"),
+            (Tool::Zpool, "status -P"),
+            (Tool::Zfs, "get -Hp -t filesystem,volume -o name,property,value sync,logbias,recordsize"),
         ] {
             assert!(allowed(tool, line), "{} {line}", tool.name());
         }
         for (tool, line) in [
+            (Tool::Dmsetup, "table --showkeys"),
+            (Tool::Dmsetup, "remove vg-lv"),
+            (Tool::Dmsetup, "status vg-lv"),
+            (Tool::Zpool, "status -v"),
+            (Tool::Zfs, "set sync=disabled tank"),
+            (Tool::Zfs, "get all"),
             (Tool::Storcli, "/cALL show all J"),
             (Tool::Storcli, "/c0/v0 set wrcache=awb nolog"),
             (Tool::Storcli, "/c0/vALL del nolog"),

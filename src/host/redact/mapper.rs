@@ -1,0 +1,184 @@
+//! Tables of device-mapper, reduced to what may leave: names, kinds of targets, the mode of a cache, how full a thin pool
+//! is (dmsetup(8); Documentation/admin-guide/device-mapper/*.rst).
+//!
+//! A line is `NAME: START LENGTH TARGET …`; of what follows the target nothing is kept but words and numbers that are
+//! listed here, because that is where keys stand. The surprise: dmsetup shows names unmangled; they leave mangled, as
+//! the kernel knows them, so that a name stays one word.
+
+use std::fmt::Write as _;
+
+/// Targets of the kernel and of what is built beside it; any other is `other`.
+const TARGETS: &[&str] = &[
+    "linear",
+    "striped",
+    "crypt",
+    "thin",
+    "thin-pool",
+    "snapshot",
+    "snapshot-origin",
+    "snapshot-merge",
+    "cache",
+    "writecache",
+    "raid",
+    "mirror",
+    "multipath",
+    "vdo",
+    "era",
+    "clone",
+    "delay",
+    "dust",
+    "ebs",
+    "error",
+    "flakey",
+    "integrity",
+    "log-writes",
+    "switch",
+    "unstriped",
+    "verity",
+    "zero",
+    "zoned",
+    "inlinecrypt",
+];
+/// Modes of a cache; it holds writes back where none is named.
+const MODES: &[&str] = &["writeback", "writethrough", "passthrough"];
+
+/// One line of `dmsetup table` or `status`.
+struct Line<'t> {
+    name: &'t str,
+    target: &'static str,
+    rest: Vec<&'t str>,
+}
+
+fn lines(text: &[u8]) -> impl Iterator<Item = Line<'_>> {
+    text.split(|b| *b == b'\n').filter_map(|line| line_of(std::str::from_utf8(line).ok()?))
+}
+
+fn line_of(line: &str) -> Option<Line<'_>> {
+    let mut from = 0;
+    loop {
+        let at = from + line.get(from..)?.find(": ")?;
+        let mut words = line.get(at + 2..)?.split(' ');
+        let mut number = || words.next().is_some_and(|word| word.parse::<u64>().is_ok());
+        if number() && number() {
+            let target = words.next()?;
+            let target = TARGETS.iter().find(|known| **known == target).unwrap_or(&"other");
+            return Some(Line { name: line.get(..at)?, target, rest: words.collect() });
+        }
+        from = at + 2;
+    }
+}
+
+/// Kinds of targets: `NAME: TARGET`, with the mode behind a cache.
+pub fn table(text: &[u8]) -> Vec<u8> {
+    let mut out = String::new();
+    for Line { name, target, rest } in lines(text) {
+        let mode = if target == "cache" { mode(&rest) } else { "" };
+        let _ = writeln!(out, "{}: {} {mode}", mangled(name), target);
+    }
+    out.into_bytes()
+}
+
+/// The mode among the features of a cache, which come behind three devices, the block size and their own count.
+fn mode(rest: &[&str]) -> &'static str {
+    let count = rest.get(4).and_then(|count| count.parse::<usize>().ok());
+    let features = count.and_then(|count| rest.get(5..5usize.checked_add(count)?));
+    match features {
+        Some(features) => MODES.iter().find(|mode| features.contains(mode)).unwrap_or(&"writeback"),
+        None => "",
+    }
+}
+
+/// Use of thin pools: `NAME: thin-pool METADATA/ALL DATA/ALL`, in blocks; `failed` where the pool tells no numbers.
+pub fn status(text: &[u8]) -> Vec<u8> {
+    let mut out = String::new();
+    for Line { name, target, rest } in lines(text).filter(|line| line.target == "thin-pool") {
+        let used = |at: usize| {
+            let (used, all) = rest.get(at)?.split_once('/')?;
+            Some((used.parse::<u64>().ok()?, all.parse::<u64>().ok()?))
+        };
+        let _ = match used(1).zip(used(2)) {
+            Some(((metadata, all_metadata), (data, all_data))) => {
+                writeln!(out, "{}: {target} {metadata}/{all_metadata} {data}/{all_data}", mangled(name))
+            }
+            None => writeln!(out, "{}: {target} failed", mangled(name)),
+        };
+    }
+    out.into_bytes()
+}
+
+/// A name as the kernel has it: what is not on libdevmapper's list stands in hexadecimal.
+fn mangled(name: &str) -> String {
+    let mut out = String::new();
+    let mut rest = name.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let escaped = *first == b'\\'
+            && after.first() == Some(&b'x')
+            && after.get(1..3).is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit));
+        if escaped || first.is_ascii_alphanumeric() || b"#+-.:=@_".contains(first) {
+            out.push(char::from(*first));
+        } else {
+            let _ = write!(out, "\\x{first:02x}");
+        }
+        rest = after;
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const KEY: &str = "c0ffee0123456789c0ffee0123456789";
+
+    fn text(bytes: Vec<u8>) -> String {
+        String::from_utf8(bytes).unwrap()
+    }
+
+    #[test]
+    fn of_a_table_only_kinds_and_modes_are_left() {
+        let table_text = format!(
+            "vg-data: 0 2097152 linear 253:0 2048\nvg-data: 2097152 8 striped 2 128 8:0 0 8:16 0\n\
+             luks: 0 2064384 crypt aes-xts-plain64 {KEY} 0 8:17 32768\n\
+             luks2: 0 8 crypt aes-xts-plain64 :64:logon:cryptsetup:{KEY} 0 8:17 32768 1 allow_discards\n\
+             vg-thin: 0 8 thin 253:4 1\nvg-pool-tpool: 0 8 thin-pool 253:2 253:3 128 0 0 \n\
+             vg-hot: 0 8 cache 253:5 253:6 253:7 128 2 metadata2 writethrough smq 0\n\
+             vg-warm: 0 8 cache 253:5 253:6 253:7 128 0 smq 0\n\
+             vg-odd: 0 8 cache writeback\na b: 0 8 {KEY} x\nno line at all\n"
+        );
+        let expect = "vg-data: linear \nvg-data: striped \nluks: crypt \nluks2: crypt \nvg-thin: thin \n\
+            vg-pool-tpool: thin-pool \nvg-hot: cache writethrough\nvg-warm: cache writeback\nvg-odd: cache \n\
+            a\\x20b: other \n";
+        assert_eq!(text(table(table_text.as_bytes())), expect);
+    }
+
+    #[test]
+    fn of_the_status_only_the_use_of_pools_is_left() {
+        let status_text = "vg-pool-tpool: 0 2097152 thin-pool 1 12/1024 300/4096 - rw discard_passdown queue_if_no_space - 1024\n\
+            vg-bad-tpool: 0 8 thin-pool Fail\nvg-data: 0 8 linear \n";
+        assert_eq!(
+            text(status(status_text.as_bytes())),
+            "vg-pool-tpool: thin-pool 12/1024 300/4096\nvg-bad-tpool: thin-pool failed\n"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn no_key_leaves_wherever_it_stands(
+            name in "[a-z][a-z0-9_.-]{0,9}", target in prop::sample::select(TARGETS), before in "[ -~]{0,20}", after in "[ -~]{0,20}"
+        ) {
+            let line = format!("{name}: 0 2064384 {target} {before}{KEY}{after}\n");
+            for answer in [table(line.as_bytes()), status(line.as_bytes())] {
+                prop_assert!(!text(answer).contains(KEY));
+            }
+        }
+
+        #[test]
+        fn any_bytes_do_no_harm(bytes: Vec<u8>) {
+            let again = table(&[bytes.as_slice(), b"\nvg-data: 0 8 linear 8:0 0\n"].concat());
+            prop_assert!(text(again).ends_with("vg-data: linear \n"));
+            status(&bytes);
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! What zpool and zfs print, reduced to pools, their devices and states, and a few properties (zpool-status(8),
+//! zfs-get(8)).
+//!
+//! Names of damaged files and what happened to a pool stay behind. It concludes nothing. The surprise: the tree of a pool
+//! is told by indentation alone, so that is kept.
+
+/// The properties that are asked for.
+const PROPERTIES: [&str; 3] = ["sync", "logbias", "recordsize"];
+
+/// `zpool status -P`: the lines `pool:` and `state:`, and of the tree under `config:` indentation, name and state.
+pub fn pools(text: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut in_tree = false;
+    for line in text.split(|b| *b == b'\n') {
+        let words: Vec<&[u8]> = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).collect();
+        match words.as_slice() {
+            [label @ (b"pool:" | b"state:"), name] => {
+                in_tree = false;
+                out.extend([*label, b" ", *name, b"\n"].concat());
+            }
+            [b"config:"] => in_tree = true,
+            [label, ..] if in_tree && line.starts_with(b"\t") => {
+                let indent = line.iter().take_while(|b| b.is_ascii_whitespace()).count();
+                let state = words.get(1).copied().unwrap_or_default();
+                out.extend([line.get(..indent).unwrap_or_default(), *label, b" ", state, b"\n"].concat());
+            }
+            [] => {}
+            _ => in_tree = false,
+        }
+    }
+    out
+}
+
+/// `zfs get -Hp -o name,property,value`: the lines of known properties.
+pub fn properties(text: &[u8]) -> Vec<u8> {
+    let known = |line: &&[u8]| {
+        let fields: Vec<&[u8]> = line.split(|b| *b == b'\t').collect();
+        matches!(fields.as_slice(), [_, property, _] if PROPERTIES.iter().any(|p| p.as_bytes() == *property))
+    };
+    text.split(|b| *b == b'\n').filter(known).flat_map(|line| [line, b"\n"].concat()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_tree_and_known_properties_are_left() {
+        let status = "  pool: tank\n state: DEGRADED\nstatus: One or more devices could not be used.\n\
+            action: Replace the device.\n  scan: none requested\nconfig:\n\n\
+            \tNAME             STATE     READ WRITE CKSUM\n\ttank             DEGRADED     0     0     0\n\
+            \t  mirror-0       DEGRADED     0     0     0\n\t    /dev/sda1    ONLINE       0     0     0\n\
+            \t    12345678901  UNAVAIL      0     0     0  was /dev/sdb1\n\nerrors: Permanent errors:\n\n        /tank/secret\n";
+        let expect = "pool: tank\nstate: DEGRADED\n\tNAME STATE\n\ttank DEGRADED\n\t  mirror-0 DEGRADED\n\
+            \t    /dev/sda1 ONLINE\n\t    12345678901 UNAVAIL\n";
+        assert_eq!(String::from_utf8(pools(status.as_bytes())).unwrap(), expect);
+        let get =
+            "tank\tsync\tstandard\ntank\tkeylocation\tfile:///root/key\ntank/pg\trecordsize\t131072\nx\n";
+        assert_eq!(properties(get.as_bytes()), b"tank\tsync\tstandard\ntank/pg\trecordsize\t131072\n");
+    }
+}
