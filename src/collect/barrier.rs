@@ -1,7 +1,10 @@
 //! Whether each file system sends flushes for its own sake, from the options in force.
 //!
-//! Only what is in force now; what an option in fstab would do is left to validity. The surprise: on ext4 the absence of
+//! Only what is in force now; what an option in fstab would do is left to validity. Options belong to the superblock, so
+//! every mount of one has the same answer. The surprise: on ext4 the absence of
 //! `nobarrier` in mountinfo does not mean *on*, and XFS can print `nobarrier` long after it stopped to mean anything.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Collector, Request};
 use crate::facts::catalog::{kernel, mount};
@@ -14,8 +17,7 @@ use crate::version::Version;
 pub const COLLECTOR: Collector = Collector { id: "barriers", run };
 
 /// Block file systems that flush unless an option of [`OFF`] says otherwise.
-const FLUSHING: &[&str] =
-    &["btrfs", "f2fs", "nilfs2", "gfs2", "hfsplus", "reiserfs", "jfs", "bcachefs", "ocfs2"];
+const FLUSHING: &[&str] = &["btrfs", "f2fs", "nilfs2", "gfs2", "hfsplus", "bcachefs", "ocfs2"];
 
 /// Options by which file systems are told not to flush.
 const OFF: &[&str] =
@@ -25,9 +27,24 @@ fn run(_: &dyn Host, _: &Request, facts: &mut FactSet) {
     let has_own =
         |m: &&Subject| facts.value(m, &mount::CLASS).is_some_and(|c| c == "block" || c == "overlay");
     let mounts: Vec<Subject> = facts.subjects(Scope::Mount).filter(has_own).cloned().collect();
-    for subject in &mounts {
-        let reading = barrier(subject, facts);
-        facts.put(subject, &mount::BARRIER, reading);
+    let mut found: Vec<(Option<String>, Subject, Reading<String>)> = mounts
+        .into_iter()
+        .map(|mount| (facts.value(&mount, &mount::DEVNO), mount.clone(), barrier(&mount, facts)))
+        .collect();
+    // A superblock has one answer, the options of its first mount; mounts of it that differ were read while it changed.
+    let mut answers: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (superblock, _, reading) in &found {
+        if let (Some(superblock), Some(word)) = (superblock, reading.value()) {
+            answers.entry(superblock.clone()).or_default().insert(word.clone());
+        }
+    }
+    for (superblock, mount, reading) in &mut found {
+        let words = superblock.as_ref().and_then(|superblock| answers.get(superblock));
+        if words.is_some_and(|words| words.len() > 1) {
+            let says = "mounts of one superblock show different options";
+            *reading = Reading::unknown(Why::Ambiguous, says);
+        }
+        facts.put(mount, &mount::BARRIER, reading.clone());
     }
 }
 
@@ -151,5 +168,29 @@ mod tests {
             let found = conclude(fstype, printed, ext4, release, vendor);
             assert_eq!(found.as_deref(), expect, "{fstype} {printed} on {release}");
         }
+    }
+
+    #[test]
+    fn every_mount_of_a_superblock_has_its_answer() {
+        let answers = |second: &str, devno: &str| {
+            let mut facts = FactSet::default();
+            let host = Subject::host();
+            facts.know(&host, &kernel::VERSION, Version::parse("6.1").unwrap(), Source::Stated);
+            // What was given with the second mount of a superblock has no effect; mountinfo prints the first one's.
+            for (point, options, devno) in [("/a", "rw,nobarrier", "0:40"), ("/b", second, devno)] {
+                let mount = Subject::mount(point);
+                facts.know(&mount, &mount::CLASS, "block".to_owned(), Source::Stated);
+                facts.know(&mount, &mount::FSTYPE, "btrfs".to_owned(), Source::Stated);
+                facts.know(&mount, &mount::DEVNO, devno.to_owned(), Source::Stated);
+                let options = options.split(',').map(str::to_owned).collect();
+                facts.know(&mount, &mount::SUPER_OPTIONS, options, Source::Stated);
+            }
+            run(&crate::collect::testing::Fake::default(), &Request::default(), &mut facts);
+            ["/a", "/b"].map(|point| facts.value(&Subject::mount(point), &mount::BARRIER))
+        };
+        let word = |word: &str| Some(word.to_owned());
+        assert_eq!(answers("rw,nobarrier,subvol=/b", "0:40"), [word("off"), word("off")]);
+        assert_eq!(answers("rw", "0:41"), [word("off"), word("on")]);
+        assert_eq!(answers("rw", "0:40"), [None, None], "read while it changed");
     }
 }

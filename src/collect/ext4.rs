@@ -4,7 +4,7 @@
 //! root, with `dumpe2fs -h`. Whether barriers are on is concluded in [`super::barrier`]. The surprise: the file `fc_info`
 //! exists with and without fast commits, so only a count above zero says anything.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
@@ -42,9 +42,18 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     }
     let devices: Vec<&Subject> = by_device.keys().collect();
     let features = features(host, request, facts, &devices);
-    for ((device, mounts), features) in by_device.iter().zip(features) {
-        let found = look(host, device, features);
+    let found: Vec<Ext4> =
+        devices.iter().zip(features).map(|(device, features)| look(host, device, features)).collect();
+    let outside = outside_journals(host, facts, &devices, &found);
+    for (((device, mounts), found), outside) in by_device.iter().zip(&found).zip(outside) {
+        if let Some(journal) = outside.value().map(Subject::device).filter(|journal| journal != device) {
+            // A commit waits for it like for the file system's own disk.
+            for subject in mounts {
+                facts.stand(subject, &journal);
+            }
+        }
         for subject in mounts {
+            facts.put(subject, &mount::EXT4_JOURNAL_DEVICE, outside.clone());
             facts.put(subject, &mount::EXT4_OPTIONS, found.options.clone());
             facts.put(subject, &mount::EXT4_JOURNAL, found.journal.clone());
             facts.put(subject, &mount::EXT4_DATA, found.data.clone());
@@ -101,6 +110,35 @@ fn journal(host: &dyn Host, sys: &Path, options: &Reading<Vec<String>>) -> Readi
         }
         _ => task,
     }
+}
+
+const JOURNALS: &str = "/proc/fs/jbd2";
+
+/// The devices that hold the journals of these file systems, where that is not their own. The kernel names a journal
+/// inside a device `sda1-8`, with its inode, and one that is a device `sdb1`, but not whose it is.
+fn outside_journals(
+    host: &dyn Host,
+    facts: &FactSet,
+    devices: &[&Subject],
+    found: &[Ext4],
+) -> Vec<Reading<String>> {
+    let names: BTreeSet<String> = match host.list(Path::new(JOURNALS)) {
+        Ok(names) => names.iter().map(|name| safe(name.as_encoded_bytes())).collect(),
+        Err(miss) => return devices.iter().map(|_| refused(&miss, JOURNALS)).collect(),
+    };
+    let inside: BTreeSet<&str> = names.iter().filter_map(|name| Some(name.rsplit_once('-')?.0)).collect();
+    let lacks = |(device, ext4): &(&&Subject, &Ext4)| {
+        ext4.journal.value() == Some(&true) && !inside.contains(device.name())
+    };
+    let lacking = devices.iter().zip(found).filter(lacks).count();
+    let is_device = |name: &&String| facts.contains(&Subject::device(name.as_str()));
+    let outside: Vec<&String> = names.iter().filter(is_device).collect();
+    let each = |pair: (&&Subject, &Ext4)| match outside.as_slice() {
+        _ if !lacks(&pair) => Reading::unknown(Why::Absent, "it has no journal on another device"),
+        [only] if lacking == 1 => Reading::known((*only).clone(), Source::file(format!("{JOURNALS}/{only}"))),
+        _ => Reading::unknown(Why::Ambiguous, "its journal is on another device, and on which is not shown"),
+    };
+    devices.iter().zip(found).map(each).collect()
 }
 
 /// Fast commits that have happened prove the feature; none prove nothing.
@@ -210,7 +248,7 @@ mod tests {
             let fast = facts.get(&mount, &mount::EXT4_FAST_COMMIT);
             assert!(matches!(fast, Reading::Unknown { remedy: Some(Remedy::RunAsRoot), .. }), "{fast:?}");
         }
-        assert_eq!(host.asked().len(), 4, "a file system is read once, however often it is mounted");
+        assert_eq!(host.asked().len(), 5, "a file system is read once, however often it is mounted");
     }
 
     #[test]
@@ -240,5 +278,38 @@ mod tests {
         let facts = collect(&host, false);
         assert_eq!(facts.value(&Subject::mount("/"), &mount::EXT4_JOURNAL), Some(false));
         assert!(!facts.get(&Subject::mount("/"), &mount::EXT4_DATA).is_known());
+    }
+
+    #[test]
+    fn a_journal_on_another_device_is_part_of_the_stack() {
+        let look = |names: &[&str]| {
+            let mut facts = FactSet::default();
+            for (point, device) in [("/a", "sda1"), ("/b", "dm-0")] {
+                facts.know(&Subject::mount(point), &mount::FSTYPE, "ext4".to_owned(), Source::Stated);
+                facts.link(&Subject::mount(point), &Subject::device(device));
+                facts.stand(&Subject::mount(point), &Subject::device(device));
+            }
+            facts.mention(&Subject::device("sdb1"));
+            facts.mention(&Subject::device("dm-0"));
+            let mut host = machine(IDLE).files("/sys/fs/ext4/dm-0", &[("journal_task", "212")]);
+            for name in names {
+                host = host.file(format!("/proc/fs/jbd2/{name}/info"), "");
+            }
+            run(&host, &Request::default(), &mut facts);
+            ["/a", "/b"].map(|point| {
+                let mount = Subject::mount(point);
+                (facts.get(&mount, &mount::EXT4_JOURNAL_DEVICE), facts.below(&mount).len())
+            })
+        };
+        let [a, b] = look(&["sda1-8", "dm-0-8"]);
+        assert!(matches!(a, (Reading::Unknown { why: Why::Absent, .. }, 1)), "{a:?}");
+        assert!(matches!(b, (Reading::Unknown { why: Why::Absent, .. }, 1)), "{b:?}");
+        let [a, b] = look(&["sda1-8", "sdb1"]);
+        assert!(matches!(a, (Reading::Unknown { why: Why::Absent, .. }, 1)), "{a:?}");
+        assert!(matches!(&b, (Reading::Known { value, .. }, 2) if value == "sdb1"), "{b:?}");
+        for (reading, below) in look(&["sdb1"]) {
+            assert!(matches!(reading, Reading::Unknown { why: Why::Ambiguous, .. }), "{reading:?}");
+            assert_eq!(below, 1);
+        }
     }
 }

@@ -8,8 +8,8 @@ use super::{BY_FILE_SYSTEM, BY_MOUNT, Bottom, Hop, evidence};
 use crate::durability::ask::Ask;
 use crate::durability::claim::Passage;
 use crate::durability::{Evidence, Standing};
-use crate::facts::Subject;
 use crate::facts::catalog::{kernel, mount, target};
+use crate::facts::{Reading, Subject, Why};
 use crate::truth::Truth;
 
 /// Judges a file system on the way.
@@ -91,7 +91,22 @@ fn journal(ask: &mut Ask, hop: &Subject) -> Option<Hop> {
         return None;
     }
     let (standing, says) = match ask.need(hop, &mount::EXT4_JOURNAL) {
-        Some(true) => return None,
+        Some(true) => {
+            // It belongs to the stack; only where it is somewhere else that nobody saw, something is missing.
+            let elsewhere = ask.facts.get(hop, &mount::EXT4_JOURNAL_DEVICE);
+            if !matches!(elsewhere, Reading::Unknown { why: Why::Ambiguous, .. }) {
+                return None;
+            }
+            ask.miss(
+                hop,
+                &mount::EXT4_JOURNAL_DEVICE,
+                Some("look which device it is: dumpe2fs -h DEVICE, as root"),
+            );
+            (
+                Standing::Unproven,
+                format!("the journal of {name} is on another device, and on which is not known"),
+            )
+        }
         Some(false) => (
             Standing::AtRisk,
             format!(
