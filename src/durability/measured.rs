@@ -44,7 +44,9 @@ pub fn judge<'l>(
         found.push(evidence(ask, target, &probe::FLUSHES_PER_COMMIT, standing, says));
     }
     if ask.value(target, &probe::IMPLAUSIBLE) == Some(true) {
-        let says = "flushes came back faster than such a disk can do them".to_owned();
+        let because = ask.value(target, &probe::IMPLAUSIBLE_BECAUSE);
+        let says =
+            because.unwrap_or_else(|| "flushes came back faster than such a disk can do them".to_owned());
         found.push(evidence(ask, target, &probe::IMPLAUSIBLE, Standing::Unproven, says));
     }
     found

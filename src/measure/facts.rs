@@ -46,13 +46,19 @@ pub fn to_facts(found: &Measurement, target: &Subject, current_method: Option<&s
         cost.map_or_else(|| Reading::unknown(Why::NotCollected, "the probe had no O_DIRECT rows"), known);
     facts.put(target, &probe::FLUSH_COST, cost);
 
-    let implausible = found.caveats.iter().any(|c| c.id == "implausible-speed" || c.id == "free-flush");
+    let too_fast = found.caveats.iter().find(|c| c.id == "implausible-speed" || c.id == "free-flush");
     let implausible = if rate_known(found) {
-        known_bool(implausible)
+        known_bool(too_fast.is_some())
     } else {
         missing_bool("the probe measured no commit")
     };
     facts.put(target, &probe::IMPLAUSIBLE, implausible);
+    let because = too_fast.map(|caveat| caveat.says.trim_end_matches('.').to_owned());
+    let because = because.map_or_else(
+        || Reading::unknown(Why::Absent, "the speed is believed"),
+        |because| Reading::known(because, source()),
+    );
+    facts.put(target, &probe::IMPLAUSIBLE_BECAUSE, because);
 }
 
 /// Lower bound of the gain of the best method over the one in force, in percent of the latter's time, paired by round over

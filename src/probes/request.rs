@@ -8,8 +8,8 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
 use super::method::Server;
-use crate::facts::catalog::{device, mount, postgres, target as target_facts};
-use crate::facts::{FactSet, Reading, Scope, Subject, Value};
+use crate::facts::catalog::{device, host as machine, mount, postgres, target as target_facts};
+use crate::facts::{FactSet, Key, Reading, Scope, Subject, Value};
 use crate::measure::{Method, SpeedLimit};
 use crate::text;
 
@@ -74,22 +74,56 @@ impl Request {
         let all_leaves = |holds: &dyn Fn(&Subject) -> bool| !leaves.is_empty() && leaves.iter().all(holds);
         let path = facts.value(target, &target_facts::PATH).unwrap_or_else(|| target.name().to_owned());
         let mount_class = text_of(facts.lookup(target, &mount::CLASS.info));
-        let is_disk = |leaf: &Subject| {
-            let kind = facts.value(leaf, &device::KIND);
-            kind.is_some_and(|kind| kind == "disk") && !leaf.name().starts_with("pmem")
-        };
-        let on_disks = mount_class.as_deref() == Some("block") && all_leaves(&is_disk);
         Self {
             leaves_count_flushes: all_leaves(&|leaf| {
                 facts.value(leaf, &device::COUNTS_FLUSHES) == Some(true)
             }),
             leaves: leaves.iter().map(|leaf| leaf.name().to_owned()).collect(),
-            speed_limit: on_disks.then(SpeedLimit::block_device),
+            speed_limit: speed_limit(target, facts, mount_class.as_deref()),
             mount_class,
             server: server(target, facts),
             ..Self::new(PathBuf::from(OsString::from_vec(text::raw(&path))))
         }
     }
+}
+
+/// How fast commits can honestly be on a target. Platters limit only where nothing stands between that could answer for
+/// them: SATA or SAS disks of known speed, in the machine that walwise runs on, behind no controller with a cache. The
+/// kernel's rotational flag is not asked, because virtual disks and RAID volumes say yes.
+fn speed_limit(target: &Subject, facts: &FactSet, mount_class: Option<&str>) -> Option<SpeedLimit> {
+    let leaves = facts.leaves(target);
+    let text = |leaf: &Subject, key: &Key<String>| facts.value(leaf, key);
+    let is_disk = |leaf: &Subject| {
+        let memory = |medium: String| medium == "persistent memory" || medium == "memory";
+        text(leaf, &device::KIND).is_some_and(|kind| kind == "disk")
+            && !text(leaf, &device::MEDIUM).is_some_and(memory)
+            && text(leaf, &device::TRANSPORT).is_none_or(|transport| transport != "pmem")
+            && !leaf.name().starts_with("pmem")
+    };
+    if mount_class != Some("block") || leaves.is_empty() || !leaves.iter().all(is_disk) {
+        return None;
+    }
+    let bare = |key: &Key<String>, word: &str| text(&Subject::host(), key).as_deref() == Some(word);
+    let hands_on = |hop: &Subject| {
+        hop.scope() != Scope::Device
+            || text(hop, &device::KIND).is_some_and(|kind| {
+                ["disk", "partition", "md", "lvm", "crypt", "multipath"].contains(&kind.as_str())
+            })
+    };
+    let turning = |leaf: &Subject| {
+        let attached = text(leaf, &device::TRANSPORT).is_some_and(|t| t == "sata" || t == "sas");
+        let platters = text(leaf, &device::MEDIUM).is_none_or(|medium| medium == "platters");
+        let unprotected = text(leaf, &device::CACHE).is_none_or(|cache| cache != "protected");
+        let rpm = facts.value(leaf, &device::RPM).and_then(|rpm| u32::try_from(rpm).ok());
+        rpm.filter(|rpm| *rpm > 0 && attached && platters && unprotected)
+    };
+    let physical = bare(&machine::SEEN_BY, "host")
+        && bare(&machine::VIRTUALISATION, "none")
+        && facts.stack(target).iter().all(hands_on);
+    // One flush can end on any of several disks, so the fastest limits.
+    let fastest =
+        leaves.iter().map(turning).collect::<Option<Vec<u32>>>().and_then(|all| all.into_iter().max());
+    Some(fastest.filter(|_| physical).map_or_else(SpeedLimit::block_device, SpeedLimit::platter))
 }
 
 /// What is known of the server that uses a target.
@@ -144,5 +178,55 @@ mod tests {
         assert_eq!(full.mount_class.as_deref(), Some("block"));
         assert_eq!(full.server.major, Some(15));
         assert!(super::super::server_methods(&full.server).contains(&Method::OpenDatasyncDirect));
+    }
+
+    /// The limit on ext4 on sda1 on sda, with these facts of host and disk.
+    fn limit(host: &[(&Key<String>, &str)], disk: &[(&Key<String>, &str)], rpm: Option<u64>) -> Option<f64> {
+        let (target, fs) = (Subject::target("/t"), Subject::mount("/t"));
+        let (part, sda) = (Subject::device("sda1"), Subject::device("sda"));
+        let source = || Source::call("test");
+        let mut facts = FactSet::default();
+        for (top, base) in [(&target, &fs), (&fs, &part), (&part, &sda)] {
+            facts.stand(top, base);
+        }
+        facts.link(&target, &fs);
+        facts.know(&fs, &mount::CLASS, "block".to_owned(), source());
+        facts.know(&part, &device::KIND, "partition".to_owned(), source());
+        facts.know(&sda, &device::KIND, "disk".to_owned(), source());
+        facts.know(&sda, &device::ROTATIONAL, true, source());
+        for (key, value) in host {
+            facts.know(&Subject::host(), key, (*value).to_owned(), source());
+        }
+        for (key, value) in disk {
+            facts.know(&sda, key, (*value).to_owned(), source());
+        }
+        if let Some(rpm) = rpm {
+            facts.know(&sda, &device::RPM, rpm, source());
+        }
+        Request::of_target(&target, &facts).speed_limit.map(|limit| limit.per_second)
+    }
+
+    #[test]
+    fn platters_limit_only_where_nothing_could_answer_for_them() {
+        let bare = [(&machine::SEEN_BY, "host"), (&machine::VIRTUALISATION, "none")];
+        let guest = [(&machine::SEEN_BY, "guest"), (&machine::VIRTUALISATION, "kvm")];
+        let (any, turns) = (Some(100_000.0), Some(180.0));
+        let on = |transport| [(&device::TRANSPORT, transport), (&device::MEDIUM, "platters")];
+        assert_eq!(limit(&bare, &on("sata"), Some(7_200)), turns);
+        assert_eq!(limit(&bare, &on("sas"), Some(15_000)), Some(375.0));
+        // The rotational flag is set in all of these, and proves nothing: a guest's disk at 10,000 commits a second, a
+        // RAID volume, a disk whose speed nobody read.
+        assert_eq!(limit(&guest, &on("sata"), Some(7_200)), any);
+        assert_eq!(limit(&guest, &[(&device::TRANSPORT, "virtio")], None), any);
+        assert_eq!(limit(&bare, &[(&device::TRANSPORT, "megaraid")], None), any);
+        assert_eq!(limit(&bare, &on("megaraid"), Some(7_200)), any);
+        assert_eq!(limit(&bare, &on("sata"), None), any);
+        assert_eq!(limit(&[], &on("sata"), Some(7_200)), any);
+        let protected = [(&device::TRANSPORT, "sata"), (&device::CACHE, "protected")];
+        assert_eq!(limit(&bare, &protected, Some(7_200)), any);
+        for memory in ["persistent memory", "memory"] {
+            assert_eq!(limit(&bare, &[(&device::MEDIUM, memory)], None), None);
+        }
+        assert_eq!(limit(&bare, &[(&device::TRANSPORT, "pmem")], None), None);
     }
 }

@@ -20,6 +20,8 @@ facts! {
     COMMITS_PER_SECOND: f64 = Target "probe.commits_per_second" Kind::Number;
     /// Whether flushes came back faster than any disk of this kind could do them.
     IMPLAUSIBLE: bool = Target "probe.implausible" Kind::Bool;
+    /// Why that speed is not believed, with the arithmetic behind it.
+    IMPLAUSIBLE_BECAUSE: String = Target "probe.implausible_because" Kind::Text;
     /// Where it was measured; another directory of the same file system than the database's own.
     DIRECTORY: String = Target "probe.directory" Kind::Text;
 }
