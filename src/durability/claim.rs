@@ -138,7 +138,8 @@ fn attached(mut ask: Ask, disk: &Subject) -> Leaf {
     let transport = ask.need(disk, &device::TRANSPORT);
     let transport = transport.as_deref();
     let queue = ask.need(disk, &device::WRITE_CACHE).map(|queue| queue == "write back");
-    let raid = controller::is_behind_one(&mut ask, disk, transport);
+    let raid =
+        controller::is_behind_one(&mut ask, disk, transport) && ask.value(disk, &device::FABRIC).is_none();
     let word = if raid { sd::as_shown(&mut ask, disk) } else { own_word(&mut ask, disk, transport) };
 
     let overridden = queue == Some(false) && matches!(word, Word::Volatile | Word::Torn(_));

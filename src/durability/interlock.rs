@@ -96,9 +96,10 @@ fn only_ext4(ask: &mut Ask, target: &Subject) -> (Truth, String) {
         ask.facts.stack(target).into_iter().filter(|hop| hop.scope() == Scope::Mount).collect();
     let holds = match mounts.as_slice() {
         [] => Truth::Unknown,
-        [one] => match ask.need(one, &mount::FSTYPE) {
-            Some(fstype) => Truth::from(fstype == "ext4"),
-            None => Truth::Unknown,
+        [one] => match (ask.need(one, &mount::FSTYPE), ask.need(one, &mount::CLASS)) {
+            (Some(fstype), Some(class)) => Truth::from(fstype == "ext4" && class == "block"),
+            (Some(fstype), None) if fstype != "ext4" => Truth::False,
+            _ => Truth::Unknown,
         },
         _ => Truth::False,
     };

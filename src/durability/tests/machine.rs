@@ -82,10 +82,22 @@ impl Machine {
 
     /// Sets a fact of any subject. `?` is unknown, `~word` is stated.
     pub fn on(mut self, of: &Subject, fact: &str, word: &str) -> Self {
+        self.put(of, fact, word);
+        self
+    }
+
+    /// Sets a fact of the plain machine in place.
+    pub fn set(&mut self, fact: &str, word: &str) {
+        let info = catalog::find(fact).unwrap_or_else(|| panic!("no fact {fact}"));
+        self.put(&subject(info.scope), fact, word);
+    }
+
+    /// Sets a fact of any subject in place.
+    pub fn put(&mut self, of: &Subject, fact: &str, word: &str) {
         let info = catalog::find(fact).unwrap_or_else(|| panic!("no fact {fact}"));
         if word == "?" {
             self.facts.put_value(of, info, Reading::unknown(Why::Denied, "a test"));
-            return self;
+            return;
         }
         let (word, source) = match word.strip_prefix('~') {
             Some(word) => (word, Source::Stated),
@@ -103,7 +115,6 @@ impl Machine {
             _ => Value::Text(word.to_owned()),
         };
         self.facts.put_value(of, info, Reading::known(value, source));
-        self
     }
 
     /// Puts one subject on another.
