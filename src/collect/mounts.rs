@@ -118,6 +118,13 @@ fn space(host: &dyn Host, subject: &Subject, entry: &mountinfo::Entry, is_target
     };
     facts.put(subject, &mount::SIZE, answer.clone().map(|fs| fs.size));
     facts.put(subject, &mount::FREE, answer.clone().map(|fs| fs.available));
+    let inodes = match &answer {
+        Reading::Known { value, .. } if value.inodes == 0 => {
+            Reading::unknown(Why::Absent, "the file system has no fixed number of inodes")
+        }
+        answer => answer.clone().map(|fs| fs.inodes_free as f64 / fs.inodes as f64 * 100.0),
+    };
+    facts.put(subject, &mount::FREE_INODES, inodes);
     let percent = answer.and_then(|fs| match fs.size {
         0 => Err("a size of 0".to_owned()),
         size => Ok(fs.available as f64 / size as f64 * 100.0),
@@ -165,7 +172,11 @@ mod tests {
         23 22 8:3 / /srv rw - xfs /dev/sda3 rw\n";
 
     fn collect(target: Option<&str>) -> (FactSet, Vec<Question>) {
-        let statfs = StatFs { magic: 1, size: 400, available: 100, inodes: 0, inodes_free: 0 }.encode();
+        collect_with(target, 0)
+    }
+
+    fn collect_with(target: Option<&str>, inodes: u64) -> (FactSet, Vec<Question>) {
+        let statfs = StatFs { magic: 1, size: 400, available: 100, inodes, inodes_free: 1 }.encode();
         let mut fake = Fake::default().file(MOUNTINFO, TABLE);
         for point in ["/", "/net", "/srv"] {
             fake = fake.answer(Question::StatFs(point.into()), &statfs);
@@ -188,6 +199,13 @@ mod tests {
             assert_eq!(mount_of(&facts, path), Some(Subject::mount("/")));
         }
         assert_eq!(mount_of(&facts, b"/srv/"), Some(Subject::mount("/srv#2")));
+    }
+
+    #[test]
+    fn inodes_are_a_share_only_where_their_number_is_fixed() {
+        let free = |inodes| collect_with(None, inodes).0.get(&Subject::mount("/"), &mount::FREE_INODES);
+        assert_eq!(free(20).value(), Some(&5.0));
+        assert!(matches!(free(0), Reading::Unknown { why: Why::Absent, .. }));
     }
 
     #[test]
