@@ -38,6 +38,7 @@ mod topology;
 mod transport;
 mod trim;
 mod unit;
+mod wal_room;
 mod zfs;
 
 use std::ffi::OsString;
@@ -85,6 +86,7 @@ pub const ALL: &[Collector] = &[
     trim::COLLECTOR,
     postgres::COLLECTOR,
     targets::COLLECTOR,
+    wal_room::COLLECTOR,
 ];
 
 /// Runs all collectors; `progress` hears the name of each before it runs and may look at what is known so far.

@@ -22,10 +22,12 @@ enum Slot {
     Flag(&'static Key<bool>),
     Word(&'static Key<String>),
     Count(&'static Key<u64>),
+    /// A size; without a unit it is so many megabytes.
+    Size(&'static Key<u64>),
 }
 
 /// All of them.
-pub const ALL: [Setting; 11] = [
+pub const ALL: [Setting; 12] = [
     Setting { name: "fsync", slot: Slot::Flag(&postgres::FSYNC), exists: always, default: |_| "on" },
     Setting {
         name: "synchronous_commit",
@@ -69,6 +71,13 @@ pub const ALL: [Setting; 11] = [
         slot: Slot::Count(&postgres::MAX_WAL_SENDERS),
         exists: always,
         default: |version| if version.number(0) >= 10 { "10" } else { "0" },
+    },
+    Setting {
+        name: "max_wal_size",
+        slot: Slot::Size(&postgres::MAX_WAL_SIZE),
+        // 9.5 and 9.6 counted it in segments, and had 64 of them as the default.
+        exists: |version| from_major(version, 10),
+        default: |_| "1gb",
     },
     Setting {
         name: "data_sync_retry",
@@ -130,6 +139,7 @@ impl Setting {
             Slot::Flag(key) => facts.put(cluster, key, reading.and_then(|text| flag(&text))),
             Slot::Word(key) => facts.put(cluster, key, reading),
             Slot::Count(key) => facts.put(cluster, key, reading.and_then(|text| count(&text))),
+            Slot::Size(key) => facts.put(cluster, key, reading.and_then(|text| size(&text))),
         }
     }
 
@@ -172,6 +182,8 @@ impl Setting {
                 Err(_) => text,
             },
             (_, _, Slot::Count(_)) => count(&text).map_or(text, |number| number.to_string()),
+            // However it is written, a server's `1GB` and a file's `1024MB` are no difference.
+            (_, _, Slot::Size(_)) => size(&text).map_or(text, |bytes| format!("{}kb", bytes / 1024)),
             _ => text,
         }
     }
@@ -199,7 +211,7 @@ fn flag(text: &str) -> Result<bool, String> {
 }
 
 /// A number without a unit as the server reads it: decimal, hexadecimal, octal, or a fraction that is rounded. None of
-/// the settings here takes a unit; the server refuses `commit_delay = 1ms`.
+/// those counted here takes a unit; the server refuses `commit_delay = 1ms`.
 fn count(text: &str) -> Result<u64, String> {
     let word = text.trim();
     let radix = |digits: &str, radix| u64::from_str_radix(digits, radix).ok();
@@ -218,6 +230,27 @@ fn count(text: &str) -> Result<u64, String> {
     whole.or_else(fraction).ok_or_else(|| format!("`{text}` is no number of this setting"))
 }
 
+/// A size in bytes, as the server reads it: a number with `kB`, `MB`, `GB` or `TB`, or of megabytes (guc.c, of settings
+/// whose unit is a megabyte). Case is lost before.
+fn size(text: &str) -> Result<u64, String> {
+    const UNITS: [(&str, u64); 4] = [("kb", 1 << 10), ("mb", 1 << 20), ("gb", 1 << 30), ("tb", 1 << 40)];
+    let word = text.trim().to_ascii_lowercase();
+    let with_unit = UNITS.iter().find_map(|(unit, bytes)| Some((word.strip_suffix(unit)?, *bytes)));
+    let (number, unit) = with_unit.unwrap_or((&word, 1 << 20));
+    let fraction =
+        || number.trim().parse::<f64>().ok().filter(|n| number.contains('.') && (0.0..=1e6).contains(n));
+    let bytes = match fraction() {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "at most 10^6 TB, not negative"
+        )]
+        Some(number) => Some((number * unit as f64) as u64),
+        None => count(number)?.checked_mul(unit),
+    };
+    bytes.ok_or_else(|| format!("`{text}` is more than there can be"))
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -226,7 +259,7 @@ mod tests {
     use crate::collect::testing::shown;
 
     fn setting(name: &str) -> &'static Setting {
-        static SETTINGS: [Setting; 11] = ALL;
+        static SETTINGS: [Setting; 12] = ALL;
         SETTINGS.iter().find(|setting| setting.name == name).unwrap()
     }
 
@@ -280,6 +313,26 @@ mod tests {
         ] {
             assert_eq!(count(text).ok(), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn sizes_are_read_as_the_server_reads_them() {
+        for (text, expected) in [
+            ("1GB", Some(1 << 30)),
+            ("1024", Some(1 << 30)),
+            (" 64 MB ", Some(64 << 20)),
+            ("1048576kB", Some(1 << 30)),
+            ("2TB", Some(2 << 40)),
+            ("1.5GB", Some(3 << 29)),
+            ("99999999999TB", None),
+            ("GB", None),
+            ("1 PB", None),
+            ("-1", None),
+        ] {
+            assert_eq!(size(text).ok(), expected, "{text}");
+        }
+        let spelled = |text: &str| setting("max_wal_size").spelled(text.as_bytes());
+        assert_eq!(spelled("1GB"), spelled("1024"));
     }
 
     #[test]

@@ -33,6 +33,10 @@ facts! {
     WAL_LEVEL: String = Cluster "pg.wal_level" Kind::Text;
     /// `max_wal_senders` in force.
     MAX_WAL_SENDERS: u64 = Cluster "pg.max_wal_senders" Kind::Count;
+    /// `max_wal_size` in force (10 and later).
+    MAX_WAL_SIZE: u64 = Cluster "pg.max_wal_size" Kind::Bytes;
+    /// How many times `max_wal_size` is free on the file system of the WAL.
+    WAL_ROOM: f64 = Cluster "pg.wal_room" Kind::Number;
     /// `data_sync_retry` in force.
     DATA_SYNC_RETRY: bool = Cluster "pg.data_sync_retry" Kind::Bool;
     /// `commit_delay` in force, in microseconds.

@@ -1,0 +1,65 @@
+//! How much room a cluster's WAL has to grow: what is free on its file system, in units of `max_wal_size`.
+//!
+//! It runs when clusters have their file systems. The surprise: `max_wal_size` is no limit (PostgreSQL manual, WAL
+//! Configuration), so that once its size and as much again is little.
+
+use super::{Collector, Request};
+use crate::facts::catalog::{mount, postgres};
+use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
+use crate::host::Host;
+
+/// Concludes the room.
+pub const COLLECTOR: Collector = Collector { id: "room for WAL", run };
+
+fn run(_: &dyn Host, _: &Request, facts: &mut FactSet) {
+    let clusters: Vec<Subject> = facts.subjects(Scope::Cluster).cloned().collect();
+    for cluster in clusters {
+        let room = room(facts, &cluster);
+        facts.put(&cluster, &postgres::WAL_ROOM, room);
+    }
+}
+
+fn room(facts: &FactSet, cluster: &Subject) -> Reading<f64> {
+    let free = match facts.resolve(cluster, Scope::Mount) {
+        Some(mount) => facts.get(&mount, &mount::FREE),
+        None => Reading::unknown(Why::NotCollected, "the file system of its WAL"),
+    };
+    match (facts.get(cluster, &postgres::MAX_WAL_SIZE), free) {
+        (Reading::Known { value: 0, source }, _) => Reading::unknown(Why::Malformed, format!("{source}: 0")),
+        (Reading::Known { value: size, .. }, Reading::Known { value: free, .. }) => {
+            let of = [postgres::MAX_WAL_SIZE.name(), mount::FREE.name()];
+            Reading::known(free as f64 / size as f64, Source::derived(of))
+        }
+        (unknown @ Reading::Unknown { .. }, _) | (_, unknown) => unknown.map(|bytes| bytes as f64),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collect::testing::Fake;
+
+    fn known(size: Option<u64>, free: Option<u64>) -> Option<f64> {
+        let (cluster, wal) = (Subject::cluster("/pg"), Subject::mount("/wal"));
+        let mut facts = FactSet::default();
+        facts.mention(&cluster);
+        facts.link(&cluster, &wal);
+        if let Some(size) = size {
+            facts.know(&cluster, &postgres::MAX_WAL_SIZE, size, Source::Stated);
+        }
+        if let Some(free) = free {
+            facts.know(&wal, &mount::FREE, free, Source::Stated);
+        }
+        run(&Fake::default(), &Request::default(), &mut facts);
+        facts.value(&cluster, &postgres::WAL_ROOM)
+    }
+
+    #[test]
+    fn room_is_known_where_both_are() {
+        assert_eq!(known(Some(1 << 30), Some(3 << 29)), Some(1.5));
+        assert_eq!(known(Some(1 << 30), Some(0)), Some(0.0));
+        for (size, free) in [(None, Some(1)), (Some(1), None), (None, None), (Some(0), Some(1))] {
+            assert_eq!(known(size, free), None, "{size:?} {free:?}");
+        }
+    }
+}
