@@ -5,14 +5,18 @@ use super::set::RuleFile;
 /// The files by name, sorted: `("rules/mount.toml", include_str!("../../rules/mount.toml"))`.
 const FILES: &[(&str, &str)] = &[
     ("rules/btrfs.toml", include_str!("../../rules/btrfs.toml")),
+    ("rules/disks.toml", include_str!("../../rules/disks.toml")),
     ("rules/ext4.toml", include_str!("../../rules/ext4.toml")),
     ("rules/filesystem.toml", include_str!("../../rules/filesystem.toml")),
+    ("rules/host.toml", include_str!("../../rules/host.toml")),
+    ("rules/layers.toml", include_str!("../../rules/layers.toml")),
     ("rules/layout.toml", include_str!("../../rules/layout.toml")),
     ("rules/mount-options.toml", include_str!("../../rules/mount-options.toml")),
     ("rules/next-boot.toml", include_str!("../../rules/next-boot.toml")),
     ("rules/postgres-wal.toml", include_str!("../../rules/postgres-wal.toml")),
     ("rules/verdict.toml", include_str!("../../rules/verdict.toml")),
     ("rules/write-cache.toml", include_str!("../../rules/write-cache.toml")),
+    ("rules/zfs.toml", include_str!("../../rules/zfs.toml")),
 ];
 
 /// The built-in rule files.

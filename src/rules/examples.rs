@@ -46,9 +46,7 @@ pub fn run(rules: &[Rule]) -> Vec<Failure> {
 }
 
 fn run_one(rule: &Rule, example: &Example) -> Option<Failure> {
-    let subject = subject(rule.scope, "example");
-    let facts = facts(example, &subject);
-    let finding = evaluate_one(rule, &facts, &subject, Circumstances { live: true });
+    let finding = finding(rule, example);
     problem(&finding, example).map(|problem| Failure {
         rule: rule.id.clone(),
         place: format!("{}:{}", rule.file, example.line),
@@ -56,6 +54,13 @@ fn run_one(rule: &Rule, example: &Example) -> Option<Failure> {
         problem,
         trace: explain::lines(&finding.trace, explain::Drawing::Unicode),
     })
+}
+
+/// What the rule comes to on an example.
+pub(super) fn finding(rule: &Rule, example: &Example) -> Finding {
+    let subject = subject(rule.scope, "example");
+    let facts = facts(example, &subject);
+    evaluate_one(rule, &facts, &subject, Circumstances { live: true })
 }
 
 fn problem(finding: &Finding, example: &Example) -> Option<String> {

@@ -4,7 +4,7 @@
 //! no fact that holds its current value (the options that a file system was made with are kept nowhere).
 
 use super::Change;
-use crate::facts::catalog::{boot, device, mount, postgres, target};
+use crate::facts::catalog::{boot, device, kernel, mount, postgres, target};
 use crate::facts::{KeyInfo, Scope};
 
 /// A thing that can be advised.
@@ -126,6 +126,33 @@ pub const ALL: &[Setting] = &[
         Scope::Device,
         Some(&device::MD_LEVEL.info),
         "Layout and health of a software RAID array.",
+    ),
+    one(
+        "mount.trim",
+        Scope::Mount,
+        Some(&mount::TRIMMED.info),
+        "What tells the device which blocks are free, and when.",
+    ),
+    one("zfs.sync", Scope::Mount, Some(&mount::ZFS_SYNC.info), "Whether a ZFS dataset obeys flushes.")
+        .losing(&["disabled"]),
+    one(
+        "zfs.recordsize",
+        Scope::Mount,
+        Some(&mount::ZFS_RECORD.info),
+        "Largest record of new files in a ZFS dataset.",
+    ),
+    one(
+        "zfs.no_cache_flush",
+        Scope::Host,
+        Some(&kernel::ZFS_NO_FLUSH.info),
+        "Whether ZFS leaves out the flushes that it would send to its disks.",
+    )
+    .losing(&["on", "true"]),
+    one(
+        "vm.dirty_background_bytes",
+        Scope::Host,
+        Some(&kernel::DIRTY_BACKGROUND.info),
+        "Unwritten data at which the kernel begins to write in the background.",
     ),
     one("swap.placement", Scope::Target, Some(&target::SWAP_BESIDE.info), "On which disks swap lies."),
     one("database.placement", Scope::Cluster, Some(&postgres::DATA.info), "Where the database's files lie."),

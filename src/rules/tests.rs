@@ -1,6 +1,8 @@
 //! The format as a whole: good files do what they say, bad files say what is wrong with them.
 
 mod arbitrary;
+mod coverage;
+mod machines;
 mod properties;
 
 use proptest::prelude::*;

@@ -1,0 +1,74 @@
+//! That the examples of the rules which come with walwise try every fact of their conditions.
+//!
+//! For each fact some example must hang on it: taken away there, the answer is no longer what it was. A fact that none
+//! hangs on is either not tried or not needed.
+
+use std::collections::BTreeSet;
+
+use crate::facts::{Reading, Value, Why};
+use crate::rules::model::{Cond, Example, Given, Rule, Test};
+use crate::rules::{RuleSet, builtin, examples};
+
+fn tests_of<'a>(cond: &'a Cond, tests: &mut Vec<&'a Test>) {
+    match cond {
+        Cond::All(kids) | Cond::Any(kids) => kids.iter().for_each(|kid| tests_of(kid, tests)),
+        Cond::Not(kid) | Cond::Every(_, kid) | Cond::Some(_, kid) => tests_of(kid, tests),
+        Cond::Fact(test) => tests.push(test),
+    }
+}
+
+/// The example without this fact, once for each place where it is given.
+fn without(example: &Example, fact: &str) -> Vec<Example> {
+    let mut all = Vec::new();
+    for place in 0.. {
+        let mut other = example.clone();
+        let mut given: Vec<&mut Given> = other.facts.iter_mut().collect();
+        if let Some(stack) = &mut other.stack {
+            for elements in [&mut stack.leaves, &mut stack.layers, &mut stack.mounts] {
+                given.extend(elements.iter_mut().flatten());
+            }
+        }
+        let known = |given: &&mut Given| given.0.name == fact && given.1.is_known();
+        let Some((_, reading)) = given.into_iter().filter(known).nth(place) else { return all };
+        *reading = Reading::<Value>::unknown(Why::Denied, "taken away");
+        all.push(other);
+    }
+    all
+}
+
+/// Whether what the example comes to hangs on the fact.
+fn hangs_on(rule: &Rule, example: &Example, fact: &str) -> bool {
+    let whole = examples::finding(rule, example).trace.truth;
+    without(example, fact).iter().any(|less| examples::finding(rule, less).trace.truth != whole)
+}
+
+#[test]
+fn every_fact_of_a_condition_decides_some_example() {
+    let (set, _) = RuleSet::parse(&builtin::files());
+    let mut idle = Vec::new();
+    for rule in set.rules() {
+        let mut tests = Vec::new();
+        tests_of(&rule.when, &mut tests);
+        let facts: BTreeSet<&str> = tests.iter().map(|test| test.fact.name).collect();
+        for fact in facts {
+            if !rule.examples.iter().any(|example| hangs_on(rule, example, fact)) {
+                idle.push(format!("{}: no example hangs on {fact}", rule.id));
+            }
+        }
+    }
+    assert!(idle.is_empty(), "{}", idle.join("\n"));
+}
+
+/// What turns is a hint, and virtual disks and RAID volumes turn in name only (sysfs-block, queue/rotational).
+#[test]
+fn no_rule_goes_by_the_rotational_flag() {
+    let (set, _) = RuleSet::parse(&builtin::files());
+    for rule in set.rules() {
+        let mut tests = Vec::new();
+        tests_of(&rule.when, &mut tests);
+        for advice in &rule.advise {
+            advice.when.iter().for_each(|when| tests_of(when, &mut tests));
+        }
+        assert!(tests.iter().all(|test| test.fact.name != "device.rotational"), "{}", rule.id);
+    }
+}
