@@ -1,0 +1,99 @@
+//! Recorded machines in one table: of each its verdict, the cache of the disk that decides it, whether that disk's queue
+//! sends flushes on, and the fact that it was recorded for.
+
+use super::{checked_at, reviewed};
+use crate::support::verdict;
+
+/// File, target, verdict, disk, its cache, its queue, and a fact of a subject. A fact that is not known has its reason
+/// behind a question mark; a dash is for what there is none of.
+type Row = [&'static str; 9];
+
+#[rustfmt::skip] // a row is a line
+const HOSTS: &[Row] = &[
+    ["azure-disk", "/data", "unproven", "sdc", "unknown", "write through", "device sdc", "device.ephemeral", "?ambiguous"],
+    ["azure-nvme-local", "/data", "at-risk", "nvme1n1", "unknown", "write through", "device nvme1n1", "device.ephemeral", "yes"],
+    ["ec2-ebs", "/data", "unproven", "nvme1n1", "unknown", "write through", "device nvme1n1", "device.cloud", "Amazon Elastic Block Store"],
+    ["el8-xfs-nobarrier", "/data", "durable", "vdb", "volatile", "write back", "mount /data", "mount.fstype", "xfs"],
+    ["el9-ext4", "/data", "durable", "vdb", "volatile", "write back", "mount /data", "mount.barrier", "on"],
+    ["alinux3-old-e2fsprogs", "/data", "durable", "vdb", "volatile", "write back", "host", "e2fsprogs.version", "1.45.6"],
+    ["ext4-nobarrier", "/data", "at-risk", "sda", "volatile", "write back", "mount /data", "mount.barrier", "off"],
+    ["gcp-local-ssd", "/data", "at-risk", "nvme1n1", "volatile", "write back", "device nvme1n1", "device.cloud", "Google local SSD"],
+    ["gcp-pd", "/data", "durable", "sdb", "volatile", "write back", "device sdb", "device.cloud", "Google persistent disk"],
+    ["held-fuse", "/data", "unproven", "-", "-", "-", "mount /data", "mount.class", "fuse"],
+    ["hpe-disk-cache-on", "/data", "at-risk", "sda", "volatile", "write through", "device sda", "controller.disk_cache", "on"],
+    ["hpe-no-tool", "/data", "unproven", "sda", "unknown", "write through", "device sda", "controller.battery", "?absent"],
+    ["imsm", "/data", "durable", "sda", "volatile", "write back", "device md126", "md.metadata", "external:/md127/0"],
+    ["iscsi", "/data", "unproven", "sdb", "volatile", "write back", "device sdb", "device.fabric", "iscsi"],
+    ["lvm-cache", "/data", "durable", "nvme1n1", "volatile", "write back", "device dm-3", "device.kind", "lvm"],
+    ["md-raid1", "/data", "durable", "sda", "volatile", "write back", "device md0", "md.degraded", "0"],
+    ["md-raid5-ppl", "/data", "durable", "sda", "volatile", "write back", "device md0", "md.consistency_policy", "ppl"],
+    ["megaraid-failed-battery", "/data", "durable", "sda", "none", "write through", "device sda", "controller.battery", "failed"],
+    ["megaraid-nobarrier", "/data", "durable", "sda", "protected", "write back", "device sda", "controller.on_battery_failure", "write through"],
+    ["megaraid-not-root", "/data", "unproven", "sda", "unknown", "write back", "device sda", "controller.battery", "?denied"],
+    ["nfs4-soft", "/data", "unproven", "-", "-", "-", "mount /data", "mount.class", "network"],
+    ["nine-p", "/data", "unproven", "-", "-", "-", "mount /data", "mount.class", "network"],
+    ["nvme-multipath", "/data", "unproven", "nvme1n1", "unknown", "write through", "device nvme1n1", "device.transport", "nvme"],
+    ["nvme-plp", "/data", "unproven", "nvme1n1", "unknown", "write through", "device nvme1n1", "device.medium", "flash"],
+    ["nvme-tcp", "/data", "unproven", "nvme1n1", "unknown", "write back", "device nvme1n1", "device.fabric", "tcp"],
+    ["nvme-volatile", "/data", "durable", "nvme1n1", "volatile", "write back", "device nvme1n1", "device.fua", "yes"],
+    ["overlay-container", "/var/lib/postgresql", "unproven", "-", "-", "-", "mount /", "mount.class", "overlay"],
+    ["real-loop-xfs", "/mnt/capture-xfs", "at-risk", "vda", "volatile", "write back", "mount /", "ext4.journal", "no"],
+    ["sata-cache-off", "/data", "unproven", "sda", "unknown", "write through", "device sda", "device.cache_type", "write through"],
+    ["sata-override", "/data", "contradictory", "sda", "contradictory", "write through", "device sda", "device.cache_type", "write back"],
+    ["sata-temporary-override", "/data", "unproven", "sda", "unknown", "write through", "device sda", "device.cache_type", "write through"],
+    ["sata-volatile", "/data", "durable", "sda", "volatile", "write back", "device sda", "device.medium", "platters"],
+    ["sd-card", "/srv/db", "unproven", "mmcblk0", "unknown", "write through", "device mmcblk0", "device.transport", "mmc"],
+    ["sshfs", "/data", "unproven", "-", "-", "-", "mount /data", "mount.class", "fuse"],
+    ["tmpfs", "/data", "at-risk", "-", "-", "-", "mount /data", "mount.class", "memory"],
+    ["unprivileged", "/data", "durable", "sda", "volatile", "write back", "host", "host.privileged", "no"],
+    ["usb-disk", "/data", "unproven", "sdb", "volatile", "write back", "device sdb", "device.transport", "usb"],
+    ["virtio-write-through", "/data", "durable", "vdb", "none", "write through", "device vdb", "device.cache_type", "write through"],
+    ["vmware-pvscsi", "/data", "unproven", "sdb", "unknown", "write through", "host", "host.seen_by", "guest"],
+    ["xen-blkfront", "/data", "durable", "xvdb", "volatile", "write back", "device xvdb", "device.transport", "xen"],
+    ["zfs-mirror", "/data", "unproven", "-", "-", "-", "mount /data", "zfs.sync", "?absent"],
+    ["zram", "/data", "at-risk", "zram0", "volatile", "write through", "device zram0", "device.kind", "zram"],
+    ["zfs-sync-standard", "/data", "durable", "nvme1n1", "volatile", "write back", "mount /data", "zfs.sync", "standard"],
+];
+
+#[test]
+fn every_recorded_host_comes_to_its_verdict() {
+    for [name, target, standing, disk, cache, queue, subject, fact, value] in HOSTS {
+        let report = checked_at(name, target);
+        assert_eq!(verdict(&report, target.as_ref()), Some(*standing), "{name}");
+        let disk = format!("device {disk}");
+        for (subject, fact, value) in [
+            (disk.as_str(), "device.cache", cache),
+            (&disk, "device.write_cache", queue),
+            (subject, fact, value),
+        ] {
+            assert_eq!(known(&report, subject, fact), *value, "{name}: {fact} of {subject}");
+        }
+    }
+}
+
+#[test]
+fn every_recorded_host_is_in_a_test() {
+    let listed = |name: &str| {
+        HOSTS.iter().any(|row| row[0] == name) || reviewed::HOSTS.iter().any(|(other, _)| *other == name)
+    };
+    for name in super::names() {
+        assert!(listed(&name), "{name} is neither reviewed nor in the table");
+    }
+    assert!(reviewed::HOSTS.len() >= 15 && HOSTS.len() >= 25);
+}
+
+/// A fact as the table has it.
+fn known(report: &serde_json::Value, subject: &str, fact: &str) -> String {
+    let row = report["facts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|row| row["subject"] == subject && row["fact"] == fact);
+    let Some(reading) = row.map(|row| &row["reading"]) else { return "-".to_owned() };
+    match (&reading["value"], &reading["why"]) {
+        (serde_json::Value::Bool(value), _) => if *value { "yes" } else { "no" }.to_owned(),
+        (serde_json::Value::String(value), _) => value.clone(),
+        (serde_json::Value::Null, why) => format!("?{}", why.as_str().unwrap_or_default()),
+        (value, _) => value.to_string(),
+    }
+}
