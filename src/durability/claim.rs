@@ -138,31 +138,36 @@ fn attached(mut ask: Ask, disk: &Subject) -> Leaf {
     let transport = ask.need(disk, &device::TRANSPORT);
     let transport = transport.as_deref();
     let queue = ask.need(disk, &device::WRITE_CACHE).map(|queue| queue == "write back");
-    let raid =
-        controller::is_behind_one(&mut ask, disk, transport) && ask.value(disk, &device::FABRIC).is_none();
+    let raid = controller::is_behind_one(&mut ask, disk, transport);
+    let remote = ask.value(disk, &device::FABRIC).is_some();
     let word = if raid { sd::as_shown(&mut ask, disk) } else { own_word(&mut ask, disk, transport) };
 
     let overridden = queue == Some(false) && matches!(word, Word::Volatile | Word::Torn(_));
-    let (mut cache, claimed) = if overridden {
+    let mut claims = Vec::new();
+    let mut cache = if overridden {
         let says = match &word {
             Word::Torn(how) => how.clone(),
             _ => format!("{} itself says that it has one", disk.name()),
         };
         let source = said_by(&ask, disk);
-        let evidence = Evidence {
-            layer: Layer::Claim,
-            subject: disk.clone(),
-            standing: Standing::Contradictory,
-            says,
-            source,
-        };
-        (Cache::Contradictory, evidence)
-    } else if raid {
-        controller::judge(&mut ask, disk)
+        let (layer, standing) = (Layer::Claim, Standing::Contradictory);
+        claims.push(Evidence { layer, subject: disk.clone(), standing, says, source });
+        Cache::Contradictory
     } else {
-        elsewhere::judge(&mut ask, disk, transport, &word)
-            .unwrap_or_else(|| held_against(&mut ask, disk, transport, queue, &word))
+        Cache::None
     };
+    let mut judged = Vec::new();
+    if raid {
+        judged.push(controller::judge(&mut ask, disk));
+    }
+    if !overridden && (!raid || remote) {
+        let elsewhere = elsewhere::judge(&mut ask, disk, transport, &word);
+        judged.push(elsewhere.unwrap_or_else(|| held_against(&mut ask, disk, transport, queue, &word)));
+    }
+    for (found, says) in judged {
+        cache = cache.min(found);
+        claims.push(says);
+    }
 
     let (passage, standing, says) = believed(&mut ask, disk, queue, cache, raid, &word);
     let source = ask.origin(disk, &device::WRITE_CACHE);
@@ -172,7 +177,8 @@ fn attached(mut ask: Ask, disk: &Subject) -> Leaf {
         (None, _) => Truth::Unknown,
         (Some(false), _) => Truth::False,
     };
-    let mut evidence = vec![belief, claimed];
+    let mut evidence = vec![belief];
+    evidence.extend(claims);
     let (dangers, forgets) = danger::find(&mut ask, disk);
     if forgets {
         cache = Cache::Volatile;

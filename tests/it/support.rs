@@ -4,6 +4,7 @@
 
 pub mod fuse;
 pub mod loops;
+pub mod machine;
 pub mod postgres;
 pub mod pty;
 pub mod running;
@@ -77,4 +78,19 @@ pub fn verdict<'r>(report: &'r serde_json::Value, target: &Path) -> Option<&'r s
     let subject = format!("target {}", target.display());
     let verdicts = report["verdicts"].as_array()?;
     verdicts.iter().find(|v| v["target"] == subject.as_str())?["standing"].as_str()
+}
+
+/// What the verdict of a target says of a subject in a layer, as standing and sentence, each once over all its ways.
+pub fn evidence(
+    report: &serde_json::Value,
+    target: &Path,
+    layer: &str,
+    subject: &str,
+) -> std::collections::BTreeSet<(String, String)> {
+    let of = format!("target {}", target.display());
+    let found = report["verdicts"].as_array().unwrap().iter().find(|v| v["target"] == of.as_str()).unwrap();
+    let all = found["paths"].as_array().unwrap().iter().flat_map(|way| way["evidence"].as_array().unwrap());
+    let about = all.filter(|one| one["layer"] == layer && one["subject"] == subject);
+    let text = |one: &serde_json::Value, key: &str| one[key].as_str().unwrap().to_owned();
+    about.map(|one| (text(one, "standing"), text(one, "says"))).collect()
 }

@@ -30,7 +30,12 @@ pub fn queue(ask: &mut Ask, hop: &Subject, bottom: Bottom) -> Vec<Hop> {
         _ => {}
     }
     let mut found = vec![by_its_word(ask, hop, kind, bottom)];
-    found.extend(by_its_kind(ask, hop, kind));
+    if let Some(kind) = kind {
+        found.extend(by_its_kind(ask, hop, kind));
+    } else {
+        let says = format!("what kind of device {} is, is not known", hop.name());
+        found.push((Passage::Unknown, evidence(ask, hop, &device::KIND, Standing::Unproven, says)));
+    }
     found
 }
 
@@ -80,10 +85,10 @@ fn by_its_word(ask: &mut Ask, hop: &Subject, kind: Option<&str>, bottom: Bottom)
 }
 
 /// What there is to say of a device because of what it is, beside what its queue says.
-fn by_its_kind(ask: &mut Ask, hop: &Subject, kind: Option<&str>) -> Option<Hop> {
+fn by_its_kind(ask: &mut Ask, hop: &Subject, kind: &str) -> Option<Hop> {
     use Standing::{AtRisk, Durable, Unproven};
     let name = hop.name();
-    match kind? {
+    match kind {
         "zram" | "ram" => {
             let says = format!("{name} is kept in memory");
             Some((Passage::Dropped(BY_FILE_SYSTEM), evidence(ask, hop, &device::KIND, AtRisk, says)))

@@ -28,6 +28,11 @@ pub fn judge(
         (None, Some("pmem")) => format!(
             "whether {name} is memory that survives a power failure, and whether what keeps it alive is healthy, is not known (ndctl list -DHR shows it)"
         ),
+        // An adapter that nobody named may be a RAID controller.
+        (None, Some("scsi")) if ask.value(disk, &device::DRIVER).is_none() => {
+            ask.miss(disk, &device::DRIVER, None);
+            format!("which adapter {name} is attached to is not known, and it may cache")
+        }
         (
             None,
             Some(

@@ -26,7 +26,10 @@ pub fn word(ask: &mut Ask, disk: &Subject) -> Word {
             Word::Torn(format!("{name} answers that its write cache is off, although the kernel found it on"))
         }
         (Some(true), _) | (None, Some(true)) => Word::Volatile,
-        (_, Some(false)) => Word::Without("asked past the kernel".to_owned()),
+        (Some(false), Some(false)) => Word::Without("asked past the kernel".to_owned()),
+        (None, Some(false)) => Word::Silent(format!(
+            "{name} answers that its write cache is off, and what it told the kernel is not known"
+        )),
         (Some(false), None) => Word::Silent(format!(
             "that {name} has no volatile cache is the kernel's word alone: it assumes so where a disk says nothing, and can be told so"
         )),
@@ -47,4 +50,5 @@ pub fn as_shown(ask: &mut Ask, disk: &Subject) -> Word {
 /// Notes what would settle it.
 pub fn miss(ask: &mut Ask, disk: &Subject) {
     ask.miss(disk, &device::DRIVE_CACHE, Some(ASK_IT));
+    ask.miss(disk, &device::CACHE_TYPE, None);
 }

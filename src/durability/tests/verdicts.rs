@@ -74,7 +74,7 @@ fn the_disk_asked_past_the_kernel() {
     for (queue, kept, answer, barrier, verdict, cache, flush) in [
         ("write through", "write through", "off", "on", "durable", "none", "not needed"),
         ("write through", "none", "off", "on", "durable", "none", "not needed"),
-        ("write through", "?", "off", "on", "durable", "none", "not needed"),
+        ("write through", "?", "off", "on", "unproven", "unknown", "unknown"),
         ("write through", "write through", "off", "off", "durable", "none", "suppressed"),
         // `temporary write through`: nobody else sees it.
         ("write through", "write through", "on", "on", "contradictory", "contradictory", "suppressed"),
@@ -85,12 +85,14 @@ fn the_disk_asked_past_the_kernel() {
         ("write back", "write back", "off", "on", "durable", "volatile", "sent"),
         ("write back", "write back", "off", "off", "at risk", "volatile", "suppressed"),
         ("write back", "write through", "on", "on", "durable", "volatile", "sent"),
-        ("?", "?", "off", "on", "unproven", "none", "unknown"),
+        ("?", "?", "off", "on", "unproven", "unknown", "unknown"),
+        ("?", "write through", "off", "on", "unproven", "none", "unknown"),
         ("?", "?", "on", "on", "unproven", "volatile", "unknown"),
     ] {
         for transport in ["sata", "sas", "scsi", "virtio-scsi", "vmware", "hyperv"] {
             let machine = Machine::plain()
                 .with("device.transport", transport)
+                .with("device.driver", "any")
                 .with("device.write_cache", queue)
                 .with("device.cache_type", kept)
                 .with("device.drive_cache", answer)
@@ -329,6 +331,11 @@ fn controllers() {
             );
         }
     }
+    let overridden = Machine::protected()
+        .with("device.write_cache", "write through")
+        .with("device.cache_type", "write back");
+    assert_eq!(overridden.word(), "contradictory");
+    assert_eq!(overridden.with("controller.battery", "failed").word(), "at risk", "the worst wins");
     let by_driver = Machine::plain().with("device.transport", "scsi").with("device.driver", "megaraid_sas");
     assert_eq!(by_driver.word(), "unproven", "its flushes may end in the driver");
 }

@@ -1,0 +1,163 @@
+//! A machine to vary, as facts: /data on ext4 on sda1 on sda, every fact by name, each overridable by a word. `?` makes a
+//! fact unknown, `~word` states it.
+
+use walwise::durability::{Verdict, judge};
+use walwise::facts::catalog;
+use walwise::facts::{FactSet, Kind, Reading, Scope, Source, Subject, Value, Why};
+use walwise::pipeline::Session;
+use walwise::report::Report;
+use walwise::rules::RuleSet;
+use walwise::version::Version;
+
+/// A machine.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    /// What is known of it.
+    pub facts: FactSet,
+}
+
+/// `/data`.
+pub fn data() -> Subject {
+    Subject::target("/data")
+}
+
+fn subject(scope: Scope) -> Subject {
+    match scope {
+        Scope::Host => Subject::host(),
+        Scope::Device => Subject::device("sda"),
+        Scope::Mount => Subject::mount("/data"),
+        Scope::Boot => Subject::boot("/data"),
+        Scope::Cluster => Subject::cluster("/data"),
+        Scope::Target => data(),
+    }
+}
+
+impl Machine {
+    /// ext4 with barriers on a SATA disk that admits its volatile cache, on bare metal, without a server.
+    pub fn plain() -> Self {
+        let mount = Subject::mount("/data");
+        let mut machine = Self { facts: FactSet::default() }.on_disk("/data", "sda1", "sda");
+        machine.facts.link(&mount, &Subject::device("sda1"));
+        for (fact, word) in [
+            ("target.kind", "directory"),
+            ("target.path", "/data"),
+            ("host.seen_by", "host"),
+            ("host.virtualisation", "none"),
+            ("mount.class", "block"),
+            ("mount.fstype", "ext4"),
+            ("mount.barrier", "on"),
+            ("ext4.journal", "true"),
+            ("device.kind", "disk"),
+            ("device.transport", "sata"),
+            ("device.write_cache", "write back"),
+            ("device.cache_type", "write back"),
+        ] {
+            machine.set(fact, word);
+        }
+        machine
+    }
+
+    /// The same behind a RAID controller that protects its cache, measured: removing flushes could be offered here.
+    pub fn protected() -> Self {
+        let mut machine = Self::plain();
+        for (fact, word) in [
+            ("kernel.version", "6.1.0"),
+            ("kernel.vendor", "debian"),
+            ("device.transport", "megaraid"),
+            ("controller.battery", "healthy"),
+            ("controller.policy", "write back"),
+            ("controller.policy_in_force", "write back"),
+            ("controller.on_battery_failure", "write through"),
+            ("controller.disk_cache", "off"),
+            ("probe.flush_cost", "40"),
+            ("probe.commit", "100"),
+        ] {
+            machine.set(fact, word);
+        }
+        machine
+    }
+
+    /// With a PostgreSQL cluster in /data.
+    #[must_use]
+    pub fn with_cluster(mut self) -> Self {
+        self.facts.link(&data(), &Subject::cluster("/data"));
+        self.with("pg.fsync", "true").with("pg.synchronous_commit", "on").with("pg.fsync_disabled_by", "none")
+    }
+
+    /// Stands the target on a mount, a partition and a disk.
+    fn on_disk(mut self, point: &str, part: &str, disk: &str) -> Self {
+        let (mount, part) = (Subject::mount(point), Subject::device(part));
+        self.facts.stand(&data(), &mount);
+        self.facts.link(&data(), &mount);
+        self.facts.stand(&mount, &part);
+        self.facts.stand(&part, &Subject::device(disk));
+        self.put(&part, "device.kind", "partition");
+        self
+    }
+
+    /// The same facts with a device of this kind between file system and disk.
+    #[must_use]
+    pub fn over(self, kind: &str) -> Self {
+        let mut facts = FactSet::default();
+        for (subject, fact, reading) in self.facts.rows() {
+            facts.put_value(subject, catalog::find(fact).unwrap(), reading.clone());
+        }
+        let (mount, top) = (Subject::mount("/data"), Subject::device("top"));
+        facts.stand(&data(), &mount);
+        facts.link(&data(), &mount);
+        facts.link(&mount, &top);
+        facts.stand(&mount, &top);
+        facts.stand(&top, &Subject::device("sda"));
+        let mut machine = Self { facts };
+        machine.put(&top, "device.kind", kind);
+        machine
+    }
+
+    /// With another word for a fact.
+    #[must_use]
+    pub fn with(mut self, fact: &str, word: &str) -> Self {
+        self.set(fact, word);
+        self
+    }
+
+    /// Sets a fact of the one subject that it can be about here; one of a device is about the disk.
+    pub fn set(&mut self, fact: &str, word: &str) {
+        self.put(&subject(catalog::find(fact).unwrap_or_else(|| panic!("no fact {fact}")).scope), fact, word);
+    }
+
+    /// Sets a fact of any subject.
+    pub fn put(&mut self, of: &Subject, fact: &str, word: &str) {
+        let info = catalog::find(fact).unwrap_or_else(|| panic!("no fact {fact}"));
+        if word == "?" {
+            self.facts.put_value(of, info, Reading::unknown(Why::Denied, "a test"));
+            return;
+        }
+        let (word, source) = match word.strip_prefix('~') {
+            Some(word) => (word, Source::Stated),
+            None if fact.starts_with("probe.") => (word, Source::Probe { id: "commit".to_owned() }),
+            None => (word, Source::file("/a/file")),
+        };
+        assert!(catalog::allows(info, word), "{fact} is never {word}");
+        let value = match info.kind {
+            Kind::Bool => Value::Bool(word.parse().unwrap()),
+            Kind::Count | Kind::Bytes => Value::Whole(word.parse().unwrap()),
+            Kind::Micros | Kind::Number => Value::Number(word.parse().unwrap()),
+            Kind::Version => Value::Version(Version::parse(word).unwrap()),
+            Kind::List if word.is_empty() => Value::List(Vec::new()),
+            Kind::List => Value::List(word.split(',').map(str::to_owned).collect()),
+            _ => Value::Text(word.to_owned()),
+        };
+        self.facts.put_value(of, info, Reading::known(value, source));
+    }
+
+    /// The verdict of /data.
+    pub fn verdict(&self) -> Verdict {
+        let mut facts = self.facts.clone();
+        judge(&mut facts, true).into_iter().find(|verdict| verdict.target == data()).unwrap()
+    }
+
+    /// What the whole program makes of it.
+    pub fn report(&self, live: bool) -> Report {
+        Session::of(self.facts.clone(), RuleSet::builtin(), live).report()
+    }
+}
