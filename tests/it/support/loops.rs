@@ -23,6 +23,15 @@ impl Loop {
         let dir = tempfile::Builder::new().permissions(mode).tempdir().unwrap();
         let image = dir.path().join("image");
         fs::File::create(&image).unwrap().set_len(mib << 20).unwrap();
+        Self::on(dir, &image)
+    }
+
+    /// One over a file that is there.
+    pub fn over(image: &Path) -> Self {
+        Self::on(tempfile::tempdir().unwrap(), image)
+    }
+
+    fn on(dir: tempfile::TempDir, image: &Path) -> Self {
         let device = run("losetup", &["-f", "--show", image.to_str().unwrap()]).trim().to_owned();
         let disk = Self { dir, device };
         // What somebody wrote there outlives the file beneath.

@@ -1,0 +1,278 @@
+//! Advice that removes flushes, from facts to plan: it appears for exactly the machines that its specification allows, in
+//! the whole program, and no built-in rule has another way to lose data.
+//!
+//! That the interlock itself opens in exactly the allowed combinations is enumerated in src/durability/tests/interlock.
+
+use walwise::durability::judge;
+use walwise::facts::Scope;
+use walwise::report::{Report, script};
+use walwise::rules::model::ChangeSpec;
+use walwise::rules::{Circumstances, Finding, RuleSet, evaluate_one, subjects};
+
+use crate::support::machine::Machine;
+
+/// The one rule that may.
+const RULE: &str = "barrier.option-behind-battery";
+
+/// What loses committed data, by setting: the product's list and the manuals of servers and file systems. Words are
+/// those of the settings; of ones that no rule can name yet too, so that the day they can, they are guarded.
+const LOSING: &[(&str, &[&str])] = &[
+    (
+        "mount.options",
+        &[
+            "nobarrier",
+            "barrier=0",
+            "barrier=none",
+            "data=writeback",
+            "journal_async_commit",
+            "fsync_mode=nobarrier",
+            "volatile",
+            "soft",
+            "async",
+            "norecovery",
+            "noload",
+        ],
+    ),
+    (
+        "boot.options",
+        &[
+            "nobarrier",
+            "barrier=0",
+            "barrier=none",
+            "data=writeback",
+            "journal_async_commit",
+            "fsync_mode=nobarrier",
+            "volatile",
+            "soft",
+            "async",
+            "norecovery",
+            "noload",
+        ],
+    ),
+    ("mkfs.options", &["-O ^has_journal"]),
+    ("mkfs.features", &["^has_journal"]),
+    ("block.write_cache", &["write through", "none"]),
+    ("zfs.sync", &["disabled"]),
+    ("pg.fsync", &["off"]),
+    ("pg.full_page_writes", &["off"]),
+    ("pg.synchronous_commit", &["off"]),
+    ("pg.data_sync_retry", &["on"]),
+    ("mysql.innodb_doublewrite", &["OFF", "0", "DETECT_ONLY"]),
+    ("mysql.innodb_flush_log_at_trx_commit", &["0", "2"]),
+    ("mysql.sync_binlog", &["0"]),
+    ("mysql.innodb_flush_method", &["nosync", "O_DIRECT_NO_FSYNC", "littlesync"]),
+];
+
+/// The same in commands, whatever the setting calls itself.
+const LOSING_COMMANDS: &[&str] = &[
+    "nobarrier",
+    "barrier=0",
+    "write through",
+    "sync=disabled",
+    "fsync=off",
+    "fsync = off",
+    "full_page_writes=off",
+    "full_page_writes = off",
+    "synchronous_commit=off",
+    "doublewrite=0",
+    "doublewrite=OFF",
+    "data=writeback",
+    "journal_async_commit",
+    "^has_journal",
+    "cacheflush=1",
+    "echo 1 > /sys/module/zfs",
+    "eatmydata",
+    "hdparm -W1",
+    "hdparm -W 1",
+];
+
+fn loses(setting: &str, values: &[String]) -> bool {
+    let words = LOSING.iter().find(|(name, _)| *name == setting).map_or(&[][..], |(_, words)| words);
+    values.iter().any(|value| words.contains(&value.as_str()))
+}
+
+#[test]
+fn no_builtin_rule_can_lose_data_but_one() {
+    let rules = RuleSet::builtin();
+    let mut losing = Vec::new();
+    for rule in rules.rules() {
+        for advice in &rule.advise {
+            let name = advice.setting.name;
+            let listed = LOSING.iter().any(|(setting, _)| *setting == name);
+            let by_value = match &advice.change {
+                ChangeSpec::Fixed(change) => {
+                    assert!(
+                        !loses(name, change.values()) || advice.setting.can_lose(change),
+                        "{}: the asymmetry of settings does not know that {name} {} loses data",
+                        rule.id,
+                        change.words()
+                    );
+                    loses(name, change.values())
+                }
+                // What a fact says could be anything, so no setting that can lose data is set from one.
+                ChangeSpec::SetFrom(_) | ChangeSpec::AddFrom(_) => {
+                    assert!(!listed, "{}: {name} is set from a fact", rule.id);
+                    false
+                }
+                ChangeSpec::RemoveFrom(_) => false,
+            };
+            // A comment may name what a command takes away.
+            let commands = advice.apply.iter().map(walwise::rules::Template::source);
+            let by_command = commands
+                .map(|text| text.split('#').next().unwrap_or_default().to_owned())
+                .any(|command| LOSING_COMMANDS.iter().any(|word| command.contains(word)));
+            if by_value || by_command {
+                losing.push((rule.id.clone(), advice.risk.word()));
+            }
+        }
+    }
+    assert_eq!(losing, [(RULE.to_owned(), "data-loss-if-wrong")]);
+}
+
+/// Facts that decide it, each with all values that it can take, unknown included, and those that allow it.
+const DECIDING: &[(&str, &[&str], &[&str])] = &[
+    (
+        "controller.battery",
+        &["healthy"],
+        &["charging", "learning", "degraded", "failed", "absent", "unreadable", "?"],
+    ),
+    ("controller.policy", &["write back"], &["write through", "always write back", "?"]),
+    ("controller.policy_in_force", &["write back"], &["write through", "?"]),
+    ("controller.on_battery_failure", &["write through"], &["stays", "?"]),
+    ("controller.disk_cache", &["off"], &["on", "disk default", "?"]),
+    ("device.kind", &["disk"], &["zvol", "zram", "ram", "other", "?"]),
+    (
+        "device.transport",
+        &["megaraid", "raid"],
+        &[
+            "nvme",
+            "sata",
+            "sas",
+            "scsi",
+            "usb",
+            "virtio",
+            "virtio-scsi",
+            "xen",
+            "vmware",
+            "hyperv",
+            "mmc",
+            "pmem",
+            "network",
+            "other",
+            "?",
+        ],
+    ),
+    ("device.fabric", &["?"], &["iscsi", "fibre channel"]),
+    ("device.write_cache", &["write back"], &["write through", "?"]),
+    ("device.cache_type", &["write back", "write through", "none", "?"], &[]),
+    ("device.drive_cache", &["on", "off", "?"], &[]),
+    ("device.ephemeral", &["false", "?"], &["true"]),
+    ("nvme.critical_warning", &["", "?", "temperature"], &["memory backup failed", "read-only"]),
+    ("mount.class", &["block"], &["network", "memory", "fuse", "overlay", "zfs", "other", "?"]),
+    ("mount.fstype", &["ext4"], &["ext3", "xfs", "btrfs", "f2fs", "?"]),
+    // An option that stands there without effect need not be added.
+    ("mount.barrier", &["on"], &["off", "no effect", "?"]),
+    ("ext4.journal", &["true"], &["false", "?"]),
+    ("kernel.version", &["6.1.0", "5.10.0"], &["9.0", "?"]),
+    ("kernel.vendor", &["debian"], &["?"]),
+    ("pg.fsync", &["true"], &["false", "?"]),
+    ("pg.synchronous_commit", &["on", "local"], &["off", "?"]),
+    ("pg.fsync_disabled_by", &["none"], &["libeatmydata.so", "?"]),
+    ("probe.flush_cost", &["40"], &["4", "0", "-1", "?"]),
+    ("probe.commit", &["100"], &["?"]),
+    ("probe.implausible", &["false", "?"], &["true"]),
+];
+
+fn start() -> Machine {
+    Machine::protected().with_cluster()
+}
+
+/// Everything in a report that would lose data if followed: in plans, in findings.
+fn offered(report: &Report) -> Vec<String> {
+    let mut found = Vec::new();
+    for plan in &report.plans {
+        for (step, part) in
+            plan.steps.iter().map(|s| (s, "step")).chain(plan.options.iter().map(|o| (o, "option")))
+        {
+            if loses(&step.advice.setting, step.advice.change.values()) {
+                found.push(format!("{part} {} by {}", step.advice.change.words(), step.rules.join(" ")));
+            }
+        }
+    }
+    found
+}
+
+fn in_findings(findings: &[Finding]) -> usize {
+    let advice = findings.iter().flat_map(|finding| &finding.advice);
+    advice.filter(|advice| loses(&advice.setting, advice.change.values())).count()
+}
+
+#[test]
+fn the_whole_program_offers_it_for_every_allowed_value_and_no_other() {
+    let offer = format!("option add nobarrier by {RULE}");
+    let mut seen = 0;
+    for (fact, allowed, other) in DECIDING {
+        for (values, expect) in [(allowed, vec![offer.clone()]), (other, vec![])] {
+            for value in *values {
+                let report = start().with(fact, value).report(true);
+                assert_eq!(offered(&report), expect, "{fact} = {value}");
+                assert_eq!(in_findings(&report.findings), expect.len(), "{fact} = {value}");
+                let script = script::render(&report);
+                let active = script.lines().filter(|line| !line.trim_start().starts_with('#'));
+                assert!(!active.into_iter().any(|line| line.contains("nobarrier")), "{script}");
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 80);
+}
+
+#[test]
+fn no_stated_fact_and_no_other_host_brings_it_about() {
+    assert_eq!(offered(&start().report(true)).len(), 1);
+    assert_eq!(offered(&start().report(false)).len(), 0, "a capture of another host");
+    for (fact, allowed, _) in DECIDING {
+        // Those that decide nothing while they say nothing against it.
+        let idle = ["device.cache_type", "device.drive_cache", "device.fabric"].contains(fact);
+        for value in allowed.iter().filter(|value| !idle && **value != "?") {
+            let report = start().with(fact, &format!("~{value}")).report(true);
+            assert_eq!(offered(&report), [""; 0], "{fact} = {value}, stated");
+        }
+    }
+}
+
+#[test]
+fn no_pair_of_deviations_brings_it_about() {
+    let rules = RuleSet::builtin();
+    let can_lose = |change: &ChangeSpec, setting: &str| match change {
+        ChangeSpec::Fixed(change) => loses(setting, change.values()),
+        _ => false,
+    };
+    let losing: Vec<_> = rules
+        .rules()
+        .iter()
+        .filter(|rule| rule.advise.iter().any(|advice| can_lose(&advice.change, advice.setting.name)))
+        .collect();
+    assert_eq!(losing.len(), 1);
+    let values =
+        |(fact, allowed, other): &(&'static str, &'static [&'static str], &'static [&'static str])| {
+            let fact = *fact;
+            let fine = allowed.iter().map(move |value| (fact, *value, true));
+            fine.chain(other.iter().map(move |value| (fact, *value, false))).collect::<Vec<_>>()
+        };
+    let all: Vec<_> = DECIDING.iter().flat_map(values).collect();
+    for (i, a) in all.iter().enumerate() {
+        let first = start().with(a.0, a.1);
+        for b in all.iter().skip(i + 1).filter(|b| b.0 != a.0) {
+            let mut facts = first.clone().with(b.0, b.1).facts;
+            judge(&mut facts, true);
+            let findings: Vec<Finding> = losing
+                .iter()
+                .flat_map(|rule| subjects(rule, &facts).into_iter().map(|on| (*rule, on)).collect::<Vec<_>>())
+                .filter(|(_, on)| on.scope() == Scope::Target)
+                .map(|(rule, on)| evaluate_one(rule, &facts, &on, Circumstances { live: true }))
+                .collect();
+            assert_eq!(in_findings(&findings), usize::from(a.2 && b.2), "{a:?} {b:?}");
+        }
+    }
+}
