@@ -18,6 +18,10 @@ use crate::truth::Truth;
 /// How many ways to one answer are pursued for one sub-condition.
 const MOST_WAYS: usize = 128;
 
+/// A way that asks for more facts than this is not joined with alternatives any more: nobody would go it, and on a stack of
+/// thousands of layers there is no end of them.
+const MOST_FACTS: usize = 64;
+
 /// The smallest sets of missing facts of which each alone could decide it: no set contains another. Fewest facts first;
 /// among equals, those with a remedy first.
 pub(super) fn needs(ground: &Ground<'_>) -> Vec<Vec<Need>> {
@@ -109,7 +113,8 @@ impl<'g> Unknowns<'g> {
                     more => {
                         let each =
                             |way: &Way| more.iter().filter_map(|other| way.clone().with(other)).collect();
-                        fewest(ways.iter().flat_map(|way| -> Vec<Way> { each(way) }).collect())
+                        let short = ways.iter().filter(|way| way.0.len() < MOST_FACTS);
+                        fewest(short.flat_map(|way| -> Vec<Way> { each(way) }).collect())
                     }
                 };
                 rest.iter().fold(self.ways(first, wanted), join)
