@@ -1,0 +1,27 @@
+# The words that stacks use after `#=`, over the report of `walwise check --format json`. What an expression is false or
+# null for is a failure; $kernel is the series, for what differs.
+
+# The verdict of the stack's directory.
+def verdict: .verdicts[0];
+def standing($value): verdict.standing == $value;
+
+# Whether the one sentence, some evidence, or something missing says so.
+def sentence($re): verdict.sentence | test($re);
+def evidence($subject; $re): any(verdict.paths[].evidence[]; .subject == $subject and (.says | test($re)));
+def missing($re): any(verdict.missing[]; tostring | test($re));
+
+# Layers from top to bottom, the target and mount left out: "md0: RAID1, 2 of 2, 511 MiB" and what is said of its cache.
+def layers: [.stacks[0].layers[] | select(.subject | startswith("device ")) | (.subject[7:]) + ": " + .says];
+def stack($re): layers | join("\n") | test($re);
+def cache($device; $re): any(.stacks[0].layers[]; .subject == "device " + $device and (.cache | test($re)));
+def leaves: [verdict.paths[].hops[-1]] | unique | map(sub("^device "; ""));
+
+# What was read of a device, of anything else; facts by their whole names.
+def fact($subject; $name): first(.facts[] | select(.subject == $subject and .fact == $name)) | .reading.value;
+def device($name; $fact): fact("device " + $name; $fact);
+
+# Findings: which rules apply, on whatever.
+def applies($rule): any(.findings[]; .rule == $rule and .outcome.outcome == "applies");
+
+# The disk of a stack of one, whatever its name.
+def disk: .stacks[0].layers[-1].subject;

@@ -1,0 +1,181 @@
+# What the scripts of stacks use, and the life of one stack. No udev runs here, so everything is waited for by looking.
+
+fail() {
+    echo "$*" >&2
+    exit 1
+}
+
+# appears WHAT PATTERN: waits until a file of that pattern exists and prints it.
+appears() {
+    turns=0
+    while [ $turns -lt 200 ]; do
+        for found in $2; do
+            [ -e "$found" ] && echo "$found" && return
+        done
+        turns=$((turns + 1))
+        sleep 0.1
+    done
+    fail "$1 did not appear: $2"
+}
+
+# until_true WHAT COMMAND...: waits until the command succeeds.
+until_true() {
+    what=$1 turns=0
+    shift
+    until "$@"; do
+        turns=$((turns + 1))
+        [ $turns -lt 300 ] || fail "waited in vain until $what"
+        sleep 0.1
+    done
+}
+
+# adapter DRIVER: the SCSI host of that driver.
+adapter() {
+    for host in /sys/class/scsi_host/host*; do
+        [ "$(cat "$host/proc_name")" = "$1" ] && echo "${host##*/host}" && return
+    done
+    return 1
+}
+
+# disk NAME: brings a disk of tests/lab/disks in and prints its device file. Its first MiBs are zeroed.
+disk() {
+    target=$(awk -v name="$1" '$1 == name { print NR - 1 }' /etc/disks)
+    [ -n "$target" ] || fail "no disk is called $1"
+    host=$(adapter virtio_scsi)
+    echo "0 $target 0" >"/sys/class/scsi_host/host$host/scan"
+    found=$(appears "disk $1" "/sys/bus/scsi/devices/$host:0:$target:0/block/*")
+    fresh "/dev/${found##*/}"
+}
+
+# card DRIVER SERIAL: loads a driver and prints its disk with that serial number (`-`: any; the first).
+card() {
+    modprobe "$1" || fail "this kernel has no $1"
+    found= serial=$2
+    until_true "a disk $serial comes with $1" carried
+    fresh "/dev/$found"
+}
+
+# Whether the disk that `card` looks for is there; its name is in $found then. Names depend on which disk answers first.
+carried() {
+    for scan in /sys/class/scsi_host/host*/scan; do
+        [ "$(cat "${scan%scan}proc_name")" = virtio_scsi ] || echo "- - -" >"$scan"
+    done
+    for found in $(ls /sys/block); do
+        [ "$serial" = - ] && return
+        for says in serial device/serial device/vpd_pg80; do
+            grep -qs "$serial" "/sys/block/$found/$says" && return
+        done
+    done
+    return 1
+}
+
+# fresh DEVICE: waits for the device, empties its beginning and prints it.
+fresh() {
+    until_true "$1 is there" test -b "$1"
+    until_true "$1 has a size" grep -qvx 0 "/sys/class/block/${1##*/}/size"
+    dd if=/dev/zero of="$1" bs=1M count=4 conv=fsync 2>/dev/null || fail "$1 cannot be written"
+    echo "$1"
+}
+
+# ext4 DEVICE [OPTIONS] and its like: a file system on the device, mounted at /lab/STACK.
+ext4() {
+    device=$1
+    shift
+    mke2fs -q -F -t ext4 "$device"
+    put "$device" ext4 "$@"
+}
+
+xfs() {
+    mkfs.xfs -q -f "$1"
+    put "$1" xfs
+}
+
+put() {
+    mkdir -p "/lab/$stack"
+    device=$1 type=$2
+    shift 2
+    mount -t "$type" "$@" "$device" "/lab/$stack"
+}
+
+# one STACK: the life of one stack. What went wrong is left in /out/STACK.failed.
+one() {
+    log=/out/$1.log
+    if ! timeout 120 sh -euc "stack=$1; . /lib.sh; . /stacks/$1.sh" >"$log" 2>&1 </dev/null; then
+        grep -q '^lab: skip' "$log" || mv "$log" "/out/$1.failed"
+    else
+        cd /
+        timeout 120 walwise check "/lab/$1" --no-probe --format json >"/out/$1.json" 2>>"$log"
+        echo "walwise check: exit code $?" >>"$log"
+        timeout 120 walwise capture "/lab/$1" >"/out/$1.host" 2>>"$log" || mv "/out/$1.host" "/out/$1.failed"
+    fi
+    cleared || {
+        {
+            echo "cannot be cleared away, so the stacks after it are not tried:"
+            ls /sys/block
+            tail -n 20 /tmp/clearing
+            dmesg | tail -n 5
+        } >>"/out/$1.failed"
+        hand_over
+        poweroff -f
+    }
+}
+
+# Takes everything down, in as many rounds as layers lie above each other. A disk goes only when nothing uses it.
+cleared() {
+    round=0
+    while [ $round -lt 20 ]; do
+        round=$((round + 1))
+        swapoff -a
+        awk '$5 ~ "^/lab/" { print $5 }' /proc/self/mountinfo | sed '1!G;h;$!d' | while read -r mount; do umount "$mount"; done
+        for device in /sys/block/*; do
+            case ${device##*/} in
+            dm-*)
+                lvm vgchange -an
+                dmsetup remove_all
+                ;;
+            md*) mdadm --stop "/dev/${device##*/}" ;;
+            bcache*) for stop in "$device/bcache/stop" /sys/fs/bcache/*-*/stop; do echo 1 >"$stop"; done ;;
+            loop*) losetup -D ;;
+            esac
+        done
+        # A cache set outlives its bcache device.
+        for stop in /sys/fs/bcache/*-*/stop; do [ ! -e "$stop" ] || echo 1 >"$stop"; done
+        if ! grep -q ' /lab/' /proc/self/mountinfo && ! ls /sys/block | grep -qE '^(dm-|md|bcache)'; then
+            for gone in /sys/block/sd*/device/delete; do [ ! -e "$gone" ] || echo 1 >"$gone"; done
+            for driver in $DRIVERS; do [ ! -e "/sys/module/$driver" ] || modprobe -r "$driver"; done
+            [ -z "$(ls /sys/block)" ] && break
+        fi
+        sleep 0.1
+    done >/tmp/clearing 2>&1
+    rm -rf /dev/lab
+    [ -z "$(ls /sys/block)" ]
+}
+
+# What a stack may have loaded and what brings disks, or keeps settings, as long as it is there.
+DRIVERS="virtio_blk nvme megaraid_sas ahci uas usb_storage xhci_pci mmc_block sdhci_pci scsi_debug nd_pmem nd_e820 loop
+    zram brd bcache raid0 raid1 raid10 raid456"
+
+# Gives what is in /out to the machine outside.
+hand_over() {
+    tar -c -C /out . >/dev/vport0p1
+}
+
+# group DEVICE...: a volume group called lab.
+group() {
+    lvm vgcreate -q -y lab "$@"
+}
+
+# encrypt DEVICE: LUKS with a key derivation that costs nothing, opened as /dev/mapper/secret.
+encrypt() {
+    echo lab | cryptsetup luksFormat -q --type luks2 --pbkdf pbkdf2 --pbkdf-force-iterations 1000 "$1" -
+    echo lab | cryptsetup open --disable-external-tokens --key-file - "$1" secret
+}
+
+# partition DISK LINE...: a partition for every line of sfdisk.
+partition() {
+    device=$1
+    shift
+    printf '%s\n' "$@" | sfdisk -q --no-reread --no-tell-kernel "$device"
+    blockdev --rereadpt "$device"
+    until_true "$device has $# partitions" test -b "$device$#"
+}

@@ -1,0 +1,10 @@
+# An LVM volume cached on another disk (dm-cache, write through).
+a=$(disk spinning) b=$(disk cache-a)
+group "$a" "$b"
+lvm lvcreate -q -y -n data -L 300M lab "$a"
+lvm lvcreate -q -y -n fast -L 100M lab "$b"
+lvm lvconvert -q -y --type cache --cachevol fast --cachemode writethrough lab/data
+ext4 /dev/lab/data
+#= standing("durable")
+#= leaves == ["sda", "sdb"]
+#= device("dm-0"; "dm.cache_mode") == "writethrough"

@@ -1,0 +1,4 @@
+# A virtio disk that has no write cache, by the hypervisor's word.
+ext4 "$(card virtio_blk LAB-virtio-thr)"
+#= standing("durable")
+#= fact(disk; "device.write_cache") == "write through"

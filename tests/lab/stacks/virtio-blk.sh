@@ -1,0 +1,4 @@
+# A virtio disk with a write cache.
+ext4 "$(card virtio_blk LAB-virtio-back)"
+#= standing("durable")
+#= fact(disk; "device.write_cache") == "write back"

@@ -1,0 +1,4 @@
+# XFS on a disk with a write cache.
+xfs "$(disk cache-a)"
+#= standing("durable")
+#= stack("sda")
