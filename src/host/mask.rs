@@ -8,6 +8,7 @@
 
 mod places;
 mod shapes;
+mod tools;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsString;

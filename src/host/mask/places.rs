@@ -82,6 +82,7 @@ pub fn in_answer(question: &Question, answer: &[u8]) -> Vec<Place> {
             pieces(answer, 0).map(|range| (range, Kind::Serial)).collect()
         }
         Question::Run(Tool::Zpool, _) => lines(answer).filter_map(|line| in_pool(answer, line)).collect(),
+        Question::Run(..) => super::tools::places(answer),
         Question::Config(..) => {
             let device = |line: Range<usize>| {
                 let text = answer.get(line.clone())?;

@@ -156,6 +156,57 @@ fn a_host_named_like_everything_else_changes_nothing_else() {
     assert!(text.contains("/sys/block/sda/queue/rotational\n|0\n") && text.contains("|host1\n"), "{text}");
 }
 
+#[test]
+fn tools_do_not_tell_whose_hardware_it_is() {
+    let archive = "run storcli /cALL show all J nolog\n\
+        |\"Serial Number\" : \"SK74512345\",\n|\"SAS Address\" : \"500605b00d1234a0\",\n|\"PCI Address\" : \"00:02:00:00\",\n\
+        |{\"SN\":\"PHYF8123\",\"WWN\":\"5000C5000707AA3C\"}\n|\"Safe ID\" : \" JT7NM98TL2LU1UQ3\",\n\
+        run storcli /cALL/vALL show all J nolog\n|\"SCSI NAA Id\" : \"600605b00d1234a02b3c4d5e6f708192\"\n\
+        read /sys/block/sda/device/wwid\n|naa.600605b00d1234a02b3c4d5e6f708192\n\
+        run ssacli ctrl all show detail\n|   Serial Number: PDNLH0BRH8W123\n|   Host Serial Number: CZJ64012AB\n|   Battery/Capacitor Count: 1\n\
+        |   Logical Drive Label: 0D6AA1D6PDNLH0BRH8W123D1C9\n|   Disk Name: /dev/sda\n\
+        run arcconf getconfig 1 nologs\n|   Controller Serial Number                 : 4031102\n\
+        |   Segment 0                                : Present (0,0) 3LQ1WEH4\n|   World-wide name    : 5000C5000707AA3C\n|   Serial number : 3LQ1WEH4\n\
+        run nvme id-ctrl -o json /dev/nvme0n1\n|  \"sn\":\"S4EWNX0N1234  \",\n|  \"mn\":\"Samsung SSD 980 PRO\",\n|  \"vwc\":7,\n";
+    let text = masked(archive);
+    for secret in [
+        // Leading letters say whose number it is and stay.
+        "74512345",
+        "500605b0",
+        "8123",
+        "7NM98TL2",
+        "600605b00d",
+        "H0BRH8W",
+        "64012AB",
+        "6AA1D6",
+        "4031102",
+        "LQ1WEH4",
+        "5000C5000707",
+        "4EWNX0N",
+        "d1234a0",
+    ] {
+        assert!(!text.contains(secret), "{secret} in {text}");
+    }
+    for kept in [
+        "\"PCI Address\" : \"00:02:00:00\"",
+        "Capacitor Count: 1",
+        "Disk Name: /dev/sda",
+        "Present (0,0) ",
+        "Samsung SSD 980 PRO",
+        "\"vwc\":7",
+    ] {
+        assert!(text.contains(kept), "{kept} not in {text}");
+    }
+    // What belonged together still does: volume and disk, segment and disk.
+    let of = |before: &str| {
+        let (_, rest) = text.split_once(before).unwrap();
+        rest.chars().take_while(char::is_ascii_alphanumeric).collect::<String>()
+    };
+    assert_eq!(of("NAA Id\" : \""), of("|naa."));
+    assert_eq!(of("Present (0,0) "), of("|   Serial number : "));
+    assert_eq!(of("WWN\":\"").to_lowercase(), of("World-wide name    : ").to_lowercase());
+}
+
 proptest! {
     #[test]
     fn masks_are_one_to_one_and_nobodys(ids in prop::collection::btree_set("[0-2]{8}-[0-1]{4}-4[0-1]{3}-8000-0000000000[0-9]{2}", 1..40)) {

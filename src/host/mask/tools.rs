@@ -1,0 +1,169 @@
+//! Identities in what programs print of hardware: serial numbers, world-wide names and addresses behind their keys.
+//!
+//! Keys are taken as they stand in JSON (`"Serial Number" : "…"`) and in text (`Serial Number : …`), from whichever tool
+//! they come; what is neither is not looked at. The surprise: arcconf puts a disk's serial number behind the place where
+//! it is plugged in, without a key.
+
+use std::ops::Range;
+
+use super::Kind;
+
+/// Keys in lower case with single blanks, whose value is a serial number or a name made of one.
+const SERIALS: [&str; 14] = [
+    "backup unit serial number",
+    "battery serial number",
+    "cache serial number",
+    "controller serial number",
+    "drive serial number",
+    "host serial number",
+    "logical drive label",
+    "safe id",
+    "serial no",
+    "serial number",
+    "serial_number",
+    "sn",
+    "unique identifier",
+    "unit serial number",
+];
+
+/// Keys whose value is an address or a world-wide name.
+const NAMES: [&str; 8] = [
+    "logical_unit_id",
+    "sas address",
+    "sas address 0",
+    "sas address 1",
+    "scsi naa id",
+    "world-wide name",
+    "wwid",
+    "wwn",
+];
+
+/// Where identities stand in the answer of a program.
+pub fn places(answer: &[u8]) -> Vec<(Range<usize>, Kind)> {
+    let mut places = Vec::new();
+    let mut start = 0;
+    for line in answer.split(|b| *b == b'\n') {
+        places.extend(
+            in_line(line).into_iter().map(|(range, kind)| (range.start + start..range.end + start, kind)),
+        );
+        start += line.len() + 1;
+    }
+    places
+}
+
+/// In one line: behind every colon that has a key before it.
+fn in_line(line: &[u8]) -> Vec<(Range<usize>, Kind)> {
+    let mut places = Vec::new();
+    for colon in line.iter().enumerate().filter(|(_, b)| **b == b':').map(|(at, _)| at) {
+        let (before, after) = line.split_at(colon);
+        let key = key(before);
+        let kind = if SERIALS.contains(&key.as_str()) {
+            Kind::Serial
+        } else if NAMES.contains(&key.as_str()) {
+            Kind::Wwn
+        } else if key.starts_with("segment ") {
+            places.extend(last_word(after, colon));
+            continue;
+        } else {
+            continue;
+        };
+        places.extend(value(after, colon).map(|(range, text)| (range, kind_of(kind, text))));
+    }
+    places
+}
+
+/// The key that ends here: between the last two quotes, or the whole line so far.
+fn key(before: &[u8]) -> String {
+    let text = String::from_utf8_lossy(before);
+    let text = text.trim();
+    let quoted = text.strip_suffix('"').map(|text| text.rsplit('"').next().unwrap_or_default());
+    let unquoted = if text.contains(':') { "" } else { text };
+    quoted.unwrap_or(unquoted).split_whitespace().collect::<Vec<_>>().join(" ").to_ascii_lowercase()
+}
+
+/// The value behind a colon, without quotes and blanks, when it can be an identity.
+fn value(after: &[u8], colon: usize) -> Option<(Range<usize>, &[u8])> {
+    let rest = after.get(1..)?;
+    let is_ink = |b: &u8| !b.is_ascii_whitespace();
+    let skipped = rest.iter().position(is_ink)?;
+    let mut start = skipped;
+    let mut end = rest.len();
+    if rest.get(start) == Some(&b'"') {
+        start += 1;
+        end = start + rest.get(start..)?.iter().position(|b| *b == b'"')?;
+    }
+    let text = rest.get(start..end)?;
+    let (first, last) = (text.iter().position(is_ink)?, text.iter().rposition(is_ink)?);
+    let text = text.get(first..=last)?;
+    let hexadecimal = usize::from(text.starts_with(b"0x")) * 2;
+    let text = text.get(hexadecimal..)?;
+    let from = colon + 1 + start + first + hexadecimal;
+    is_identity(text).then_some((from..from + text.len(), text))
+}
+
+/// The last word of a line, behind the place of a disk: `Present (0,0) 3LQ1WEH4`.
+fn last_word(after: &[u8], colon: usize) -> Option<(Range<usize>, Kind)> {
+    let text = after.trim_ascii_end();
+    let start = text.iter().rposition(u8::is_ascii_whitespace)? + 1;
+    let word = text.get(start..)?;
+    let plain = word.iter().all(u8::is_ascii_alphanumeric);
+    (plain && is_identity(word)).then_some((colon + start..colon + text.len(), Kind::Serial))
+}
+
+/// Such as `N/A`, `None`, `0` and asterisks are none.
+fn is_identity(text: &[u8]) -> bool {
+    text.iter().filter(|b| b.is_ascii_alphanumeric()).count() >= 4 && text.iter().any(u8::is_ascii_digit)
+}
+
+/// A world-wide name has hexadecimal digits alone.
+fn kind_of(kind: Kind, text: &[u8]) -> Kind {
+    let is_name = text.len() >= 8 && text.iter().all(u8::is_ascii_hexdigit);
+    if kind == Kind::Wwn && is_name { Kind::Wwn } else { Kind::Serial }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn found(line: &str) -> Vec<&str> {
+        places(line.as_bytes()).into_iter().map(|(range, _)| &line[range]).collect()
+    }
+
+    #[test]
+    fn identities_stand_behind_their_keys() {
+        assert_eq!(found(r#"  "Serial Number" : " SK74512345 ","#), ["SK74512345"]);
+        assert_eq!(
+            found(r#"{"a":1,"SN":"PHYF8123","b":"x","WWN":"0x5000c5000707aa3c"}"#),
+            ["PHYF8123", "5000c5000707aa3c"]
+        );
+        assert_eq!(found("x\n   Serial  number        : 3LQ1WEH4  \ny"), ["3LQ1WEH4"]);
+        assert_eq!(
+            found("   Segment 1 : Present (Controller:1,Connector:0,Device:1)     Z1P3495C"),
+            ["Z1P3495C"]
+        );
+        for none in [
+            "   Serial number : *******",
+            r#""Serial Number" : "N/A""#,
+            "   Segment 0 : Inconsistent",
+            "   Firmware : 5.2-0 (15421)",
+            r#""PCI Address" : "00:02:00:00""#,
+            "Serial Number",
+            r#""SN" : "unfinished 123"#,
+            "",
+        ] {
+            assert_eq!(found(none), Vec::<&str>::new(), "{none}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn places_lie_within_any_answer(answer: Vec<u8>, key in prop::sample::select(SERIALS.to_vec()), value in "[ -~]{0,20}") {
+            let lines = [answer, format!("\n\"{key}\" : \"{value}\"\n{key}:{value}").into_bytes()].concat();
+            for (range, _) in places(&lines) {
+                prop_assert!(range.start < range.end && range.end <= lines.len());
+            }
+        }
+    }
+}
