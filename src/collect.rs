@@ -14,6 +14,7 @@ mod controller;
 mod device;
 mod dm;
 mod drbd;
+mod drive;
 mod ext4;
 mod fstype;
 mod geometry;
@@ -81,6 +82,7 @@ pub const ALL: &[Collector] = &[
     swap::COLLECTOR,
     blank::COLLECTOR,
     controller::COLLECTOR,
+    drive::COLLECTOR,
     tools::COLLECTOR,
     boot::COLLECTOR,
     trim::COLLECTOR,

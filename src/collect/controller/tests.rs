@@ -10,7 +10,7 @@ use crate::collect::Request;
 use crate::collect::testing::Fake;
 use crate::facts::catalog::{controller, device, host as machine};
 use crate::facts::{FactSet, Reading, Remedy, Source, Subject, Why};
-use crate::host::{Question, Tool};
+use crate::host::{Question, RecordedHost, RecordingHost, Tool};
 
 /// A machine with the disk sda, and what its controller's tool answers to each command.
 #[derive(Clone)]
@@ -120,7 +120,8 @@ impl Machine {
         })
     }
 
-    fn facts(&self, request: &Request, privileged: bool) -> FactSet {
+    /// What other collectors found before.
+    fn bare_facts(&self, privileged: bool) -> FactSet {
         let mut facts = FactSet::default();
         let disk = Subject::device("sda");
         facts.know(&Subject::host(), &machine::PRIVILEGED, privileged, Source::Stated);
@@ -128,15 +129,23 @@ impl Machine {
         facts.know(&disk, &device::DRIVER, self.driver.to_owned(), Source::Stated);
         facts.know(&disk, &device::MODEL, self.model.to_owned(), Source::Stated);
         facts.know(&disk, &device::PATH, "/dev/sda".to_owned(), Source::Stated);
+        facts
+    }
+
+    fn facts(&self, request: &Request, privileged: bool) -> FactSet {
+        let mut facts = self.bare_facts(privileged);
         (COLLECTOR.run)(&self.host(), request, &mut facts);
         facts
     }
 
-    /// The words of sda: battery, policy, policy in force, on battery failure, disk cache. `?` is unknown.
     fn words(&self) -> [String; 5] {
-        let facts = self.facts(&Request::default(), true);
-        WORDS.map(|key| facts.value(&Subject::device("sda"), key).unwrap_or("?".to_owned()))
+        words(&self.facts(&Request::default(), true))
     }
+}
+
+/// What is told of sda: battery, policy, policy in force, on battery failure, disk cache. `?` is unknown.
+fn words(facts: &FactSet) -> [String; 5] {
+    WORDS.map(|key| facts.value(&Subject::device("sda"), key).unwrap_or("?".to_owned()))
 }
 
 const HEALTHY: [&str; 5] = ["healthy", "write back", "write back", "write through", "off"];
@@ -531,6 +540,40 @@ fn a_tool_that_knows_no_controller_leaves_the_next_one_to_be_asked() {
         r#"{"Controllers":[{"Command Status":{"Status":"Failure","Description":"No Controller found"}}]}"#;
     machine.answers.push((Tool::Storcli, ALL, none.to_owned()));
     assert_eq!(machine.words(), HEALTHY);
+}
+
+/// What a masked capture holds of the controllers names no hardware, and says the same of it.
+#[test]
+fn masked_captures_tell_the_same_of_nobodys_hardware() {
+    let identities = [
+        "SK74512345",
+        "500605b00d1234a0",
+        "2b3c4d5e6f708192",
+        "PDNLH0BRH8W",
+        "CZJ64012AB",
+        "B3D4DCF5A40001",
+        "b3d4dcf5a40001",
+        "5A4321B0C9D",
+        "Z1P35ABC",
+        "5000C5000707AA3C",
+    ];
+    let mut told = 0;
+    for machine in Machine::all() {
+        let host = machine.host();
+        let recording = RecordingHost::new(&host);
+        let mut facts = machine.bare_facts(true);
+        (COLLECTOR.run)(&recording, &Request::default(), &mut facts);
+        told += identities.iter().filter(|id| recording.archive("", false).contains(*id)).count();
+        let masked = recording.archive("", true);
+        for identity in identities {
+            assert!(!masked.contains(identity), "{identity} in {masked}");
+        }
+        let mut replayed = machine.bare_facts(true);
+        (COLLECTOR.run)(&RecordedHost::parse(masked.as_bytes()).unwrap(), &Request::default(), &mut replayed);
+        assert_eq!(words(&replayed), words(&facts));
+        assert_eq!(words(&replayed), HEALTHY);
+    }
+    assert!(told >= identities.len(), "the answers held them before");
 }
 
 proptest! {

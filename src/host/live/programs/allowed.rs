@@ -30,12 +30,12 @@ fn reads_device(tool: Tool, arguments: &[&str]) -> bool {
         Tool::Nvme => {
             matches!(arguments, ["id-ctrl" | "smart-log", "-o", "json"] | ["get-feature", "-f", "6", "-H"])
         }
-        // A disk that sleeps is not woken.
+        // A disk that sleeps is not woken, and none is asked who it is.
         Tool::Smartctl => matches!(
             arguments,
-            ["-n", "standby", "-j", "-H"]
-                | ["-n", "standby", "-g", "wcache"]
-                | ["-n", "standby", "-j", "-i", "-g", "wcache"]
+            ["-q", "noserial", "-n", "standby", "-j", "-H"]
+                | ["-q", "noserial", "-n", "standby", "-g", "wcache"]
+                | ["-q", "noserial", "-n", "standby", "-j", "-i", "-g", "wcache"]
         ),
         // With a value behind it, it would write.
         Tool::Hdparm => arguments == ["-W"],
@@ -121,10 +121,10 @@ mod tests {
             (Tool::Nvme, "get-feature -f 6 -H /dev/nvme0n1"),
             (Tool::Hdparm, "-W /dev/sda"),
             (Tool::Sdparm, "--get=WCE /dev/sda"),
-            (Tool::Smartctl, "-n standby -j -i -g wcache /dev/sda"),
             (Tool::Dmsetup, "table"),
             (Tool::Zpool, "status -P"),
             (Tool::Zfs, "get -Hp -t filesystem,volume -o name,property,value sync,logbias,recordsize"),
+            (Tool::Smartctl, "-q noserial -n standby -j -i -g wcache /dev/sda"),
         ] {
             assert!(allowed(tool, line), "{} {line}", tool.name());
         }

@@ -1,0 +1,263 @@
+//! What disks say of themselves when asked as root, past the kernel: write caches, volatile caches, warnings, platters.
+//!
+//! Only disks are asked that a mount or an unused device stands on, a bounded number of them, several at a time, each
+//! with the tool for its kind ([`nvme`], [`smart`], [`flag`]); the answers are not judged. The surprise: a disk that
+//! sleeps is not woken, so what it would say stays unknown.
+
+mod flag;
+mod nvme;
+mod smart;
+
+use std::collections::BTreeSet;
+use std::thread;
+
+use super::{Collector, Request, mounts, refused, tools};
+use crate::facts::catalog::{device, host as machine, mount};
+use crate::facts::{FactSet, FactValue, Key, KeyInfo, Reading, Remedy, Scope, Source, Subject, Value, Why};
+use crate::host::{Host, MissKind, Tool, path_bytes};
+use crate::text::safe;
+
+/// Asks the disks.
+pub const COLLECTOR: Collector = Collector { id: "disks", run };
+
+/// More disks are not asked.
+const MOST: usize = 64;
+
+/// How many are asked at a time.
+const AT_A_TIME: usize = 8;
+
+/// Facts of one disk.
+#[derive(Default)]
+struct Told {
+    facts: Vec<(KeyInfo, Reading<Value>)>,
+    /// Tools that did not answer in time.
+    late: BTreeSet<Tool>,
+}
+
+impl Told {
+    fn put<T: FactValue>(&mut self, key: &Key<T>, reading: Reading<T>) {
+        self.facts.push((key.info, reading.map(FactValue::into_value)));
+    }
+}
+
+/// How a disk is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// NVMe on its own bus.
+    Nvme,
+    /// SATA and SAS disks that are really there.
+    Disk,
+    /// What a hypervisor or a USB bridge shows as a SCSI disk.
+    Shown,
+}
+
+impl Way {
+    fn of(disk: &Subject, facts: &FactSet) -> Option<Self> {
+        if facts.value(disk, &device::KIND)? != "disk" {
+            return None;
+        }
+        match facts.value(disk, &device::TRANSPORT)?.as_str() {
+            "nvme" => Some(Self::Nvme),
+            "sata" | "sas" | "scsi" => Some(Self::Disk),
+            "usb" | "virtio-scsi" | "vmware" | "hyperv" => Some(Self::Shown),
+            // A volume of a RAID controller is asked through its controller, a disk on the network not at all.
+            _ => None,
+        }
+    }
+
+    /// What would be asked, for saying why it was not.
+    fn keys(self) -> &'static [KeyInfo] {
+        match self {
+            Self::Nvme => &[
+                device::NVME_VOLATILE.info,
+                device::NVME_WARNINGS.info,
+                device::NVME_AWUPF.info,
+                device::DRIVE_CACHE.info,
+            ],
+            Self::Disk => &[device::DRIVE_CACHE.info, device::RPM.info],
+            Self::Shown => &[device::DRIVE_CACHE.info],
+        }
+    }
+}
+
+fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
+    let disks = wanted(request, facts);
+    if disks.is_empty() {
+        return;
+    }
+    let unasked = if request.without_programs {
+        Some(tools::not_run())
+    } else if facts.value(&Subject::host(), &machine::PRIVILEGED) != Some(true) {
+        Some(Reading::unknown(Why::Denied, "only root can ask a disk").or_try(Remedy::RunAsRoot))
+    } else {
+        None
+    };
+    if let Some(reading) = unasked {
+        return leave(&disks, &reading, facts);
+    }
+    let (asked, rest) = disks.split_at(disks.len().min(MOST));
+    if !rest.is_empty() {
+        let says = format!("{} disks were asked, and this one was not", asked.len());
+        leave(rest, &Reading::unknown(Why::NotCollected, says), facts);
+        facts.warn(format!("of {} disks only {} were asked for their caches", disks.len(), asked.len()));
+    }
+    let mut late = BTreeSet::new();
+    for some in asked.chunks(AT_A_TIME) {
+        let told: Vec<Told> = thread::scope(|scope| {
+            let late = &late;
+            let nodes: Vec<_> = some
+                .iter()
+                .map(|(disk, way)| (facts.value(disk, &device::PATH).unwrap_or_default(), *way))
+                .collect();
+            let asking: Vec<_> = nodes
+                .into_iter()
+                .map(|(node, way)| scope.spawn(move || ask(host, &node, way, late)))
+                .collect();
+            asking.into_iter().map(|thread| thread.join().unwrap_or_default()).collect()
+        });
+        for ((disk, _), told) in some.iter().zip(told) {
+            late.extend(&told.late);
+            for (key, reading) in told.facts {
+                record(disk, &key, reading, facts);
+            }
+        }
+    }
+}
+
+fn ask(host: &dyn Host, node: &str, way: Way, late: &BTreeSet<Tool>) -> Told {
+    let questions = Questions { host, node, late };
+    match way {
+        Way::Nvme => nvme::ask(&questions),
+        Way::Disk => smart::ask(&questions),
+        Way::Shown => flag::ask_shown(&questions),
+    }
+}
+
+/// What hides its zones shows none to the kernel; what shows them is known already.
+fn record(disk: &Subject, key: &KeyInfo, reading: Reading<Value>, facts: &mut FactSet) {
+    if key.name != device::SHINGLED.name() {
+        return facts.put_value(disk, key, reading);
+    }
+    if facts.value(disk, &device::SHINGLED).is_some_and(|word| word.starts_with("host-")) {
+        return;
+    }
+    // A partition has its disk's zones.
+    let partitions: Vec<Subject> =
+        facts.edges().filter(|(_, base)| *base == disk).map(|(top, _)| top.clone()).collect();
+    let is_partition =
+        |top: &Subject| facts.value(top, &device::KIND).is_some_and(|kind| kind == "partition");
+    let partitions: Vec<Subject> = partitions.into_iter().filter(|top| is_partition(top)).collect();
+    for subject in partitions.iter().chain([disk]) {
+        facts.put_value(subject, key, reading.clone());
+    }
+}
+
+fn leave(disks: &[(Subject, Way)], reading: &Reading<Value>, facts: &mut FactSet) {
+    for (disk, way) in disks {
+        for key in way.keys() {
+            facts.put_value(disk, key, reading.clone());
+        }
+    }
+}
+
+/// Disks at the bottom of what was asked for, of mounts, and of unused devices, in this order and each once.
+fn wanted(request: &Request, facts: &FactSet) -> Vec<(Subject, Way)> {
+    let asked = request.target.as_deref().map(path_bytes).and_then(|path| {
+        let node = safe(path);
+        let is_it = |device: &&Subject| facts.value(device, &device::PATH).is_some_and(|path| path == node);
+        let device = facts.subjects(Scope::Device).find(is_it).filter(|_| path.starts_with(b"/dev/"));
+        device.cloned().or_else(|| mounts::mount_of(facts, path))
+    });
+    let on_disks =
+        |subject: &&Subject| facts.value(subject, &mount::CLASS).is_some_and(|class| class == "block");
+    let blank = |subject: &&Subject| facts.value(subject, &device::BLANK) == Some(true);
+    let mounts = facts.subjects(Scope::Mount).filter(on_disks);
+    let unused = facts.subjects(Scope::Device).filter(blank);
+    let mut seen = BTreeSet::new();
+    let mut disks = Vec::new();
+    for top in asked.iter().chain(mounts).chain(unused) {
+        // One walk for all of them: what stands on the same disks is not walked twice.
+        let mut open = vec![top];
+        while let Some(subject) = open.pop() {
+            if !seen.insert(subject.clone()) {
+                continue;
+            }
+            let below = facts.below(subject);
+            if below.is_empty()
+                && let Some(way) = Way::of(subject, facts)
+            {
+                disks.push((subject.clone(), way));
+            }
+            open.extend(below);
+        }
+    }
+    disks
+}
+
+/// Asks the tools about one disk.
+struct Questions<'a> {
+    host: &'a dyn Host,
+    node: &'a str,
+    late: &'a BTreeSet<Tool>,
+}
+
+impl Questions<'_> {
+    /// What a tool prints when it is asked with these words before the disk's node, or why it prints nothing.
+    fn ask(&self, tool: Tool, words: &[&str], told: &mut Told) -> Result<Answer, Reading<Value>> {
+        let arguments: Vec<&str> = words.iter().copied().chain([self.node]).collect();
+        let argv = format!("{} {}", tool.name(), arguments.join(" "));
+        if self.late.contains(&tool) || told.late.contains(&tool) {
+            let says = format!("{argv}: not asked, since it did not end in time before");
+            return Err(Reading::unknown(Why::TimedOut, says));
+        }
+        match self.host.run(tool, &arguments) {
+            Ok(text) => Ok(Answer { text, argv }),
+            Err(miss) => Err(match miss.kind {
+                MissKind::Absent => refused(&miss, &argv).or_try(Remedy::Install(tool.package().to_owned())),
+                MissKind::TimedOut => {
+                    told.late.insert(tool);
+                    refused(&miss, &argv)
+                }
+                // Whoever is root already cannot be helped by being root.
+                MissKind::Denied => Reading::unknown(Why::Denied, format!("{argv}: {miss}")),
+                _ => refused(&miss, &argv),
+            }),
+        }
+    }
+}
+
+/// What a tool printed.
+struct Answer {
+    text: Vec<u8>,
+    argv: String,
+}
+
+impl Answer {
+    fn source(&self) -> Source {
+        Source::Command { argv: self.argv.clone() }
+    }
+
+    /// The first JSON document in it.
+    fn json(&self) -> serde_json::Value {
+        let start = self.text.iter().position(|b| *b == b'{').unwrap_or(self.text.len());
+        let rest = self.text.get(start..).unwrap_or_default();
+        let first = serde_json::Deserializer::from_slice(rest).into_iter().next();
+        first.and_then(Result::ok).unwrap_or_default()
+    }
+
+    /// A known reading from it, or that it does not say this.
+    fn reading<T>(&self, value: Option<T>, what: &str) -> Reading<T> {
+        match value {
+            Some(value) => Reading::known(value, self.source()),
+            None => Reading::unknown(Why::Absent, format!("`{}` does not tell {what}", self.argv)),
+        }
+    }
+}
+
+/// A refusal for a fact of another type.
+fn unknown<T>(refusal: &Reading<Value>) -> Reading<T> {
+    refusal.clone().and_then(|_| Err("it was refused".to_owned()))
+}
+
+#[cfg(test)]
+mod tests;

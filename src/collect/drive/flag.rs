@@ -1,0 +1,86 @@
+//! The write cache flag alone, as hdparm (SATA), sdparm (SCSI) and smartctl's text print it.
+//!
+//! Words after hdparm (hdparm.c), sdparm (the mode page *Caching*) and smartmontools (scsiprint.cpp, ataprint.cpp). The
+//! surprise: SATA disks behind SAS controllers answer both hdparm and sdparm, so the first that knows is taken.
+
+use super::{Questions, Told, unknown};
+use crate::facts::Reading;
+use crate::facts::catalog::device;
+use crate::host::Tool;
+
+const SMARTCTL: (Tool, &[&str]) = (Tool::Smartctl, &["-q", "noserial", "-n", "standby", "-g", "wcache"]);
+const SDPARM: (Tool, &[&str]) = (Tool::Sdparm, &["--get=WCE"]);
+const HDPARM: (Tool, &[&str]) = (Tool::Hdparm, &["-W"]);
+
+/// Asks what shows itself as a SCSI disk and may be none.
+pub fn ask_shown(questions: &Questions) -> Told {
+    let mut told = Told::default();
+    let cache = first(questions, &[SDPARM, SMARTCTL], None, &mut told);
+    told.put(&device::DRIVE_CACHE, cache);
+    told
+}
+
+/// Asks a real disk with whatever knows; `otherwise` is told where nothing does.
+pub fn by_any(questions: &Questions, otherwise: Reading<String>, told: &mut Told) -> Reading<String> {
+    first(questions, &[SMARTCTL, SDPARM, HDPARM], Some(otherwise), told)
+}
+
+fn first(
+    questions: &Questions,
+    tools: &[(Tool, &[&str])],
+    otherwise: Option<Reading<String>>,
+    told: &mut Told,
+) -> Reading<String> {
+    let mut why = otherwise;
+    for (tool, words) in tools {
+        let reading = match questions.ask(*tool, words, told) {
+            Ok(answer) => answer.reading(flag(&answer.text), "the write cache").map(str::to_owned),
+            Err(refusal) => unknown(&refusal),
+        };
+        if reading.is_known() {
+            return reading;
+        }
+        why = why.or(Some(reading));
+    }
+    why.unwrap_or_else(Reading::not_collected)
+}
+
+/// The flag in any of their texts; two lines that differ say nothing.
+pub fn flag(answer: &[u8]) -> Option<&'static str> {
+    let text = String::from_utf8_lossy(answer);
+    let mut found: Option<&'static str> = None;
+    for line in text.lines() {
+        let Some(word) = in_line(line.trim()) else { continue };
+        if found.is_some_and(|before| before != word) {
+            return None;
+        }
+        found = Some(word);
+    }
+    found
+}
+
+fn in_line(line: &str) -> Option<&'static str> {
+    if let Some(value) =
+        line.strip_prefix("write-caching").and_then(|rest| rest.trim_start().strip_prefix('='))
+    {
+        return match value.trim() {
+            "1 (on)" => Some("on"),
+            "0 (off)" => Some("off"),
+            _ => None,
+        };
+    }
+    let cache = line.strip_prefix("Writeback Cache is:").or_else(|| line.strip_prefix("Write cache is:"));
+    if let Some(value) = cache {
+        return match value.trim() {
+            "Enabled" => Some("on"),
+            "Disabled" => Some("off"),
+            _ => None,
+        };
+    }
+    let mut words = line.strip_prefix("WCE")?.split_whitespace();
+    match (line.as_bytes().get(3), words.next()) {
+        (Some(b' '), Some("1")) => Some("on"),
+        (Some(b' '), Some("0")) => Some("off"),
+        _ => None,
+    }
+}

@@ -1,0 +1,83 @@
+//! SATA and SAS disks: `smartctl -i -g wcache` tells write cache, speed of rotation and zones; hdparm or sdparm tell the
+//! cache where smartctl does not.
+//!
+//! Keys after smartmontools (ataprint.cpp, scsiprint.cpp). Serial numbers are not asked for (`-q noserial`), and a disk in
+//! standby is left there (`-n standby`). The surprise: of a SAS disk's cache smartctl tells nothing in its JSON, only in
+//! its text.
+
+use serde_json::Value as Json;
+
+use super::{Answer, Questions, Told, flag, unknown};
+use crate::facts::catalog::device;
+use crate::facts::{Reading, Remedy, Why};
+use crate::host::Tool;
+
+/// Asks one disk.
+pub fn ask(questions: &Questions) -> Told {
+    let mut told = Told::default();
+    let words = ["-q", "noserial", "-n", "standby", "-j", "-i", "-g", "wcache"];
+    let answer = match questions.ask(Tool::Smartctl, &words, &mut told) {
+        Ok(answer) => answer,
+        Err(refusal) => {
+            told.put(&device::RPM, unknown(&refusal));
+            let cache = flag::by_any(questions, unknown(&refusal), &mut told);
+            told.put(&device::DRIVE_CACHE, cache);
+            return told;
+        }
+    };
+    let json = answer.json();
+    if sleeps(&json) {
+        told.put(&device::RPM, asleep(&answer));
+        told.put(&device::DRIVE_CACHE, asleep(&answer));
+        return told;
+    }
+    let cache = match cache(&json) {
+        Some(word) => Reading::known(word.to_owned(), answer.source()),
+        None => flag::by_any(questions, answer.reading(None, "the write cache"), &mut told),
+    };
+    told.put(&device::DRIVE_CACHE, cache);
+    told.put(&device::RPM, rpm(&answer, &json));
+    if hides_zones(&json) {
+        told.put(&device::SHINGLED, Reading::known("drive-managed".to_owned(), answer.source()));
+    }
+    told
+}
+
+/// `write_cache.enabled`.
+pub fn cache(json: &Json) -> Option<&'static str> {
+    Some(if json.pointer("/write_cache/enabled")?.as_bool()? { "on" } else { "off" })
+}
+
+fn rpm(answer: &Answer, json: &Json) -> Reading<u64> {
+    match json.get("rotation_rate").and_then(Json::as_u64) {
+        Some(0) => Reading::unknown(Why::Absent, format!("`{}`: nothing in it turns", answer.argv)),
+        rate => answer.reading(rate, "a speed of rotation"),
+    }
+}
+
+/// Whether the disk writes in zones that it shows to nobody: by what it says, or by smartmontools' list of models.
+pub fn hides_zones(json: &Json) -> bool {
+    let says = |at: &str, word: &str| {
+        json.pointer(at).and_then(Json::as_str).is_some_and(|text| text.contains(word))
+    };
+    let scsi = json.get("scsi_Device managed zoned block capable").and_then(Json::as_bool);
+    says("/zoned_device/capabilities", "device_managed")
+        || says("/model_family", "(SMR)")
+        || scsi == Some(true)
+}
+
+/// Whether smartctl left it alone because it sleeps: `Device is in STANDBY mode, exit(2)`.
+pub fn sleeps(json: &Json) -> bool {
+    let messages = json.pointer("/smartctl/messages").and_then(Json::as_array);
+    let text = |message: &Json| message.get("string").and_then(Json::as_str).map(str::to_owned);
+    messages
+        .into_iter()
+        .flatten()
+        .filter_map(text)
+        .any(|text| text.starts_with("Device is in ") && (text.contains("STANDBY") || text.contains("SLEEP")))
+}
+
+fn asleep<T>(answer: &Answer) -> Reading<T> {
+    Reading::unknown(Why::NotCollected, format!("`{}`: the disk sleeps and was not woken", answer.argv))
+        .or_try(Remedy::Do("read something from the disk, so that it wakes, and check again".to_owned()))
+}
