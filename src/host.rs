@@ -151,10 +151,6 @@ pub enum Tool {
     Storcli,
     /// The same under Dell's name.
     Perccli,
-    /// Its successor for the controllers of the driver mpi3mr.
-    Storcli2,
-    /// The same under Dell's name.
-    Perccli2,
     /// LSI's MegaCli, which storcli replaced, for what is called `Info` and `Get`.
     MegaCli,
     /// HPE's tool for Smart Array controllers, for `show`.
@@ -185,7 +181,7 @@ pub enum Tool {
 
 impl Tool {
     /// All programs but the servers.
-    pub const FIXED: [Self; 22] = [
+    pub const FIXED: [Self; 20] = [
         Self::Mke2fs,
         Self::Dumpe2fs,
         Self::MkfsXfs,
@@ -194,8 +190,6 @@ impl Tool {
         Self::Mount,
         Self::Storcli,
         Self::Perccli,
-        Self::Storcli2,
-        Self::Perccli2,
         Self::MegaCli,
         Self::Ssacli,
         Self::Hpssacli,
@@ -221,8 +215,6 @@ impl Tool {
             Self::Mount => "mount".to_owned(),
             Self::Storcli => "storcli".to_owned(),
             Self::Perccli => "perccli".to_owned(),
-            Self::Storcli2 => "storcli2".to_owned(),
-            Self::Perccli2 => "perccli2".to_owned(),
             Self::MegaCli => "MegaCli".to_owned(),
             Self::Ssacli => "ssacli".to_owned(),
             Self::Hpssacli => "hpssacli".to_owned(),
@@ -257,8 +249,6 @@ impl Tool {
             Self::Mount => "util-linux",
             Self::Storcli => "storcli",
             Self::Perccli => "perccli",
-            Self::Storcli2 => "storcli2",
-            Self::Perccli2 => "perccli2",
             Self::MegaCli => "MegaCli",
             Self::Ssacli => "ssacli",
             Self::Hpssacli => "hpssacli",

@@ -55,7 +55,7 @@ const FAMILIES: &[Family] = &[
         drivers: &["hpsa", "cciss"],
         tools: &[Tool::Ssacli, Tool::Hpssacli, Tool::Hpacucli],
         install: "ssacli",
-        addresses: Addresses::Opaque,
+        addresses: Addresses::SmartArray,
     },
     Family {
         drivers: &["smartpqi"],

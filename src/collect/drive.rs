@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::thread;
 
 use super::{Collector, Request, mounts, refused, tools};
-use crate::facts::catalog::{device, host as machine, mount};
+use crate::facts::catalog::{controller, device, host as machine, mount};
 use crate::facts::{FactSet, FactValue, Key, KeyInfo, Reading, Remedy, Scope, Source, Subject, Value, Why};
 use crate::host::{Host, MissKind, Tool, path_bytes};
 use crate::text::safe;
@@ -61,6 +61,7 @@ impl Way {
             "sata" | "sas" | "scsi" => Some(Self::Disk),
             "usb" | "virtio-scsi" | "vmware" | "hyperv" => Some(Self::Shown),
             // A volume of a RAID controller is asked through its controller, a disk on the network not at all.
+            "megaraid" | "raid" if facts.value(disk, &controller::VOLUME)? == "none" => Some(Self::Disk),
             _ => None,
         }
     }

@@ -15,6 +15,9 @@ pub enum Addresses {
     MegaRaid,
     /// Volumes have channel 0 (`CONTAINER_CHANNEL` in drivers/scsi/aacraid/aacraid.h).
     Aacraid,
+    /// Nothing can be told from them, but volumes call themselves *LOGICAL VOLUME* and no other disk does
+    /// (drivers/scsi/hpsa.c leaves what the firmware answers as it is).
+    SmartArray,
     /// Nothing can be told from them.
     Opaque,
 }
@@ -55,7 +58,9 @@ impl Disk {
         match (addresses, self.address) {
             (Addresses::MegaRaid, Some((channel, _))) => Some(channel >= 2),
             (Addresses::Aacraid, Some((channel, _))) => Some(channel == 0),
-            // What Smart Array controllers answer to an inquiry for each of their volumes.
+            (Addresses::SmartArray, _) if !self.model.is_empty() => {
+                Some(self.model.ends_with("LOGICAL VOLUME"))
+            }
             _ => self.model.ends_with("LOGICAL VOLUME").then_some(true),
         }
     }
@@ -67,7 +72,7 @@ impl Disk {
             // `MEGASAS_DEV_INDEX`: 128 to a channel.
             Addresses::MegaRaid => Some(channel % 2 * 128 + target),
             Addresses::Aacraid => Some(target),
-            Addresses::Opaque => None,
+            Addresses::SmartArray | Addresses::Opaque => None,
         }
     }
 }

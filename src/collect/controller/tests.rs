@@ -501,7 +501,10 @@ fn what_a_controller_passes_on_is_not_protected_by_it() {
     assert_eq!(facts.value(&Subject::device("sda"), &controller::VOLUME).as_deref(), Some("none"));
     // In HBA mode disks have their own names, and none is listed as a volume.
     let hba = Machine { model: "HP EG0300FBDBR", wwid: "naa.5000c50012345678", ..Machine::ssacli() };
-    assert_eq!(hba.but("/dev/sda", "/dev/sdb").words(), ["?"; 5]);
+    let hba = hba.but("/dev/sda", "/dev/sdb");
+    assert_eq!(hba.words(), ["?"; 5]);
+    let facts = hba.facts(&Request::default(), true);
+    assert_eq!(facts.value(&Subject::device("sda"), &controller::VOLUME).as_deref(), Some("none"));
 }
 
 #[test]

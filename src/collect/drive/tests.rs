@@ -1,5 +1,6 @@
-//! Disks of every kind, from the tools' answers to the facts. Answers after nvme-cli 2.3 (nvme-print.c, nvme.c),
-//! smartmontools 7.3 (ataprint.cpp, scsiprint.cpp, nvmeprint.cpp), hdparm and sdparm.
+//! Disks of every kind, from the tools' answers to the facts. Answers after what nvme-cli 2.3, smartmontools 7.3, hdparm
+//! and sdparm print of qemu's disks, and where qemu has no such disk after their sources (nvme-print.c, ataprint.cpp,
+//! scsiprint.cpp, nvmeprint.cpp).
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -7,7 +8,7 @@ use serde_json::json;
 use super::{AT_A_TIME, COLLECTOR, MOST, flag, nvme, smart};
 use crate::collect::Request;
 use crate::collect::testing::Fake;
-use crate::facts::catalog::{device, host as machine, mount};
+use crate::facts::catalog::{controller, device, host as machine, mount};
 use crate::facts::{FactSet, Reading, Remedy, Source, Subject, Why};
 use crate::host::{MissKind, Question, Tool};
 
@@ -222,6 +223,20 @@ fn volumes_and_disks_elsewhere_are_not_asked() {
         let host = Fake::default();
         collect(&host, transport);
         assert!(host.asked().is_empty(), "{transport}");
+    }
+}
+
+/// What a controller only passes on is a disk like any other.
+#[test]
+fn disks_that_a_controller_passes_on_are_asked() {
+    for (volume, asked) in [("none", true), ("VD 0", false)] {
+        let mut facts = machine(true);
+        let disk = disk(&mut facts, "sda", "megaraid");
+        facts.know(&disk, &controller::VOLUME, volume.to_owned(), Source::Stated);
+        mounted(&mut facts, "/", &disk);
+        let host = Fake::default();
+        (COLLECTOR.run)(&host, &Request::default(), &mut facts);
+        assert_eq!(!host.asked().is_empty(), asked, "{volume}");
     }
 }
 

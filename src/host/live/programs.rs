@@ -46,7 +46,7 @@ pub fn run(tool: Tool, arguments: &[String]) -> Result<Vec<u8>, Miss> {
     let candidates = candidates(tool);
     let (name, program) = find(&candidates)?;
     let deadline = if is_controllers(tool) { CONTROLLER_DEADLINE } else { DEADLINE };
-    let printed_counts = is_controllers(tool) || matches!(tool, Tool::Smartctl | Tool::Nvme);
+    let printed_counts = is_controllers(tool) || matches!(tool, Tool::Smartctl | Tool::Sdparm | Tool::Nvme);
     output(Command::new(program).arg0(name).args(arguments), deadline, printed_counts)
 }
 
@@ -56,8 +56,6 @@ fn is_controllers(tool: Tool) -> bool {
         tool,
         Tool::Storcli
             | Tool::Perccli
-            | Tool::Storcli2
-            | Tool::Perccli2
             | Tool::MegaCli
             | Tool::Ssacli
             | Tool::Hpssacli
@@ -83,8 +81,6 @@ fn candidates(tool: Tool) -> Vec<PathBuf> {
                 // Where their makers' packages put them; distributions have none.
                 Tool::Storcli => &["/opt/MegaRAID/storcli/storcli64", "/opt/MegaRAID/storcli/storcli"][..],
                 Tool::Perccli => &["/opt/MegaRAID/perccli/perccli64", "/opt/MegaRAID/perccli/perccli"],
-                Tool::Storcli2 => &["/opt/MegaRAID/storcli2/storcli2"],
-                Tool::Perccli2 => &["/opt/MegaRAID/perccli2/perccli2"],
                 Tool::MegaCli => &["/opt/MegaRAID/MegaCli/MegaCli64", "/opt/MegaRAID/MegaCli/MegaCli"],
                 Tool::Ssacli => &["/opt/smartstorageadmin/ssacli/bin/ssacli"],
                 Tool::Hpssacli => &["/opt/hp/hpssacli/bld/hpssacli"],

@@ -48,10 +48,7 @@ fn reads_device(tool: Tool, arguments: &[&str]) -> bool {
 fn reads_controller(tool: Tool, arguments: &[&str]) -> bool {
     match (tool, arguments) {
         // Without `nolog` they write a log where they stand.
-        (
-            Tool::Storcli | Tool::Perccli | Tool::Storcli2 | Tool::Perccli2,
-            ["/cALL" | "/cALL/vALL", "show", "all", "J", "nolog"],
-        )
+        (Tool::Storcli | Tool::Perccli, ["/cALL" | "/cALL/vALL", "show", "all", "J", "nolog"])
         | (
             Tool::MegaCli,
             ["-LDInfo", "-Lall", "-aALL", "-NoLog"] | ["-AdpBbuCmd", "-GetBbuStatus", "-aALL", "-NoLog"],
