@@ -1,0 +1,225 @@
+//! Every state of a battery and every policy, each as the one change that makes it of a healthy machine.
+
+use super::super::samples::*;
+use super::machine::Machine;
+
+/// What arcconf says of newer backup units, where older ones have one line.
+const BACKUP_UNIT: &str = "   Overall Backup Unit Status               : Ready
+   Non-Volatile Storage Status              : Ready
+   Supercap Status                          : Ready";
+
+/// What one word more or less makes of a healthy machine: old text, new text, index of the fact, its word.
+pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static str)> {
+    let (storcli, megacli, ssacli, arcconf) =
+        (Machine::storcli(), Machine::megacli(), Machine::ssacli(), Machine::arcconf());
+    let flash = Machine::storcli_tables("/c0/cv show status nolog", STORCLI_FLASH);
+    let table = Machine::storcli_tables("/c0/bbu show status nolog", STORCLI_BATTERY);
+    let mut rows = Vec::new();
+    let mut add = |machine: &Machine, list: &[(&'static str, &'static str, usize, &'static str)]| {
+        rows.extend(list.iter().map(|&(old, new, fact, word)| (machine.clone(), old, new, fact, word)));
+    };
+    add(
+        &storcli,
+        &[
+            ("\"State\" : \"Optimal\"", "\"State\" : \"Failed\"", 0, "failed"),
+            ("\"State\" : \"Optimal\"", "\"State\" : \"Degraded(Needs Attention)\"", 0, "degraded"),
+            ("\"State\" : \"Optimal\"", "\"State\" : \"Charging\"", 0, "charging"),
+            ("\"State\" : \"Optimal\"", "\"State\" : \"Learning\"", 0, "learning"),
+            ("\"State\" : \"Optimal\"", "\"State\" : \"Missing\"", 0, "absent"),
+            ("\"State\" : \"Optimal\"", "\"State\" : \"Unknown\"", 0, "unreadable"),
+            ("\"State\" : \"Optimal\"", "\"State\" : \"Splendid\"", 0, "?"),
+            ("\"BBU Status\" : 0", "\"BBU Status\" : 4096", 0, "healthy"),
+            ("\"BBU Status\" : 0", "\"BBU Status\" : 8", 0, "charging"),
+            ("\"BBU Status\" : 0", "\"BBU Status\" : \"NA\"", 0, "?"),
+            ("\"BBU Status\" : 0", "\"BBU Status\" : 1024", 0, "failed"),
+            ("\"BBU\" : \"Present\"", "\"BBU\" : \"Faulty\"", 0, "failed"),
+            // It has no battery and lists one.
+            ("\"BBU\" : \"Present\"", "\"BBU\" : \"Absent\"", 0, "?"),
+            ("RWBD", "NRWTD", 2, "write through"),
+            ("RWBD", "NRWTD", 1, "write back"),
+            ("RWBD", "RAWBD", 1, "always write back"),
+            ("RWBD", "RAWBD", 2, "write back"),
+            ("RWBD", "RAWBD", 3, "stays"),
+            ("RWBD", "RFWBC", 1, "always write back"),
+            ("RWBD", "WBD", 1, "?"),
+            ("RWBD", "NRWB", 2, "?"),
+            ("\"WriteBack\"", "\"AlwaysWriteBack\"", 1, "always write back"),
+            ("\"WriteBack\"", "\"WriteThrough\"", 1, "?"),
+            ("\"WriteBack\"", "\"WriteThrough\"", 2, "write back"),
+            ("\"Cache When BBU Bad\" : \"Off\"", "\"Cache When BBU Bad\" : \"On\"", 3, "stays"),
+            ("\"Disk Cache Policy\" : \"Disabled\"", "\"Disk Cache Policy\" : \"Enabled\"", 4, "on"),
+            (
+                "\"Disk Cache Policy\" : \"Disabled\"",
+                "\"Disk Cache Policy\" : \"Disk's Default\"",
+                4,
+                "disk default",
+            ),
+            ("\"PDC\" : \"dsbl\"", "\"PDC\" : \"enbl\"", 4, "on"),
+            ("\"PDC\" : \"dsbl\"", "\"PDC\" : \"dflt\"", 4, "disk default"),
+            ("\"PDC\" : \"dsbl\"", "\"PDC\" : \"?\"", 4, "?"),
+        ],
+    );
+    add(
+        &flash,
+        &[
+            ("State       Optimal", "State       Failed", 0, "failed"),
+            ("Replacement required             No", "Replacement required             Yes", 0, "failed"),
+        ],
+    );
+    add(
+        &table,
+        &[
+            ("Battery State Optimal", "Battery State Degraded", 0, "degraded"),
+            (
+                "Charging Status                            None",
+                "Charging Status                            Charging",
+                0,
+                "charging",
+            ),
+            (
+                "Learn Cycle Active                         No",
+                "Learn Cycle Active                         Yes",
+                0,
+                "learning",
+            ),
+            ("should be replaced No", "should be replaced Yes", 0, "failed"),
+        ],
+    );
+    add(
+        &megacli,
+        &[
+            ("Battery State: Optimal", "Battery State: Operational", 0, "healthy"),
+            ("Battery State: Optimal", "Battery State: Failed", 0, "failed"),
+            ("Battery State: Optimal", "Battery State: Degraded(Charging)", 0, "degraded"),
+            ("Battery State: Optimal", "Battery State: Missing", 0, "absent"),
+            ("Battery State: Optimal", "Battery State: Unknown", 0, "unreadable"),
+            ("Battery State: Optimal", "Battery state:", 0, "?"),
+            ("Charging Status              : None", "Charging Status              : Charging", 0, "charging"),
+            (
+                "Learn Cycle Active                      : No",
+                "Learn Cycle Active                      : Yes",
+                0,
+                "learning",
+            ),
+            (
+                "Battery Replacement required            : No",
+                "Battery Replacement required            : Yes",
+                0,
+                "failed",
+            ),
+            (
+                "Remaining Capacity Low                  : No",
+                "Remaining Capacity Low                  : Yes",
+                0,
+                "degraded",
+            ),
+            ("Battery State: Optimal", "Battery State: Optimal\nisSOHGood: No", 0, "failed"),
+            (
+                "BBU status for Adapter: 0",
+                "Adapter 0: Get BBU Status Failed.\nFW error description:\n The required hardware component is not present.",
+                0,
+                "absent",
+            ),
+            (
+                "BBU status for Adapter: 0",
+                "Adapter 0: Get BBU Status Failed.\nFW error description:\n The command timed out.",
+                0,
+                "unreadable",
+            ),
+            ("Current Cache Policy: WriteBack", "Current Cache Policy: WriteThrough", 2, "write through"),
+            ("Current Cache Policy: WriteBack", "Current Cache Policy: WriteThrough", 1, "write back"),
+            ("Default Cache Policy: WriteBack", "Default Cache Policy: WriteThrough", 1, "?"),
+            (
+                "Direct, No Write Cache if Bad BBU",
+                "Direct, Write Cache OK if Bad BBU",
+                1,
+                "always write back",
+            ),
+            ("Direct, No Write Cache if Bad BBU", "Direct, Write Cache OK if Bad BBU", 3, "stays"),
+            ("Direct, No Write Cache if Bad BBU", "Direct", 3, "?"),
+            ("Policy   : Disabled", "Policy   : Disk's Default", 4, "disk default"),
+            ("Policy   : Disabled", "Policy   : Enabled", 4, "on"),
+        ],
+    );
+    add(
+        &ssacli,
+        &[
+            ("Capacitor Status: OK", "Capacitor Status: Recharging", 0, "charging"),
+            ("Capacitor Status: OK", "Capacitor Status: Failed (Replace Batteries/Capacitors)", 0, "failed"),
+            ("Capacitor Status: OK", "Capacitor Status: Unheard of", 0, "?"),
+            ("Capacitor Count: 1\n   Battery/Capacitor Status: OK", "Capacitor Count: 0", 0, "absent"),
+            ("Cache Status: OK", "Cache Status: Temporarily Disabled", 2, "write through"),
+            ("Cache Status: OK", "Cache Status: Temporarily Disabled", 1, "write back"),
+            ("Cache Status: OK", "Cache Status: Not Configured", 2, "?"),
+            ("Caching:  Enabled", "Caching:  Disabled", 2, "write through"),
+            ("Method: Controller Cache", "Method: HPE SSD Smart Path", 2, "?"),
+            ("No-Battery Write Cache: Disabled", "No-Battery Write Cache: Enabled", 1, "always write back"),
+            ("No-Battery Write Cache: Disabled", "No-Battery Write Cache: Enabled", 3, "stays"),
+            ("Drive Write Cache: Disabled", "Drive Write Cache: Enabled", 4, "on"),
+            (
+                "Drive Write Cache: Disabled",
+                "Configured Drive Write Cache Policy: Default",
+                4,
+                "disk default",
+            ),
+        ],
+    );
+    add(
+        &arcconf,
+        &[
+            (
+                "Supercap Status                          : Ready",
+                "Supercap Status                          : Charging",
+                0,
+                "charging",
+            ),
+            ("Unit Status               : Ready", "Unit Status               : Failed", 0, "failed"),
+            ("Unit Status               : Ready", "Unit Status               : Not Installed", 0, "absent"),
+            ("Unit Status               : Ready", "Unit Status               : Elsewhere", 0, "?"),
+            (BACKUP_UNIT, "   Status : ZMM Optimal", 0, "healthy"),
+            (BACKUP_UNIT, "   Status : Optimal", 0, "healthy"),
+            (BACKUP_UNIT, "   Status : Charging", 0, "charging"),
+            (BACKUP_UNIT, "   Status : ZMM not installed", 0, "absent"),
+            (BACKUP_UNIT, "   Status : Failed", 0, "failed"),
+            (
+                "setting                      : Enabled (write-back) when protected by battery/ZMM",
+                "setting                      : Enabled (write-back)",
+                1,
+                "always write back",
+            ),
+            (
+                "setting                      : Enabled (write-back) when protected by battery/ZMM",
+                "setting                      : Enabled (write-back)",
+                3,
+                "stays",
+            ),
+            (
+                "setting                      : Enabled (write-back) when protected by battery/ZMM",
+                "setting                      : On when protected by battery/ZMM",
+                1,
+                "write back",
+            ),
+            (
+                "setting                      : Enabled (write-back) when protected by battery/ZMM",
+                "setting                      : Disabled (write-through)",
+                1,
+                "write through",
+            ),
+            (
+                "Write-cache status                       : On",
+                "Write-cache status                       : Off",
+                2,
+                "write through",
+            ),
+            (
+                "Write-cache status                       : On",
+                "Write-cache mode                         : Not supported",
+                2,
+                "?",
+            ),
+            ("Disabled (write-through)\n      Device #1", "Enabled (write-back)\n      Device #1", 4, "on"),
+            ("Disabled (write-through)\n      Device #1", "Unknown\n      Device #1", 4, "?"),
+        ],
+    );
+    rows
+}
