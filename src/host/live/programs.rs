@@ -81,7 +81,9 @@ fn candidates(tool: Tool) -> Vec<PathBuf> {
                 // Where their makers' packages put them; distributions have none.
                 Tool::Storcli => &["/opt/MegaRAID/storcli/storcli64", "/opt/MegaRAID/storcli/storcli"][..],
                 Tool::Perccli => &["/opt/MegaRAID/perccli/perccli64", "/opt/MegaRAID/perccli/perccli"],
-                Tool::MegaCli => &["/opt/MegaRAID/MegaCli/MegaCli64", "/opt/MegaRAID/MegaCli/MegaCli"],
+                Tool::MegaCli => {
+                    &["/opt/MegaRAID/MegaCli/MegaCli64", "/opt/MegaRAID/MegaCli/MegaCli", "/usr/sbin/megacli"]
+                }
                 Tool::Ssacli => &["/opt/smartstorageadmin/ssacli/bin/ssacli"],
                 Tool::Hpssacli => &["/opt/hp/hpssacli/bld/hpssacli"],
                 Tool::Hpacucli => &["/opt/compaq/hpacucli/bld/hpacucli"],
