@@ -6,6 +6,7 @@
 pub mod attribute;
 mod barrier;
 mod bcache;
+mod bcachefs;
 mod blank;
 mod boot;
 mod btrfs;
@@ -77,6 +78,7 @@ pub const ALL: &[Collector] = &[
     stack::COLLECTOR,
     zfs::COLLECTOR,
     btrfs::COLLECTOR,
+    bcachefs::COLLECTOR,
     ext4::COLLECTOR,
     barrier::COLLECTOR,
     swap::COLLECTOR,

@@ -1,15 +1,17 @@
 //! What holds each block device, and whether an unused one is blank.
 //!
 //! Blank needs proof: nothing uses the device, it has been read, and neither a signature nor other data was found. A
-//! device in use is not read at all. The surprise: reading needs root, and what could not be read is never blank.
+//! device in use is not read at all. The surprise: reading needs root, and what could not be read is never blank; nor is
+//! anything in a container, where the disks of the host are seen but not what the host does with them.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use super::stack::device_at;
 use super::{Collector, Request, dm, refused};
-use crate::facts::catalog::{device, mount};
+use crate::facts::catalog::{device, host as machine, mount};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
 use crate::host::Host;
 use crate::text::{raw, safe};
@@ -22,14 +24,26 @@ const GIVEABLE: &[&str] =
     &["disk", "partition", "md", "lvm", "crypt", "multipath", "dmraid", "vdo", "dm", "loop"];
 
 fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
-    let holders = holders(facts);
+    let mut holders = holders(facts);
+    zram_holders(host, facts, &mut holders);
+    let holders = holders;
+    let paths = paths(facts);
+    let alone = sees_every_mount(facts);
     let sized = |d: &&Subject| facts.value(d, &device::SIZE).is_some_and(|size| size > 0);
     let devices: Vec<Subject> = facts.subjects(Scope::Device).filter(sized).cloned().collect();
     for subject in &devices {
-        let used_by = used_by(subject, &holders, facts);
+        let mut used_by = used_by(subject, &holders, facts);
+        for other in paths.get(facts.unit(subject)).into_iter().flatten().filter(|other| *other != subject) {
+            let by_other = self::used_by(other, &holders, facts);
+            used_by.extend(by_other.iter().map(|word| format!("path to {}, {word}", other.name())));
+        }
         let in_use = !used_by.is_empty();
         let source = Source::derived([mount::DEVNO.name(), "holders in sysfs", device::SWAP.name()]);
-        facts.know(subject, &device::USED_BY, used_by, source);
+        let reading = match &alone {
+            Err(unknown) if !in_use => unknown.clone().map(|()| Vec::new()),
+            _ => Reading::known(used_by, source),
+        };
+        facts.put(subject, &device::USED_BY, reading);
         let kind = facts.value(subject, &device::KIND).unwrap_or_default();
         if in_use || !GIVEABLE.contains(&kind.as_str()) {
             let source = Source::derived([device::USED_BY.name(), device::KIND.name()]);
@@ -38,7 +52,44 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
             continue;
         }
         read(host, subject, facts);
+        if let Err(unknown) = &alone
+            && facts.value(subject, &device::BLANK) == Some(true)
+        {
+            facts.put(subject, &device::BLANK, unknown.clone().map(|()| false));
+        }
     }
+}
+
+/// Whether all that is mounted can be seen from here; unknown in a container.
+fn sees_every_mount(facts: &FactSet) -> Result<(), Reading<()>> {
+    match facts.get(&Subject::host(), &machine::CONTAINER) {
+        Reading::Known { value, .. } if value != "none" => {
+            Err(Reading::unknown(Why::Ambiguous, "what is mounted outside this container cannot be seen"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Where a zram writes idle pages to, which no link in sysfs tells. It is no layer beneath: what is in memory is lost.
+fn zram_holders(host: &dyn Host, facts: &FactSet, holders: &mut BTreeMap<Subject, Vec<Subject>>) {
+    for zram in facts.subjects(Scope::Device) {
+        let Some(path) = facts.value(zram, &device::ZRAM_BACKING).filter(|path| path != "none") else {
+            continue;
+        };
+        if let Some(device) = device_at(host, &raw(&path), facts) {
+            holders.entry(device).or_default().push(zram.clone());
+        }
+    }
+}
+
+/// Paths by the unit they lead to, where there are several.
+fn paths(facts: &FactSet) -> BTreeMap<Subject, Vec<Subject>> {
+    let mut paths: BTreeMap<Subject, Vec<Subject>> = BTreeMap::new();
+    for device in facts.subjects(Scope::Device).filter(|device| facts.unit(device) != *device) {
+        let first = facts.unit(device).clone();
+        paths.entry(first.clone()).or_insert_with(|| vec![first]).push(device.clone());
+    }
+    paths
 }
 
 fn read(host: &dyn Host, subject: &Subject, facts: &mut FactSet) {
@@ -175,6 +226,39 @@ mod tests {
         );
         assert!(host.asked().is_empty());
         assert_eq!(facts.value(&sdb, &device::BLANK), Some(false));
+    }
+
+    #[test]
+    fn the_other_path_to_a_unit_in_use_is_in_use() {
+        let mut facts = FactSet::default();
+        let [sda, sdb] = ["sda", "sdb"].map(|name| disk(&mut facts, name, "disk"));
+        facts.stand(&Subject::mount("/"), &sda);
+        facts.same_unit(&sdb, &sda);
+        run(&Fake::default(), &Request::default(), &mut facts);
+        assert_eq!(facts.value(&sdb, &device::USED_BY).unwrap(), ["path to sda, mounted at /"]);
+        assert_eq!(facts.value(&sdb, &device::BLANK), Some(false));
+    }
+
+    #[test]
+    fn what_a_zram_writes_to_is_in_use() {
+        let mut facts = FactSet::default();
+        let [zram, sdb] = [("zram0", "zram"), ("sdb", "disk")].map(|(n, k)| disk(&mut facts, n, k));
+        facts.know(&zram, &device::ZRAM_BACKING, "/dev/sdb".to_owned(), Source::file("x"));
+        run(&Fake::default(), &Request::default(), &mut facts);
+        assert_eq!(facts.value(&sdb, &device::USED_BY).unwrap(), ["member of zram0"]);
+        assert!(facts.below(&zram).is_empty());
+    }
+
+    #[test]
+    fn in_a_container_nothing_is_unused_or_blank() {
+        let nothing = Signatures::default().encode();
+        for (container, expect) in [("none", Some(true)), ("docker", None)] {
+            let mut facts = FactSet::default();
+            let sdb = disk(&mut facts, "sdb", "disk");
+            facts.know(&Subject::host(), &machine::CONTAINER, container.to_owned(), Source::file("x"));
+            assert_eq!(blank(&Fake::default().answer(asking("sdb"), &nothing), &mut facts, &sdb), expect);
+            assert_eq!(facts.get(&sdb, &device::USED_BY).is_known(), expect.is_some(), "{container}");
+        }
     }
 
     #[test]

@@ -29,18 +29,25 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         return;
     }
     let members = members(host, facts);
-    let mut known: BTreeMap<PathBuf, [Reading<Vec<String>>; 2]> = BTreeMap::new();
+    let mut home_of: BTreeMap<&Subject, usize> = BTreeMap::new();
+    for (index, (_, devices)) in members.iter().enumerate() {
+        home_of.extend(devices.iter().map(|device| (device, index)));
+    }
+    let mut known: BTreeMap<&Path, Known> = BTreeMap::new();
     for subject in &mounts {
         let options = facts.get(subject, &mount::SUPER_OPTIONS);
         facts.put(subject, &mount::BTRFS_NODATACOW, options.map(|options| is_nodatacow(&options)));
         let device = facts.resolve(subject, Scope::Device);
         let Some((home, devices)) =
-            device.and_then(|device| members.iter().find(|(_, all)| all.contains(&device)))
+            device.and_then(|device| home_of.get(&device)).and_then(|index| members.get(*index))
         else {
             let why = Reading::unknown(Why::Absent, format!("no file system in {ALL} has its device"));
             facts.put(subject, &mount::BTRFS_DEVICES, why.clone());
             facts.put(subject, &mount::BTRFS_DATA_PROFILES, why.clone());
             facts.put(subject, &mount::BTRFS_METADATA_PROFILES, why);
+            let why = Reading::unknown(Why::Absent, format!("no file system in {ALL} has its device"));
+            facts.put(subject, &mount::BTRFS_ERRORS, why.clone());
+            facts.put(subject, &mount::BTRFS_MISSING, why);
             continue;
         };
         let names = devices.iter().map(|device| device.name().to_owned()).collect();
@@ -54,13 +61,78 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
             facts.mention(device);
             facts.stand(subject, device);
         }
-        let profiles = known
-            .entry(home.clone())
-            .or_insert_with(|| ["data", "metadata"].map(|kind| profiles(host, home, kind)));
-        let [data, metadata] = profiles.clone();
-        facts.put(subject, &mount::BTRFS_DATA_PROFILES, data);
-        facts.put(subject, &mount::BTRFS_METADATA_PROFILES, metadata);
+        let known = known.entry(home).or_insert_with(|| Known::of(host, home)).clone();
+        facts.put(subject, &mount::BTRFS_DATA_PROFILES, known.data);
+        facts.put(subject, &mount::BTRFS_METADATA_PROFILES, known.metadata);
+        facts.put(subject, &mount::BTRFS_ERRORS, known.errors);
+        facts.put(subject, &mount::BTRFS_MISSING, known.missing);
     }
+}
+
+/// What a file system says of itself, whatever mounts show it.
+#[derive(Clone)]
+struct Known {
+    data: Reading<Vec<String>>,
+    metadata: Reading<Vec<String>>,
+    errors: Reading<u64>,
+    missing: Reading<u64>,
+}
+
+impl Known {
+    fn of(host: &dyn Host, home: &Path) -> Self {
+        let [errors, missing] = [("error_stats", errors_in as Count), ("missing", missing_in)]
+            .map(|(file, count)| over_devices(host, &home.join("devinfo"), file, count));
+        Self {
+            data: profiles(host, home, "data"),
+            metadata: profiles(host, home, "metadata"),
+            errors,
+            missing,
+        }
+    }
+}
+
+type Count = fn(&str) -> Result<u64, String>;
+
+/// Lines such as `write_errs 0`.
+fn errors_in(text: &str) -> Result<u64, String> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let count = |pair: &[&str]| pair.get(1).and_then(|count| count.parse::<u64>().ok());
+    let counts = words.chunks(2).map(count).collect::<Option<Vec<u64>>>();
+    let counts =
+        counts.filter(|counts| !counts.is_empty()).ok_or_else(|| format!("`{text}` is no list of counts"))?;
+    Ok(counts.into_iter().fold(0, u64::saturating_add))
+}
+
+fn missing_in(text: &str) -> Result<u64, String> {
+    match text {
+        "0" => Ok(0),
+        "1" => Ok(1),
+        _ => Err(format!("`{text}` is neither 0 nor 1")),
+    }
+}
+
+/// The sum of a file over all devices; one that cannot be read leaves the sum unknown.
+fn over_devices(host: &dyn Host, devinfo: &Path, file: &str, count: Count) -> Reading<u64> {
+    let shown = safe(path_bytes(devinfo));
+    let names = match host.list(devinfo) {
+        Ok(names) => names,
+        Err(miss) => return refused(&miss, &shown),
+    };
+    let mut sum: u64 = 0;
+    for name in &names {
+        let path = devinfo.join(name).join(file);
+        let text = match host.read(&path) {
+            Ok(text) => safe(&text.iter().map(|b| if *b == b'\n' { b' ' } else { *b }).collect::<Vec<_>>()),
+            Err(miss) => return refused(&miss, &safe(path_bytes(&path))),
+        };
+        match count(text.trim()) {
+            Ok(count) => sum = sum.saturating_add(count),
+            Err(detail) => {
+                return Reading::unknown(Why::Malformed, format!("{}: {detail}", safe(path_bytes(&path))));
+            }
+        }
+    }
+    Reading::known(sum, Source::file(shown))
 }
 
 /// The directory of each btrfs file system and its member devices.
@@ -154,6 +226,34 @@ mod tests {
         assert_eq!(facts.value(&root, &mount::BTRFS_DATA_PROFILES).unwrap(), ["raid1"]);
         assert_eq!(facts.value(&root, &mount::BTRFS_METADATA_PROFILES).unwrap(), ["dup"]);
         assert_eq!(facts.value(&root, &mount::BTRFS_NODATACOW), Some(true));
+    }
+
+    #[test]
+    fn errors_and_missing_devices_are_summed_and_one_unread_device_leaves_them_open() {
+        let stats = |n: u64| {
+            format!("write_errs {n}\nread_errs 0\nflush_errs 1\ncorruption_errs 0\ngeneration_errs 0")
+        };
+        let host = || {
+            Fake::default().symlink(format!("{HOME}/devices/sda2"), "x").files(
+                &format!("{HOME}/devinfo"),
+                &[
+                    ("1/error_stats", &stats(3)),
+                    ("2/error_stats", &stats(0)),
+                    ("1/missing", "0"),
+                    ("2/missing", "1"),
+                ],
+            )
+        };
+        let root = Subject::mount("/");
+        let facts = collect(&host());
+        assert_eq!(facts.value(&root, &mount::BTRFS_ERRORS), Some(5));
+        assert_eq!(facts.value(&root, &mount::BTRFS_MISSING), Some(1));
+        for text in ["", "write_errs", "write_errs x"] {
+            let facts = collect(
+                &host().files(&format!("{HOME}/devinfo"), &[("3/error_stats", text), ("3/missing", "0")]),
+            );
+            assert_eq!(facts.value(&root, &mount::BTRFS_ERRORS), None, "{text:?}");
+        }
     }
 
     #[test]

@@ -38,6 +38,10 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         match node.kind {
             "md" => md::describe(host, node, facts),
             "loop" => loops::describe(host, node, facts),
+            "zram" => {
+                let backing = attribute::text(host, &node.attribute("backing_dev"));
+                facts.put(&node.subject, &device::ZRAM_BACKING, backing);
+            }
             "bcache" => bcache::describe(host, node, facts),
             "drbd" => drbd.describe(host, node, facts),
             _ => {}

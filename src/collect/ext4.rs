@@ -16,6 +16,8 @@ use crate::facts::{FactSet, Reading, Remedy, Scope, Source, Subject, Why};
 use crate::host::{Host, Tool, path_bytes};
 use crate::text::{raw, safe};
 
+mod journal;
+
 /// Reads ext4's own files.
 pub const COLLECTOR: Collector = Collector { id: "ext4", run };
 
@@ -23,6 +25,7 @@ pub const COLLECTOR: Collector = Collector { id: "ext4", run };
 #[derive(Clone)]
 struct Ext4 {
     options: Reading<Vec<String>>,
+    task: Reading<String>,
     journal: Reading<bool>,
     data: Reading<String>,
     errors: Reading<u64>,
@@ -69,7 +72,8 @@ fn look(host: &dyn Host, device: &Subject, features: Reading<Vec<String>>) -> Ex
     let proc = Path::new("/proc/fs/ext4").join(&name);
     let sys = Path::new("/sys/fs/ext4").join(&name);
     let options = options(host, &proc.join("options"));
-    let journal = journal(host, &sys, &options);
+    let task = attribute::text(host, &sys.join("journal_task"));
+    let journal = journal(&task, &options);
     let data = match journal.value() {
         Some(false) => Reading::unknown(Why::Absent, "without a journal there is no journal mode"),
         _ => options.clone().and_then(|options| {
@@ -84,7 +88,7 @@ fn look(host: &dyn Host, device: &Subject, features: Reading<Vec<String>>) -> Ex
         }
     };
     let errors = attribute::number(host, &sys.join("errors_count"));
-    Ext4 { options, journal, data, errors, features, fast_commit }
+    Ext4 { options, task, journal, data, errors, features, fast_commit }
 }
 
 /// One option a line, defaults included.
@@ -100,8 +104,8 @@ fn options(host: &dyn Host, path: &Path) -> Reading<Vec<String>> {
 }
 
 /// The journal's task, or `<none>`; older kernels lack the file, but list `data=` only where there is a journal.
-fn journal(host: &dyn Host, sys: &Path, options: &Reading<Vec<String>>) -> Reading<bool> {
-    let task = attribute::text(host, &sys.join("journal_task")).map(|task| task != "<none>");
+fn journal(task: &Reading<String>, options: &Reading<Vec<String>>) -> Reading<bool> {
+    let task = task.clone().map(|task| task != "<none>");
     match (&task, options) {
         (Reading::Unknown { .. }, Reading::Known { value, source })
             if value.iter().any(|option| option.starts_with("data=")) =>
@@ -115,7 +119,8 @@ fn journal(host: &dyn Host, sys: &Path, options: &Reading<Vec<String>>) -> Readi
 const JOURNALS: &str = "/proc/fs/jbd2";
 
 /// The devices that hold the journals of these file systems, where that is not their own. The kernel names a journal
-/// inside a device `sda1-8`, with its inode, and one that is a device `sdb1`, but not whose it is.
+/// inside a device `sda1-8`, with its inode, and one that is a device `sdb1`, but not whose it is; where several could be
+/// meant, the name of the journal's thread decides.
 fn outside_journals(
     host: &dyn Host,
     facts: &FactSet,
@@ -136,7 +141,13 @@ fn outside_journals(
     let each = |pair: (&&Subject, &Ext4)| match outside.as_slice() {
         _ if !lacks(&pair) => Reading::unknown(Why::Absent, "it has no journal on another device"),
         [only] if lacking == 1 => Reading::known((*only).clone(), Source::file(format!("{JOURNALS}/{only}"))),
-        _ => Reading::unknown(Why::Ambiguous, "its journal is on another device, and on which is not shown"),
+        _ => match journal::device(host, pair.0, pair.1.task.clone(), facts) {
+            known @ Reading::Known { .. } => known,
+            Reading::Unknown { .. } => Reading::unknown(
+                Why::Ambiguous,
+                "its journal is on another device, and on which is not shown",
+            ),
+        },
     };
     devices.iter().zip(found).map(each).collect()
 }

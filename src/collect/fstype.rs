@@ -22,9 +22,13 @@ const NETWORK: &[&str] = &[
     "glusterfs",
     "davfs",
     "orangefs",
+    // Shared folders of a hypervisor: the other side is the machine that hosts this one.
+    "vboxsf",
+    "vmhgfs",
+    "prl_fs",
 ];
 const FUSE: &[&str] = &["fuse", "fuseblk", "virtiofs"];
-const MEMORY: &[&str] = &["tmpfs", "ramfs", "devtmpfs", "rootfs"];
+const MEMORY: &[&str] = &["tmpfs", "ramfs", "devtmpfs", "rootfs", "hugetlbfs"];
 const OVERLAY: &[&str] = &["overlay", "overlayfs", "aufs", "unionfs", "shiftfs"];
 /// Block file systems whose superblock has an anonymous device number.
 const ANONYMOUS_BLOCK: &[&str] = &["btrfs", "bcachefs"];
@@ -66,6 +70,14 @@ mod tests {
             ("tmpfs", 0, "memory"),
             ("overlay", 0, "overlay"),
             ("zfs", 0, "zfs"),
+            ("bcachefs", 0, "block"),
+            ("ramfs", 0, "memory"),
+            ("9p", 0, "network"),
+            ("vboxsf", 0, "network"),
+            ("virtiofs", 0, "fuse"),
+            ("ceph", 0, "network"),
+            ("fuse.glusterfs", 0, "fuse"),
+            ("cifs", 0, "network"),
             ("proc", 0, "other"),
         ] {
             assert_eq!(class(fstype, major), expect, "{fstype}");

@@ -22,12 +22,13 @@ pub const COLLECTOR: Collector = Collector { id: "storage stack", run };
 
 fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     let devices = by_number(facts);
+    let mappings = by_mapping(facts);
     let mounts: Vec<Subject> = facts.subjects(Scope::Mount).cloned().collect();
     for subject in mounts {
         let number = facts.value(&subject, &mount::DEVNO).and_then(|number| devices.get(&number).cloned());
         let beneath = match number {
             Some(device) => vec![device],
-            None if is_block(&subject, facts) => by_source(host, &subject, facts),
+            None if is_block(&subject, facts) => by_source(host, &subject, &mappings, facts),
             None => Vec::new(),
         };
         if let Some(first) = beneath.first() {
@@ -50,10 +51,26 @@ fn is_block(subject: &Subject, facts: &FactSet) -> bool {
     facts.value(subject, &mount::CLASS).is_some_and(|class| class == "block")
 }
 
-/// The devices of a mount whose number is anonymous, from its source: a path, or several with colons between.
-fn by_source(host: &dyn Host, subject: &Subject, facts: &FactSet) -> Vec<Subject> {
+/// Mappings by the path that their names give them.
+fn by_mapping(facts: &FactSet) -> BTreeMap<Vec<u8>, Subject> {
+    let entry = |subject: &Subject| {
+        let name = raw(&facts.value(subject, &device::DM_NAME)?);
+        Some(([b"/dev/mapper/", name.as_slice()].concat(), subject.clone()))
+    };
+    facts.subjects(Scope::Device).filter_map(entry).collect()
+}
+
+/// The devices of a mount whose number is anonymous, from its source: a path, or several with colons between. In a
+/// container the nodes may be missing; the names of mappings tell which they would be.
+fn by_source(
+    host: &dyn Host,
+    subject: &Subject,
+    mappings: &BTreeMap<Vec<u8>, Subject>,
+    facts: &FactSet,
+) -> Vec<Subject> {
     let source = raw(&facts.value(subject, &mount::SOURCE).unwrap_or_default());
-    source.split(|b| *b == b':').filter_map(|path| device_at(host, path, facts)).collect()
+    let find = |path: &[u8]| mappings.get(path).cloned().or_else(|| device_at(host, path, facts));
+    source.split(|b| *b == b':').filter_map(find).collect()
 }
 
 /// Log and real-time devices that a superblock option names.

@@ -1,7 +1,7 @@
 //! Swap: which devices hold it, from /proc/swaps (proc(5)).
 //!
 //! A swap file counts for the device beneath its mount. The surprise: when a line names something that cannot be found,
-//! no other device is said to be free of swap.
+//! no other device is said to be free of swap; nor is any in an LXC container, whose /proc/swaps is made up by lxcfs.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -10,7 +10,7 @@ use super::mountinfo::unescape;
 use super::mounts::mount_of;
 use super::stack::device_at;
 use super::{Collector, Request, refused};
-use crate::facts::catalog::device;
+use crate::facts::catalog::{device, host as machine};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
 use crate::host::Host;
 use crate::text::safe;
@@ -37,6 +37,9 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
             Some(devices) => holders.extend(devices),
             None => lost = Some(format!("{SWAPS}: {} is on no device that was found", safe(&path))),
         }
+    }
+    if facts.value(&Subject::host(), &machine::CONTAINER).is_some_and(|container| container == "lxc") {
+        lost = lost.or_else(|| Some(format!("{SWAPS} may be that of the container alone")));
     }
     let empty = |device: &&Subject| facts.value(device, &device::SIZE) == Some(0);
     let devices: Vec<Subject> = facts.subjects(Scope::Device).filter(|d| !empty(d)).cloned().collect();
@@ -75,6 +78,16 @@ mod tests {
         assert_eq!(collect(""), [Some(false); 3]);
         let lines = "/dev/sda2    partition\t8388604\t0\t-2\n/srv/swap\\040file file\t1024\t0\t-3\n";
         assert_eq!(collect(lines), [Some(false), Some(true), Some(true)]);
+    }
+
+    #[test]
+    fn lxc_shows_a_table_of_its_own() {
+        let mut facts = FactSet::default();
+        let sda = Subject::device("sda");
+        facts.mention(&sda);
+        facts.know(&Subject::host(), &machine::CONTAINER, "lxc".to_owned(), Source::file("x"));
+        run(&Fake::default().file(SWAPS, "Filename\tType\n"), &Request::default(), &mut facts);
+        assert!(!facts.get(&sda, &device::SWAP).is_known());
     }
 
     #[test]

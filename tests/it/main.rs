@@ -13,6 +13,7 @@ mod architecture;
 mod captures;
 mod cli;
 mod faults;
+mod hostile_stacks;
 mod hosts;
 mod interlock;
 mod journeys;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use walwise::collect::{Request, run_all};
 use walwise::facts::catalog::{device, mount};
-use walwise::facts::{FactSet, Scope, Subject};
+use walwise::facts::{FactSet, Reading, Scope, Subject, Why};
 use walwise::host::LiveHost;
 
 use crate::support::loops::{self, Loop, Mounted};
@@ -91,6 +91,8 @@ fn btrfs_stands_on_all_its_members() {
     assert_eq!(names, members);
     assert_eq!(facts.value(&subject, &mount::BTRFS_DATA_PROFILES).unwrap(), ["raid1"]);
     assert_eq!(facts.value(&subject, &mount::BTRFS_NODATACOW), Some(true));
+    assert_eq!(facts.value(&subject, &mount::BTRFS_ERRORS), Some(0));
+    assert_eq!(facts.value(&subject, &mount::BTRFS_MISSING), Some(0));
     assert_eq!(facts.value(&subject, &mount::BARRIER).as_deref(), Some("on"));
     for device in facts.below(&subject) {
         assert_eq!(facts.value(device, &device::BLANK), Some(false), "{device}");
@@ -110,6 +112,23 @@ fn an_external_log_of_xfs_is_part_of_the_stack() {
     let below: Vec<&str> = facts.below(&subject).iter().map(Subject::name).collect();
     assert_eq!(below, [fs.disk.name(), log.name()]);
     assert_eq!(facts.value(&subject, &mount::BARRIER).as_deref(), Some("on"));
+    drop(fs);
+}
+
+#[test]
+#[ignore = "needs root: loop devices"]
+fn an_external_journal_of_ext4_is_part_of_the_stack() {
+    let (data, journal) = (Loop::new(64), Loop::new(64));
+    journal.mkfs(&["mke2fs", "-q", "-b", "4096", "-O", "journal_dev"]);
+    data.mkfs(&["mkfs.ext4", "-q", "-b", "4096", "-J", &format!("device={}", journal.device)]);
+    let fs = data.mount("");
+    let (facts, subject) = (collect(), on(&fs));
+    assert_eq!(facts.value(&subject, &mount::EXT4_JOURNAL_DEVICE).as_deref(), Some(journal.name()));
+    let below: Vec<&str> = facts.below(&subject).iter().map(Subject::name).collect();
+    assert_eq!(below, [fs.disk.name(), journal.name()]);
+    let inside = loops::ext4(&[], "");
+    let reading = collect().get(&on(&inside), &mount::EXT4_JOURNAL_DEVICE);
+    assert!(matches!(reading, Reading::Unknown { why: Why::Absent, .. }), "{reading:?}");
     drop(fs);
 }
 

@@ -125,6 +125,8 @@ facts! {
     LOOP_FILE: String = Device "loop.backing_file" Kind::Text;
     /// Whether a loop device reads its file directly, from loop/dio.
     LOOP_DIRECT: bool = Device "loop.direct_io" Kind::Bool;
+    /// Device that a zram writes idle pages to, `none` where it has none, from backing_dev (Documentation/admin-guide/blockdev/zram.rst).
+    ZRAM_BACKING: String = Device "zram.backing_device" Kind::Text;
     /// Whether swap lies on it, from /proc/swaps.
     SWAP: bool = Device "device.swap" Kind::Bool;
     /// What holds it (`mounted at /`, `member of md0`, `swap`, `partitioned`), empty when nothing does.

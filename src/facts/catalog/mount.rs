@@ -62,9 +62,9 @@ facts! {
     ZFS_DEVICES: Vec<String> = Mount "zfs.devices" Kind::List;
     /// State of the ZFS pool: `ONLINE`, `DEGRADED`, `FAULTED` …, from `zpool status`.
     ZFS_POOL_STATE: String = Mount "zfs.pool_state" Kind::Text;
-    /// Journal of ext4 on another device, from `journal_dev` or /proc/fs/jbd2.
+    /// Device that holds the journal of an ext4, when it is another one, from the name of the journal's thread (/sys/fs/ext4/DEV/journal_task).
     EXT4_JOURNAL_DEVICE: String = Mount "ext4.journal_device" Kind::Text;
-    /// Errors counted on the devices of a btrfs, from /sys/fs/btrfs/UUID/devinfo/*/error_stats.
+    /// Errors counted on the devices of a btrfs, from /sys/fs/btrfs/UUID/devinfo/*/error_stats (5.14 and later).
     BTRFS_ERRORS: u64 = Mount "btrfs.device_errors" Kind::Count;
     /// Devices that a btrfs lacks, from /sys/fs/btrfs/UUID/devinfo/*/missing.
     BTRFS_MISSING: u64 = Mount "btrfs.missing_devices" Kind::Count;

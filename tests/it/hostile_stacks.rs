@@ -1,0 +1,89 @@
+//! Stacks that no kernel makes: cycles, very deep chains, arrays that stand on themselves. They end in a report, and no
+//! end of such a stack counts as proven.
+
+use std::fmt::Write as _;
+
+use proptest::prelude::*;
+use serde_json::Value;
+use walwise::collect::{Request, run_all};
+use walwise::facts::{FactSet, Scope, Subject};
+use walwise::host::RecordedHost;
+
+use crate::support::{check_json, verdict};
+
+/// A host whose block devices are `dm-0`, `dm-1` … with these slaves, the first mounted at /data.
+fn archive(slaves: &[Vec<usize>]) -> String {
+    let mut text = String::from("walwise host 1\n# synthetic: stacks that no kernel makes\n");
+    let names: Vec<String> = (0..slaves.len()).map(|n| format!("dm-{n}")).collect();
+    let lines = |names: Vec<String>| {
+        if names.is_empty() { ":\n".to_owned() } else { format!("|{}\n", names.join("\n|")) }
+    };
+    text += "read /proc/self/mountinfo\n|20 1 253:0 / / rw - ext4 /dev/dm-0 rw\n|21 20 253:0 / /data rw - ext4 /dev/dm-0 rw\n";
+    text += "real-path /data\n:/data\nstat /data\n|mode=16877 uid=0 gid=0 major=253 minor=0 node_major=0 node_minor=0 inode=2 size=4096\n";
+    let _ = write!(text, "list /sys/class/block\n{}", lines(names.clone()));
+    for (n, below) in slaves.iter().enumerate() {
+        let home = format!("/sys/class/block/dm-{n}");
+        let _ = write!(
+            text,
+            "read {home}/size\n|2048\nread {home}/uevent\n|MAJOR=253\n|MINOR={n}\n|DEVNAME=dm-{n}\n|DEVTYPE=disk\n\
+             link {home}\n:../../devices/virtual/block/dm-{n}\nread {home}/dm/uuid\n|LVM-x{n}\n\
+             read {home}/queue/write_cache\n|write back\nlist {home}/slaves\n{}",
+            lines(below.iter().map(|slave| format!("dm-{slave}")).collect())
+        );
+    }
+    text
+}
+
+fn collect(slaves: &[Vec<usize>]) -> FactSet {
+    let host = RecordedHost::parse(archive(slaves).as_bytes()).unwrap();
+    run_all(&host, &Request::default(), &mut |_, _| {})
+}
+
+fn checked(slaves: &[Vec<usize>]) -> Value {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), archive(slaves)).unwrap();
+    check_json(&["/data", "--host", file.path().to_str().unwrap()]).1
+}
+
+#[test]
+fn ten_thousand_layers_end_in_a_report_and_prove_nothing() {
+    let mut chain: Vec<Vec<usize>> = (1..10_000).map(|n| vec![n]).collect();
+    chain.push(Vec::new());
+    let report = checked(&chain);
+    assert_eq!(verdict(&report, "/data".as_ref()), Some("unproven"));
+}
+
+#[test]
+fn a_cycle_ends_in_a_report_and_proves_nothing() {
+    for cycle in [vec![vec![0]], vec![vec![1], vec![0]], vec![vec![1], vec![2, 1], vec![0]]] {
+        assert_eq!(verdict(&checked(&cycle), "/data".as_ref()), Some("unproven"), "{cycle:?}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn whatever_stands_on_whatever_is_walked_once(
+        slaves in prop::collection::vec(prop::collection::vec(0_usize..14, 0..4), 1..12)
+    ) {
+        let mut facts = collect(&slaves);
+        walwise::durability::judge(&mut facts, false);
+        let tops: Vec<Subject> = facts.subjects(Scope::Mount).chain(facts.subjects(Scope::Device)).cloned().collect();
+        for top in tops {
+            let stack = facts.stack(&top);
+            let mut once = stack.clone();
+            once.sort();
+            once.dedup();
+            prop_assert_eq!(once.len(), stack.len());
+            for leaf in facts.leaves(&top) {
+                prop_assert!(facts.below(&leaf).is_empty());
+            }
+            prop_assert!(facts.disks(&top).len() <= facts.leaves(&top).len());
+        }
+        for target in facts.subjects(Scope::Target) {
+            let verdict = facts.value(target, &walwise::facts::catalog::target::VERDICT);
+            prop_assert_ne!(verdict.as_deref(), Some("durable"));
+        }
+    }
+}
