@@ -1,4 +1,4 @@
-//! The journal of an ext4 on a device of its own: a commit waits for that device, so the mount stands on it too.
+//! Whose journal a device holds, by the name of the journal's thread, where the list of journals leaves it open.
 //!
 //! The journal's kernel thread is called after it (fs/jbd2/journal.c): `jbd2/sdb1-8` for inode 8 of the file system itself,
 //! `jbd2/sdc1` for another device. The surprise: kernels before 5.17 cut the name to 15 bytes, and a name that may have
