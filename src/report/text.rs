@@ -149,6 +149,45 @@ mod tests {
         assert!(one.contains("Title of kernel.fsync-errors"), "{one}");
     }
 
+    /// What a missing fact leaves open is told together, with the fact once; what nothing would settle is one line.
+    #[test]
+    fn what_is_open_is_told_by_what_would_settle_it() {
+        use crate::facts::{Need, Subject, Why};
+        use crate::rules::{Level, Outcome};
+        let mut report = sample::at_risk();
+        let disk = Subject::device("dm-7");
+        let open = |rule: &str, facts: &[&str]| {
+            let need = |fact: &&str| Need {
+                subject: disk.clone(),
+                fact: (*fact).to_owned(),
+                why: Why::Denied,
+                detail: "dmsetup".to_owned(),
+                remedy: None,
+            };
+            let sets: Vec<Vec<Need>> = facts.iter().map(|fact| vec![need(fact)]).collect();
+            let mut finding = sample::finding(rule, &disk, Level::Warning, Vec::new());
+            finding.outcome = Outcome::Undecided { needs: sets };
+            finding
+        };
+        report.findings.extend([
+            open("layer.one", &["dm.targets"]),
+            open("layer.other", &["md.level"]),
+            open("layer.third", &["dm.targets"]),
+            open("layer.blind", &[]),
+        ]);
+        let text = render(&report);
+        let at = |what: &str| text.find(what).unwrap_or_else(|| panic!("{what} in {text}"));
+        assert_eq!(text.matches("dm.targets of ").count(), 1, "{text}");
+        assert!(
+            at("(layer.one)") < at("(layer.third)") && at("(layer.third)") < at("dm.targets of "),
+            "{text}"
+        );
+        assert!(
+            at("dm.targets of ") < at("(layer.other)") && at("would settle") < at("layer.blind"),
+            "{text}"
+        );
+    }
+
     #[test]
     fn thousands_of_like_disks_are_told_once() {
         let one = sample::disks(1);

@@ -80,10 +80,13 @@ fn waits_for_probe(needs: &[Vec<Need>]) -> bool {
     needs.first().is_some_and(|set| set.iter().all(measured))
 }
 
-/// The serious ones with what they need, each rule once; the others in a line. The level has a question mark: it is what
+/// A finding, the facts that would decide it, and on how many more subjects it is open.
+type Serious<'a> = (&'a Finding, &'a [Need], usize);
+
+/// The serious ones with what they need, each rule once and those that need the same together; the others in a line. The level has a question mark: it is what
 /// the finding would be.
 fn undecided<'a>(page: &mut Page, indent: usize, findings: &[&'a Finding], telling: &mut Telling<'a>) {
-    let mut serious: Vec<(&Finding, &[Vec<Need>], usize)> = Vec::new();
+    let mut serious: Vec<Serious<'_>> = Vec::new();
     let mut at: BTreeMap<&str, usize> = BTreeMap::new();
     let (mut minor, mut waiting, mut blind): (Vec<&str>, Vec<&str>, Vec<&str>) =
         (Vec::new(), Vec::new(), Vec::new());
@@ -92,7 +95,7 @@ fn undecided<'a>(page: &mut Page, indent: usize, findings: &[&'a Finding], telli
         if !telling.finding(finding) {
             continue;
         }
-        if needs.is_empty() {
+        if needs.is_empty() && finding.level >= Level::Warning {
             blind.push(&finding.rule);
         } else if waits_for_probe(needs) {
             waiting.push(&finding.rule);
@@ -102,7 +105,8 @@ fn undecided<'a>(page: &mut Page, indent: usize, findings: &[&'a Finding], telli
             *more += 1;
         } else {
             at.insert(&finding.rule, serious.len());
-            serious.push((finding, needs, 0));
+            // The first set is the best; the others are in the trace.
+            serious.push((finding, needs.first().map_or(&[], Vec::as_slice), 0));
         }
     }
     if serious.is_empty() && minor.is_empty() && waiting.is_empty() && blind.is_empty() {
@@ -110,12 +114,17 @@ fn undecided<'a>(page: &mut Page, indent: usize, findings: &[&'a Finding], telli
     }
     page.gap();
     page.para(indent, "Undecided");
-    for (finding, needs, more) in &serious {
-        let label = format!("{:<10}", format!("{}?", finding.level.word()));
-        let others = if *more > 0 { format!(", and {more} more like it") } else { String::new() };
-        page.hanging(indent + 2, &label, &format!("{} ({}{others})", finding.title, finding.rule));
-        // The first set is the best; the others are in the trace.
-        for need in needs.iter().take(1).flatten() {
+    for (at, (.., best, _)) in serious.iter().enumerate() {
+        let like = |(_, needs, _): &&Serious<'_>| needs == best;
+        if serious.iter().take(at).any(|one| like(&one)) {
+            continue;
+        }
+        for (finding, _, more) in serious.iter().filter(like) {
+            let label = format!("{:<10}", format!("{}?", finding.level.word()));
+            let others = if *more > 0 { format!(", and {more} more like it") } else { String::new() };
+            page.hanging(indent + 2, &label, &format!("{} ({}{others})", finding.title, finding.rule));
+        }
+        for need in *best {
             page.hanging(indent + 12, "needs  ", &words::need(need));
         }
     }
@@ -129,10 +138,9 @@ fn undecided<'a>(page: &mut Page, indent: usize, findings: &[&'a Finding], telli
     }
     if !blind.is_empty() {
         let ids = super::distinct(blind.into_iter()).join(", ");
-        page.para(
-            indent + 2,
-            &format!("What this stands on in the end cannot be seen from here, and so neither can: {ids}"),
-        );
+        let text =
+            format!("Nothing that can be read here would settle, as `walwise explain RULE` shows: {ids}");
+        page.para(indent + 2, &text);
     }
     if !waiting.is_empty() {
         let ids = super::distinct(waiting.into_iter()).join(", ");
