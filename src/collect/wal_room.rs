@@ -4,7 +4,7 @@
 //! Configuration), so that once its size and as much again is little.
 
 use super::{Collector, Request};
-use crate::facts::catalog::{mount, postgres};
+use crate::facts::catalog::{cluster, mount, postgres};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
 use crate::host::Host;
 
@@ -12,10 +12,12 @@ use crate::host::Host;
 pub const COLLECTOR: Collector = Collector { id: "room for WAL", run };
 
 fn run(_: &dyn Host, _: &Request, facts: &mut FactSet) {
-    let clusters: Vec<Subject> = facts.subjects(Scope::Cluster).cloned().collect();
-    for cluster in clusters {
-        let room = room(facts, &cluster);
-        facts.put(&cluster, &postgres::WAL_ROOM, room);
+    let other =
+        |cluster: &Subject| facts.value(cluster, &cluster::KIND).is_some_and(|kind| kind != "postgres");
+    let clusters: Vec<Subject> = facts.subjects(Scope::Cluster).filter(|one| !other(one)).cloned().collect();
+    for subject in clusters {
+        let room = room(facts, &subject);
+        facts.put(&subject, &postgres::WAL_ROOM, room);
     }
 }
 

@@ -5,6 +5,7 @@ use super::set::RuleFile;
 /// The files by name, sorted: `("rules/mount.toml", include_str!("../../rules/mount.toml"))`.
 const FILES: &[(&str, &str)] = &[
     ("rules/btrfs.toml", include_str!("../../rules/btrfs.toml")),
+    ("rules/controller.toml", include_str!("../../rules/controller.toml")),
     ("rules/disks.toml", include_str!("../../rules/disks.toml")),
     ("rules/ext4.toml", include_str!("../../rules/ext4.toml")),
     ("rules/filesystem.toml", include_str!("../../rules/filesystem.toml")),
