@@ -221,7 +221,7 @@ impl Entry {
             (b'!', Body::Nothing) => {
                 let (kind, detail) = words.split_once(' ').unwrap_or((words, ""));
                 let kind = words::miss_kind(kind).ok_or("an unknown kind of refusal")?;
-                Body::Refused(Miss::new(kind, displayable(detail)))
+                Body::Refused(Miss::new(kind, displayable(detail.trim_end())))
             }
             _ => return Err("this line cannot follow the one before it"),
         };
@@ -299,6 +299,14 @@ mod tests {
             assert_eq!(read("/b"), Some(&Ok(b"2\n".to_vec())), "{bad}");
             assert_eq!(problems.len(), 1, "{bad}: {problems:?}");
         }
+    }
+
+    #[test]
+    fn blanks_behind_a_refusal_are_no_part_of_it() {
+        let text = format!("{HEADER}\nread /a\n!denied Permission denied \u{a0} \t\nread /b\n!absent  \n");
+        let (answers, _) = parse(text.as_bytes()).unwrap();
+        let (again, problems) = parse(write(&answers, "").as_bytes()).unwrap();
+        assert_eq!((again, problems.len()), (answers, 0));
     }
 
     #[test]
