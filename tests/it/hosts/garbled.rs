@@ -1,0 +1,151 @@
+//! Every parser at once: recorded machines of which one answer is noise, or refused. Nothing fails, everything stays safe
+//! to show, and what can no longer be read makes no verdict better.
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use proptest::prelude::*;
+use walwise::collect::Request;
+use walwise::durability::Standing;
+use walwise::facts::{Reading, Subject};
+use walwise::host::archive::{self, Answer, Answers};
+use walwise::host::{Host, Miss, MissKind, Question};
+use walwise::pipeline::Session;
+use walwise::report::{Report, json, text};
+use walwise::rules::RuleSet;
+use walwise::text::is_treacherous;
+
+/// A recorded machine, with one answer that is another.
+struct Garbled<'a> {
+    answers: &'a Answers,
+    question: Option<&'a Question>,
+    answer: Answer,
+}
+
+impl Host for Garbled<'_> {
+    fn ask(&self, question: &Question) -> Result<Vec<u8>, Miss> {
+        if self.question == Some(question) {
+            return self.answer.clone();
+        }
+        let unknown = || Err(Miss::new(MissKind::NotCollected, "the host archive does not hold it"));
+        self.answers.get(question).cloned().unwrap_or_else(unknown)
+    }
+}
+
+/// All recorded machines, with the target that each was recorded for.
+static HOSTS: LazyLock<Vec<(String, String, Answers)>> = LazyLock::new(|| {
+    let of = |name: String| {
+        let (answers, _) = archive::parse(&std::fs::read(super::host(&name)).unwrap()).unwrap();
+        let target = super::table::target_of(&name).to_owned();
+        (name, target, answers)
+    };
+    super::names().into_iter().map(of).collect()
+});
+
+static RULES: LazyLock<RuleSet> = LazyLock::new(RuleSet::builtin);
+
+fn look(host: &Garbled<'_>, target: &str) -> (Session, Report) {
+    let request = Request { target: Some(target.into()), ..Request::default() };
+    let session = Session::look(host, &request, RULES.clone(), &mut |_, _| {});
+    let report = session.report();
+    (session, report)
+}
+
+fn safe(text: &str) -> bool {
+    !text.chars().any(|c| is_treacherous(c) && c != '\n')
+}
+
+/// Lines as strangers write them: of the answer itself, of noise, and cut short.
+fn garbled(bytes: &[u8], noise: &[u8], at: usize, how: u8) -> Answer {
+    let lines: Vec<&[u8]> = bytes.split_inclusive(|b| *b == b'\n').collect();
+    let line = if lines.is_empty() { 0 } else { at % lines.len() };
+    let (before, after) = lines.split_at(line);
+    match how {
+        0 => Ok(noise.to_vec()),
+        1 => Ok([&before.concat(), noise, b"\n", &after.concat()].concat()),
+        2 => Ok([&before.concat(), noise, &after.get(1..).unwrap_or_default().concat()].concat()),
+        3 => Ok(bytes[..if bytes.is_empty() { 0 } else { at % bytes.len() }].to_vec()),
+        4 => Ok([bytes, bytes].concat()),
+        _ => Err(Miss::new([MissKind::Denied, MissKind::TimedOut, MissKind::Failed][at % 3], "refused")),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn an_answer_of_noise_fails_nothing_and_stays_safe_to_show(
+        host in any::<prop::sample::Index>(),
+        question in any::<prop::sample::Index>(),
+        noise in prop_oneof![any::<Vec<u8>>(), "[ -~]{0,40}".prop_map(String::into_bytes)],
+        at: usize,
+        how in 0u8..6,
+    ) {
+        let (name, target, answers) = host.get(&HOSTS);
+        let (question, answer) = answers.iter().nth(question.index(answers.len())).unwrap();
+        let answer = garbled(answer.as_deref().unwrap_or_default(), &noise, at, how);
+        let host = Garbled { answers, question: Some(question), answer };
+        let (session, report) = look(&host, target);
+        for (subject, fact, reading) in session.read.rows() {
+            let shown = match reading {
+                Reading::Known { value, source } => format!("{value} {source}"),
+                Reading::Unknown { detail, .. } => detail.clone(),
+            };
+            prop_assert!(safe(&shown) && safe(subject.name()), "{name}, {question:?}: {fact} of {subject}: {shown:?}");
+        }
+        prop_assert!(safe(&text::render(&report)) && safe(&json::render(&report)), "{name}, {question:?}");
+    }
+
+    #[test]
+    fn an_answer_that_is_refused_makes_no_verdict_durable(
+        host in any::<prop::sample::Index>(),
+        question in any::<prop::sample::Index>(),
+    ) {
+        let (name, target, answers) = host.get(&HOSTS);
+        let question = answers.keys().nth(question.index(answers.len()));
+        prop_assert_eq!(better(target, answers, question.into_iter()), BTreeSet::new(), "{}", name);
+    }
+}
+
+/// What the target lies on, and its standing.
+fn judged(host: &Garbled<'_>, target: &str) -> (Vec<Subject>, Option<Standing>) {
+    let request = Request { target: Some(target.into()), ..Request::default() };
+    let session = Session::look(host, &request, RuleSet::default(), &mut |_, _| {});
+    let (_, verdicts) = session.judged();
+    (session.read.below(&Subject::target(target)).to_vec(), verdicts.first().map(|verdict| verdict.standing))
+}
+
+/// The questions whose answers, when refused, make the target durable that was not. Without the mount table or a path it
+/// may seem to lie on another mount; that is another question, not another answer. And nothing but its model says of a
+/// virtual disk how long it lasts.
+fn better<'a>(
+    target: &str,
+    answers: &'a Answers,
+    questions: impl Iterator<Item = &'a Question>,
+) -> BTreeSet<&'a Question> {
+    let (lies_on, standing) = judged(&Garbled { answers, question: None, answer: Ok(Vec::new()) }, target);
+    if standing == Some(Standing::Durable) {
+        return BTreeSet::new();
+    }
+    let is_model = |question: &Question| question.path().is_some_and(|path| path.ends_with("device/model"));
+    let is_better = |question: &&Question| {
+        let answer = Err(Miss::new(MissKind::Denied, "refused"));
+        let host = Garbled { answers, question: Some(question), answer };
+        !is_model(question) && judged(&host, target) == (lies_on.clone(), Some(Standing::Durable))
+    };
+    questions.filter(is_better).collect()
+}
+
+#[test]
+#[ignore = "needs a minute: every answer of every recorded host"]
+fn no_answer_that_is_refused_makes_a_verdict_durable() {
+    let mut found = Vec::new();
+    for (name, target, answers) in HOSTS.iter() {
+        found.extend(
+            better(target, answers, answers.keys())
+                .into_iter()
+                .map(|question| format!("{name} without {question:?}")),
+        );
+    }
+    assert!(found.is_empty(), "{found:#?}");
+}
