@@ -1,0 +1,25 @@
+//! What every output must keep to.
+
+use walwise::facts::{FactSet, Reading};
+use walwise::text::is_treacherous;
+
+/// That a text neither steers a terminal nor hides anything.
+pub fn safe(text: &str) {
+    assert!(!text.chars().any(is_treacherous), "{text:?}");
+}
+
+/// That every text in a set of facts is safe.
+#[allow(dead_code, reason = "not every target has facts")]
+pub fn facts(facts: &FactSet) {
+    facts.warnings().iter().for_each(|warning| safe(warning));
+    for (subject, _, reading) in facts.rows() {
+        safe(subject.name());
+        match reading {
+            Reading::Known { value, source } => {
+                safe(&value.to_string());
+                safe(&source.to_string());
+            }
+            Reading::Unknown { detail, .. } => safe(detail),
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! Host archives: what could be read of one is the same when it is written and read again, and complaints are safe to show.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use walwise::host::archive;
+
+#[path = "../shown.rs"]
+mod shown;
+
+fuzz_target!(|bytes: &[u8]| {
+    let with_header = [b"walwise host 1\n", bytes].concat();
+    for text in [bytes, &with_header] {
+        let Ok((answers, problems)) = archive::parse(text) else { continue };
+        problems.iter().for_each(|problem| shown::safe(problem));
+        let written = archive::write(&answers, "a comment");
+        written.split(['\n', '\t']).for_each(shown::safe);
+        let (again, problems) = archive::parse(written.as_bytes()).expect("it has the header");
+        assert!(problems.is_empty(), "{problems:?}");
+        assert_eq!(answers, again);
+    }
+});

@@ -1,0 +1,26 @@
+//! A whole machine of a stranger, from its archive to every output: nothing fails, and everything is safe to show.
+#![no_main]
+
+use std::sync::LazyLock;
+
+use libfuzzer_sys::fuzz_target;
+use walwise::collect::Request;
+use walwise::host::RecordedHost;
+use walwise::pipeline::Session;
+use walwise::report::{conf, json, script, text};
+use walwise::rules::RuleSet;
+
+#[path = "../shown.rs"]
+mod shown;
+
+static RULES: LazyLock<RuleSet> = LazyLock::new(RuleSet::builtin);
+
+fuzz_target!(|bytes: &[u8]| {
+    let Ok(host) = RecordedHost::parse(&[b"walwise host 1\n", bytes].concat()) else { return };
+    let session = Session::look(&host, &Request::default(), RULES.clone(), &mut |_, _| {});
+    shown::facts(&session.read);
+    let report = session.report();
+    for output in [json::render(&report), text::render(&report), script::render(&report), conf::render(&report)] {
+        output.split('\n').for_each(shown::safe);
+    }
+});
