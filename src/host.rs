@@ -63,8 +63,8 @@ pub enum Question {
     /// `-p PORT`, `-k DIR`, `-c name=value` (`--name=value` too), MySQL's as `--name=value`. Names are in lower case with
     /// underscores; values are made display-safe and [`crate::text::raw`] undoes that.
     CommandLine(u32),
-    /// Allow-listed environment variables of a process, `NAME=value` a line, values like above: `PGDATA`, and `LD_PRELOAD`
-    /// reduced to the base names of its libraries, separated by colons.
+    /// Allow-listed environment variables of a process, `NAME=value` a line, values like above: `PGDATA`, `MYSQL_HOME`,
+    /// `MARIADB_HOME`, `MYSQL_GROUP_SUFFIX`, and `LD_PRELOAD` reduced to the base names of its libraries, separated by colons.
     Environment(u32),
     /// The name of the user with this id, from /etc/passwd (passwd(5)); absent where it is not listed there.
     UserName(u32),
@@ -124,12 +124,32 @@ impl Question {
 pub enum Dialect {
     /// postgresql.conf and postgresql.auto.conf: storage settings and includes.
     Postgres,
+    /// Option files of MySQL and MariaDB (my.cnf): storage settings of the groups that servers read, as `group.name`, and
+    /// `include` and `includedir`.
+    Mysql,
+    /// mysqld-auto.cnf, in which MySQL keeps what was set with SET PERSIST: storage settings as `persisted.name`.
+    MysqlPersisted,
+    /// systemd.service(5): `pgdata` (of Environment), `data` (`-D` of ExecStart) and `user`.
+    Service,
     /// fstab(5): device, mount point, type, known options.
     Fstab,
     /// systemd.mount(5): What, Where, Type, Options.
     MountUnit,
     /// The kernel command line: root, rootfstype, rootflags, elevator.
     KernelCommandLine,
+}
+
+impl Dialect {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Postgres,
+        Self::Mysql,
+        Self::MysqlPersisted,
+        Self::Service,
+        Self::Fstab,
+        Self::MountUnit,
+        Self::KernelCommandLine,
+    ];
 }
 
 /// Programs that may be run: fixed paths, root-owned, read-only uses.
@@ -175,13 +195,17 @@ pub enum Tool {
     Zfs,
     /// OpenZFS' zpool, for `status -P`, reduced to pools and their devices.
     Zpool,
+    /// MySQL's server, or MariaDB's under its old name, for `--version`.
+    Mysqld,
+    /// MariaDB's server, for `--version`.
+    Mariadbd,
     /// The PostgreSQL server binary of this major version, for `--version`.
     Postgres(u32),
 }
 
 impl Tool {
-    /// All programs but the servers.
-    pub const FIXED: [Self; 20] = [
+    /// All programs but those of PostgreSQL, of which each version has its own.
+    pub const FIXED: [Self; 22] = [
         Self::Mke2fs,
         Self::Dumpe2fs,
         Self::MkfsXfs,
@@ -202,6 +226,8 @@ impl Tool {
         Self::Dmsetup,
         Self::Zfs,
         Self::Zpool,
+        Self::Mysqld,
+        Self::Mariadbd,
     ];
 
     /// The program's name.
@@ -227,6 +253,8 @@ impl Tool {
             Self::Dmsetup => "dmsetup".to_owned(),
             Self::Zfs => "zfs".to_owned(),
             Self::Zpool => "zpool".to_owned(),
+            Self::Mysqld => "mysqld".to_owned(),
+            Self::Mariadbd => "mariadbd".to_owned(),
             Self::Postgres(major) => format!("postgres-{major}"),
         }
     }
@@ -260,6 +288,8 @@ impl Tool {
             Self::Sdparm => "sdparm",
             Self::Dmsetup => "dmsetup",
             Self::Zfs | Self::Zpool => "zfsutils-linux",
+            Self::Mysqld => "mysql-server",
+            Self::Mariadbd => "mariadb-server",
             Self::Postgres(_) => "postgresql",
         }
     }
@@ -512,7 +542,7 @@ impl StatFs {
 pub struct Setting {
     /// Line, counted from one.
     pub line: u32,
-    /// Key in lower case; `include`, `include_dir`, `include_if_exists` are keys too.
+    /// Key, in lower case but for a group before a dot; `include`, `include_dir`, `include_if_exists` are keys too.
     pub key: Vec<u8>,
     /// Value, quotes removed.
     pub value: Vec<u8>,

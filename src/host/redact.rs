@@ -7,9 +7,11 @@
 
 mod mapper;
 mod mounts;
+mod mysql;
 mod options;
 mod postgres;
 mod process;
+mod unit;
 mod zfs;
 
 use std::path::Path;
@@ -22,6 +24,9 @@ pub use process::{command_line, environment};
 pub fn config(text: &[u8], dialect: Dialect) -> Vec<u8> {
     let settings = match dialect {
         Dialect::Postgres => postgres::settings(text),
+        Dialect::Mysql => mysql::option_file(text),
+        Dialect::MysqlPersisted => mysql::persisted(text),
+        Dialect::Service => unit::service(text),
         Dialect::Fstab => mounts::fstab(text),
         Dialect::MountUnit => mounts::unit(text),
         Dialect::KernelCommandLine => mounts::kernel_command_line(text),
@@ -44,13 +49,15 @@ pub fn reserved(path: &Path) -> Option<&'static str> {
         | b"pg_hba.conf"
         | b"pg_service.conf"
         | b".pgpass"
-        | b"my.cnf"
-        | b".my.cnf"
-        | b"debian.cnf"
         | b"shadow"
         | b"gshadow" => Some("the file may hold passwords, only known keys of it are read"),
-        _ if name.ends_with(b".mount") && !path.starts_with("/sys") => {
-            Some("mount units may hold passwords, only known keys of them are read")
+        _ if name.ends_with(b".cnf") => {
+            Some("option files may hold passwords, only known keys of them are read")
+        }
+        _ if !path.starts_with("/sys")
+            && [&b".mount"[..], b".service"].iter().any(|end| name.ends_with(end)) =>
+        {
+            Some("units may hold passwords, only known keys of them are read")
         }
         _ => None,
     }
@@ -99,8 +106,21 @@ mod tests {
     }
 
     fn lines() -> impl Strategy<Value = Vec<String>> {
-        let known =
-            prop::sample::select(vec!["fsync", "include", "What", "[Mount]", "rootflags", "root", "port"]);
+        let known = prop::sample::select(vec![
+            "fsync",
+            "include",
+            "What",
+            "[Mount]",
+            "rootflags",
+            "root",
+            "port",
+            "datadir",
+            "!include",
+            "[mysqld]",
+            "[Service]",
+            "-D",
+            "PGDATA",
+        ]);
         let sep = prop::sample::select(vec!["=", " = ", " ", "='", "=\""]);
         let other = (known, sep, "[ -\\[\\]-~]{0,12}").prop_map(|(k, s, v)| format!("{k}{s}{v}"));
         // A quote that the line before leaves open must not let the next one out.
@@ -115,6 +135,10 @@ mod tests {
             for (dialect, joined) in [
                 (Dialect::Postgres, lines.join("\n")),
                 (Dialect::MountUnit, format!("[Mount]\n{}", lines.join("\n"))),
+                (Dialect::Mysql, format!("[client]\n{}\n[mysqld]\n{}", lines.join("\n"), lines.join("\n"))),
+                (Dialect::MysqlPersisted, lines.join("\n")),
+                (Dialect::Service, format!("[Service]\nExecStart=/bin/x {}\n{}", lines.join(" "), lines.join("\n"))),
+                (Dialect::Service, format!("[Service]\nEnvironment={}\n", lines.join(" "))),
             ] {
                 let answer = config(joined.as_bytes(), dialect);
                 prop_assert!(!holds_secret(&answer), "{dialect:?}: {}", String::from_utf8_lossy(&answer));
@@ -166,7 +190,7 @@ mod tests {
 
         #[test]
         fn any_bytes_do_no_harm(text: Vec<u8>) {
-            for dialect in [Dialect::Postgres, Dialect::Fstab, Dialect::MountUnit, Dialect::KernelCommandLine] {
+            for dialect in Dialect::ALL {
                 config(&text, dialect);
             }
             command_line(&text);
@@ -183,6 +207,9 @@ mod tests {
             "/etc/fstab",
             "/x/postgresql.auto.conf",
             "/etc/systemd/system/a.mount",
+            "/etc/systemd/system/a.service",
+            "/etc/mysql/debian.cnf",
+            "/etc/mysql/conf.d/any.cnf",
         ] {
             assert!(reserved(Path::new(path)).is_some(), "{path}");
         }

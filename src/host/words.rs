@@ -10,8 +10,11 @@ use std::path::{Path, PathBuf};
 use super::{Dialect, MissKind, Question, Tool, path_bytes};
 use crate::text;
 
-const DIALECTS: [(Dialect, &str); 4] = [
+const DIALECTS: [(Dialect, &str); 7] = [
     (Dialect::Postgres, "postgres"),
+    (Dialect::Mysql, "mysql"),
+    (Dialect::MysqlPersisted, "mysql-persisted"),
+    (Dialect::Service, "service"),
     (Dialect::Fstab, "fstab"),
     (Dialect::MountUnit, "mount-unit"),
     (Dialect::KernelCommandLine, "kernel-command-line"),

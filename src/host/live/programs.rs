@@ -38,6 +38,9 @@ const LARGEST_OUTPUT: usize = 1 << 20;
 
 const DIRECTORIES: [&str; 4] = ["/usr/sbin", "/sbin", "/usr/bin", "/bin"];
 
+/// Where Debian, Red Hat and others put MySQL's and MariaDB's servers.
+const SERVER_DIRECTORIES: [&str; 3] = ["/usr/sbin", "/usr/libexec", "/usr/bin"];
+
 /// What the program prints, standard output before standard error.
 pub fn run(tool: Tool, arguments: &[String]) -> Result<Vec<u8>, Miss> {
     if !allowed::only_reads(tool, arguments) {
@@ -76,6 +79,9 @@ fn candidates(tool: Tool) -> Vec<PathBuf> {
         ]
         .map(PathBuf::from)
         .to_vec(),
+        Tool::Mysqld | Tool::Mariadbd => {
+            SERVER_DIRECTORIES.iter().map(|directory| Path::new(directory).join(tool.name())).collect()
+        }
         tool => {
             let names = match tool {
                 // Where their makers' packages put them; distributions have none.

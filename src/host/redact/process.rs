@@ -2,26 +2,13 @@
 //!
 //! Options are brought into one form, so that nobody above parses arguments: see [`crate::host::Question::CommandLine`].
 
+use super::mysql::{self, Name};
 use super::postgres::SETTINGS;
 use crate::text;
 
-/// Options of mysqld and mariadbd that may leave its command line.
-const MYSQL: [&str; 14] = [
-    "datadir",
-    "defaults_extra_file",
-    "defaults_file",
-    "innodb_data_home_dir",
-    "innodb_doublewrite",
-    "innodb_flush_log_at_trx_commit",
-    "innodb_flush_method",
-    "innodb_log_group_home_dir",
-    "innodb_page_size",
-    "log_bin",
-    "port",
-    "skip_log_bin",
-    "socket",
-    "sync_binlog",
-];
+/// Options of MySQL's and MariaDB's servers that may leave a command line besides their settings: which files they read.
+const MYSQL_FILES: [&str; 4] =
+    ["defaults_extra_file", "defaults_file", "defaults_group_suffix", "no_defaults"];
 
 /// Options of the postgres program that have an argument (getopt(3) string in its main/main.c and postmaster.c).
 const WITH_ARGUMENT: &[u8] = b"BbCcDdfhklNoprStvW";
@@ -85,17 +72,26 @@ fn split(assignment: &[u8]) -> (Option<String>, Option<&[u8]>) {
     (name.map(|name| name.to_ascii_lowercase().replace('-', "_")), parts.next())
 }
 
+/// my_getopt takes a value from the next word for options that need one; an option that has none of both has no `=` here.
 fn mysql(words: &[&[u8]]) -> Vec<String> {
     let mut lines = Vec::new();
     let mut words = words.iter().peekable();
     while let Some(word) = words.next() {
         let Some(option) = word.strip_prefix(b"--") else { continue };
-        let (Some(name), value) = split(option) else { continue };
-        if !MYSQL.contains(&name.as_str()) {
-            continue;
-        }
-        // A value may stand in the next word; only those that look like one are taken.
-        let next = || words.next_if(|next| next.starts_with(b"/")).copied();
+        let (written, value) = split(option);
+        let Some(written) = written else { continue };
+        let name = match mysql::name(written.as_bytes()) {
+            _ if MYSQL_FILES.contains(&written.as_str()) => written,
+            Some(Name::Known(name)) => name,
+            Some(Name::Abbreviated(name)) => {
+                lines.push(format!("--{name}"));
+                continue;
+            }
+            None => continue,
+        };
+        let switch = name == "no_defaults" || mysql::is_switch(&name);
+        let next =
+            || if switch { Some(&b"1"[..]) } else { words.next_if(|next| !next.starts_with(b"-")).copied() };
         match value.or_else(next) {
             Some(value) => lines.push(format!("--{name}={}", text::safe(value))),
             None => lines.push(format!("--{name}")),
@@ -111,7 +107,9 @@ pub fn environment(text: &[u8]) -> Vec<u8> {
         let (name, value) = variable.split_at(equals);
         let value = value.get(1..)?;
         match name {
-            b"PGDATA" => Some(format!("PGDATA={}\n", text::safe(value))),
+            b"PGDATA" | b"MYSQL_HOME" | b"MARIADB_HOME" | b"MYSQL_GROUP_SUFFIX" => {
+                Some(format!("{}={}\n", text::safe(name), text::safe(value)))
+            }
             b"LD_PRELOAD" => {
                 // ld.so(8): separated by spaces or colons.
                 let libraries =
@@ -141,8 +139,13 @@ mod tests {
         let expected = "-D /data\n-c fsync=off\n-p 5433\n-k /run\n-c config_file=/etc/x.conf\n\
             -c wal_sync_method=fsync\n-c fsync=off\n";
         assert_eq!(read(given), expected);
-        let given = "mysqld --datadir /var/lib/mysql --innodb-flush-method=O_DIRECT --password=x --skip-log-bin --user=me";
-        assert_eq!(read(given), "--datadir=/var/lib/mysql\n--innodb_flush_method=O_DIRECT\n--skip_log_bin\n");
+        let given = "mysqld --datadir /var/lib/mysql --innodb-flush-method=O_DIRECT --password=x --skip-log-bin --user=me \
+            --innodb-flush-log=x --defaults-file=/etc/x.cnf --no-defaults";
+        assert_eq!(
+            read(given),
+            "--datadir=/var/lib/mysql\n--innodb_flush_method=O_DIRECT\n--skip_log_bin=1\n\
+             --innodb_flush_log\n--defaults_file=/etc/x.cnf\n--no_defaults=1\n"
+        );
     }
 
     #[test]

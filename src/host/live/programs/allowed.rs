@@ -10,7 +10,10 @@ pub fn only_reads(tool: Tool, arguments: &[String]) -> bool {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match (tool, arguments.as_slice()) {
         (Tool::Mke2fs | Tool::Dumpe2fs | Tool::MkfsXfs, ["-V"])
-        | (Tool::MkfsBtrfs | Tool::Mdadm | Tool::Mount | Tool::Postgres(_), ["--version"])
+        | (
+            Tool::MkfsBtrfs | Tool::Mdadm | Tool::Mount | Tool::Postgres(_) | Tool::Mysqld | Tool::Mariadbd,
+            ["--version"],
+        )
         // `--showkeys` would print the keys of encrypted devices.
         | (Tool::Dmsetup, ["table" | "status"])
         | (Tool::Zpool, ["status", "-P"]) => true,
@@ -87,7 +90,8 @@ mod tests {
         };
         assert!(allowed(Tool::Mke2fs, &["-V"]));
         assert!(allowed(Tool::Dumpe2fs, &["-h", "/dev/mapper/vg-lv"]));
-        let refused: [(Tool, &[&str]); 8] = [
+        let refused: [(Tool, &[&str]); 9] = [
+            (Tool::Mysqld, &["--version", "--initialize"]),
             (Tool::Mke2fs, &["/dev/sda"]),
             (Tool::Mke2fs, &["-V", "/dev/sda"]),
             (Tool::Dumpe2fs, &["-h", "/etc/passwd"]),

@@ -1,0 +1,295 @@
+//! Option files of MySQL and MariaDB, and what MySQL persists: storage settings and includes.
+//!
+//! The syntax is that of both servers' mysys/my_default.c: groups, `#` and `;`, quotes and escapes, `!include`. Settings
+//! leave as `group.name`, in lower case with underscores; a switch without a value leaves with the value `1`, which is
+//! what the servers make of it. A name that abbreviates a known one leaves without its value. The surprise: the same files
+//! hold the clients' passwords, in groups of which nothing leaves.
+
+use crate::host::Setting;
+
+/// Settings that may leave an option file or a command line.
+pub const SETTINGS: [&str; 28] = [
+    "binlog_storage_engine",
+    "datadir",
+    "innodb_data_file_buffering",
+    "innodb_data_file_write_through",
+    "innodb_data_home_dir",
+    "innodb_dedicated_server",
+    "innodb_doublewrite",
+    "innodb_doublewrite_dir",
+    "innodb_flush_log_at_timeout",
+    "innodb_flush_log_at_trx_commit",
+    "innodb_flush_method",
+    "innodb_flush_neighbors",
+    "innodb_io_capacity",
+    "innodb_io_capacity_max",
+    "innodb_log_file_buffering",
+    "innodb_log_file_size",
+    "innodb_log_file_write_through",
+    "innodb_log_group_home_dir",
+    "innodb_page_size",
+    "innodb_redo_log_capacity",
+    "innodb_undo_directory",
+    "innodb_undo_tablespaces",
+    "innodb_use_fdatasync",
+    "innodb_use_native_aio",
+    "log_bin",
+    "port",
+    "socket",
+    "sync_binlog",
+];
+
+/// What the servers allow before a name (special_opt_prefix of mysys/my_getopt.c).
+const PREFIXES: [&str; 4] = ["loose_", "skip_", "disable_", "enable_"];
+
+/// Groups that servers read begin with one of these.
+const GROUPS: [&str; 5] = ["mysqld", "mariadb", "server", "client-server", "galera"];
+
+/// The shortest abbreviation of a known name that is told; shorter ones are ambiguous, and then no server starts.
+const SHORTEST: usize = 5;
+
+/// Settings that are switched on by their bare name. Of any other one the bare name says nothing.
+const SWITCHES: [&str; 9] = [
+    "innodb_data_file_buffering",
+    "innodb_data_file_write_through",
+    "innodb_dedicated_server",
+    "innodb_doublewrite",
+    "innodb_log_file_buffering",
+    "innodb_log_file_write_through",
+    "innodb_use_fdatasync",
+    "innodb_use_native_aio",
+    "log_bin",
+];
+
+/// What may leave of a name in one form, with its prefixes.
+pub enum Name {
+    /// It is a known one.
+    Known(String),
+    /// It begins a known one.
+    Abbreviated(String),
+}
+
+/// Whether a known name without a value is one with the value `1`.
+pub fn is_switch(name: &str) -> bool {
+    let rest = PREFIXES.iter().find_map(|prefix| Some((*prefix, name.strip_prefix(prefix)?)));
+    match rest {
+        Some(("loose_", rest)) => is_switch(rest),
+        Some(_) => true,
+        None => SWITCHES.contains(&name),
+    }
+}
+
+/// The name of an option in one form; `None` when nothing of it may leave.
+pub fn name(text: &[u8]) -> Option<Name> {
+    let name = str::from_utf8(text).ok()?.to_ascii_lowercase().replace('-', "_");
+    let mut bare = name.as_str();
+    while let Some(rest) = PREFIXES.iter().find_map(|prefix| bare.strip_prefix(prefix)) {
+        bare = rest;
+    }
+    if SETTINGS.contains(&bare) {
+        return Some(Name::Known(name));
+    }
+    let begins =
+        bare.len() >= SHORTEST && bare != "innodb" && SETTINGS.iter().any(|known| known.starts_with(bare));
+    begins.then_some(Name::Abbreviated(name))
+}
+
+/// The known settings of the groups that servers read, and every include, in their order.
+pub fn option_file(text: &[u8]) -> Vec<Setting> {
+    let mut group: Option<String> = None;
+    let mut found = Vec::new();
+    for (line, text) in (1..).zip(text.split(|b| *b == b'\n')) {
+        let text = text.trim_ascii();
+        match text.first() {
+            None | Some(b'#' | b';') => {}
+            Some(b'!') => found.extend(include(line, text)),
+            Some(b'[') => group = header(text),
+            Some(_) => found.extend(group.as_deref().and_then(|group| setting(line, group, text))),
+        }
+    }
+    found
+}
+
+/// The name of a group that a server may read.
+fn header(text: &[u8]) -> Option<String> {
+    let text = text.get(1..)?;
+    let end = text.iter().position(|b| *b == b']')?;
+    let name = str::from_utf8(text.get(..end)?).ok()?.trim().to_ascii_lowercase();
+    GROUPS.iter().any(|group| name.starts_with(group)).then_some(name)
+}
+
+/// `!include FILE` and `!includedir DIRECTORY`.
+fn include(line: u32, text: &[u8]) -> Option<Setting> {
+    let words: [&[u8]; 2] = [b"!includedir", b"!include"];
+    let word = words.into_iter().find(|word| text.starts_with(word))?;
+    let (word, rest) = text.split_at(word.len());
+    rest.first().filter(|b| b.is_ascii_whitespace())?;
+    Some(Setting { line, key: word.get(1..)?.to_vec(), value: rest.trim_ascii().to_vec() })
+}
+
+fn setting(line: u32, group: &str, text: &[u8]) -> Option<Setting> {
+    let text = without_comment(text);
+    let equals = text.iter().position(|b| *b == b'=');
+    let (left, value) = match equals {
+        Some(at) => (text.get(..at)?, text.get(at + 1..).map(value)),
+        None => (text, None),
+    };
+    let (name, value) = match name(left.trim_ascii())? {
+        Name::Known(name) => {
+            let bare = || if is_switch(&name) { b"1".to_vec() } else { Vec::new() };
+            let value = value.unwrap_or_else(bare);
+            (name, value)
+        }
+        Name::Abbreviated(name) => (name, Vec::new()),
+    };
+    Some(Setting { line, key: format!("{group}.{name}").into_bytes(), value })
+}
+
+/// The line up to a `#` that stands in no quotes (remove_end_comment of my_default.c).
+fn without_comment(text: &[u8]) -> &[u8] {
+    let (mut quote, mut escaped) = (None, false);
+    for (at, byte) in text.iter().enumerate() {
+        match byte {
+            b'"' | b'\'' if !escaped => match quote {
+                None => quote = Some(*byte),
+                Some(open) if open == *byte => quote = None,
+                Some(_) => {}
+            },
+            b'#' if quote.is_none() => return text.get(..at).unwrap_or(text),
+            _ => {}
+        }
+        escaped = quote.is_some() && *byte == b'\\' && !escaped;
+    }
+    text
+}
+
+/// A value without blanks and quotes around it, its escapes undone.
+fn value(text: &[u8]) -> Vec<u8> {
+    let text = text.trim_ascii();
+    let inner = match text {
+        [open @ (b'"' | b'\''), inner @ .., close] if open == close => inner,
+        _ => text,
+    };
+    let mut out = Vec::with_capacity(inner.len());
+    let mut bytes = inner.iter();
+    while let Some(byte) = bytes.next() {
+        if *byte != b'\\' {
+            out.push(*byte);
+            continue;
+        }
+        match bytes.next() {
+            Some(b'n') => out.push(b'\n'),
+            Some(b't') => out.push(b'\t'),
+            Some(b'r') => out.push(b'\r'),
+            Some(b'b') => out.push(8),
+            Some(b's') => out.push(b' '),
+            Some(quoted @ (b'"' | b'\'' | b'\\')) => out.push(*quoted),
+            Some(other) => out.extend([b'\\', *other]),
+            None => out.push(b'\\'),
+        }
+    }
+    out
+}
+
+/// The known settings of mysqld-auto.cnf, which is JSON: `"name": {"Value": "…", …}` at any depth (MySQL manual,
+/// *Persisted System Variables*). They leave as `persisted.name`.
+pub fn persisted(text: &[u8]) -> Vec<Setting> {
+    let mut found = Vec::new();
+    match serde_json::from_slice::<serde_json::Value>(text) {
+        Ok(document) => look(&document, &mut found),
+        // Something stands in it, and nobody can say what.
+        Err(_) if !text.trim_ascii().is_empty() => {
+            found.push(Setting { line: 1, key: b"malformed".to_vec(), value: Vec::new() });
+        }
+        Err(_) => {}
+    }
+    found
+}
+
+fn look(value: &serde_json::Value, found: &mut Vec<Setting>) {
+    let serde_json::Value::Object(members) = value else { return };
+    for (name, member) in members {
+        match member.get("Value").and_then(serde_json::Value::as_str) {
+            Some(value) if SETTINGS.contains(&name.as_str()) => found.push(Setting {
+                line: 1,
+                key: format!("persisted.{name}").into_bytes(),
+                value: value.as_bytes().to_vec(),
+            }),
+            Some(_) => {}
+            None => look(member, found),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Vec<(u32, String, String)> {
+        shown(option_file(text.as_bytes()))
+    }
+
+    fn shown(settings: Vec<Setting>) -> Vec<(u32, String, String)> {
+        let shown = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        settings.into_iter().map(|s| (s.line, shown(s.key), shown(s.value))).collect()
+    }
+
+    fn rows(rows: &[(u32, &str, &str)]) -> Vec<(u32, String, String)> {
+        rows.iter().map(|(line, key, value)| (*line, (*key).to_owned(), (*value).to_owned())).collect()
+    }
+
+    #[test]
+    fn the_servers_own_syntax_is_understood() {
+        let text = "# comment\n\
+            [client]\n\
+            password=x\n\
+            socket=/client\n\
+            [mysqld]\n\
+            password=x\n\
+            Innodb-Flush-Method = O_DIRECT # why\n\
+            datadir = \"/srv/my#sql\" # why\n\
+            skip-log-bin\n\
+            innodb_doublewrite\n\
+            innodb_flush_method\n\
+            loose-innodb_doublewrite=0\n\
+            ; comment\n\
+            !include /etc/mysql/more.cnf\n\
+            !includedir\t/etc/mysql/conf.d/\n\
+            [mariadb-10.11]  \n\
+            log-bin=/srv/a\\sb\\\\c\n\
+            innodb-flush-log-at-trx=2\n\
+            [ mysqld ]\n\
+            sync_binlog=''\n\
+            master_password=x\n\
+            [mysqldump]\n\
+            ssl-key=x\r\n";
+        let expected = rows(&[
+            (7, "mysqld.innodb_flush_method", "O_DIRECT"),
+            (8, "mysqld.datadir", "/srv/my#sql"),
+            (9, "mysqld.skip_log_bin", "1"),
+            (10, "mysqld.innodb_doublewrite", "1"),
+            (11, "mysqld.innodb_flush_method", ""),
+            (12, "mysqld.loose_innodb_doublewrite", "0"),
+            (14, "include", "/etc/mysql/more.cnf"),
+            (15, "includedir", "/etc/mysql/conf.d/"),
+            (17, "mariadb-10.11.log_bin", "/srv/a b\\c"),
+            (18, "mariadb-10.11.innodb_flush_log_at_trx", ""),
+            (20, "mysqld.sync_binlog", ""),
+        ]);
+        assert_eq!(read(text), expected);
+    }
+
+    #[test]
+    fn what_is_persisted_is_found_in_both_formats() {
+        let old = br#"{"Version": 1, "mysql_server": {"sync_binlog": {"Value": "0", "Metadata": {"User": "x"}},
+            "admin_password": {"Value": "x"}, "mysql_server_static_options": {"innodb_doublewrite": {"Value": "OFF"}}}}"#;
+        assert_eq!(
+            shown(persisted(old)),
+            rows(&[(1, "persisted.innodb_doublewrite", "OFF"), (1, "persisted.sync_binlog", "0")])
+        );
+        let new = br#"{"Version": 2, "mysql_dynamic_variables": {"sync_binlog": {"Value": "100"}}}"#;
+        assert_eq!(shown(persisted(new)), rows(&[(1, "persisted.sync_binlog", "100")]));
+        assert_eq!(shown(persisted(b"{")), rows(&[(1, "malformed", "")]));
+        assert_eq!(shown(persisted(b"")), []);
+    }
+}

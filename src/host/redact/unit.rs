@@ -1,0 +1,136 @@
+//! Service units of systemd: where a unit says that a PostgreSQL server has its data, and as whom it runs.
+//!
+//! Only `PGDATA` of `Environment=`, `-D` of `ExecStart=` and `User=` leave, and only as far as no variable stands in them:
+//! units hold passwords in both. Quoting is that of systemd.syntax(7). The surprise: a value may hold specifiers such as
+//! `%i`, which only the name of the instance resolves; that is left to others.
+
+use crate::host::Setting;
+
+/// The keys `pgdata`, `data` and `user`, in the order of the file.
+pub fn service(text: &[u8]) -> Vec<Setting> {
+    let mut found = Vec::new();
+    let mut in_service = false;
+    for (line, text) in whole_lines(text) {
+        if text.starts_with(b"[") {
+            in_service = text == b"[Service]";
+            continue;
+        }
+        let Some(equals) = text.iter().position(|b| *b == b'=').filter(|_| in_service) else { continue };
+        let (key, value) = text.split_at(equals);
+        let value = value.get(1..).unwrap_or_default().trim_ascii();
+        let mut put = |key: &str, value: &[u8]| {
+            // An equals sign is where quotes were not closed as they were meant.
+            if !value.is_empty() && !value.iter().any(|b| matches!(b, b'$' | b'=')) {
+                found.push(Setting { line, key: key.as_bytes().to_vec(), value: value.to_vec() });
+            }
+        };
+        match key.trim_ascii() {
+            b"User" => put("user", value),
+            b"Environment" => {
+                let words = words(value);
+                words
+                    .iter()
+                    .filter_map(|word| word.strip_prefix(b"PGDATA="))
+                    .for_each(|path| put("pgdata", path));
+            }
+            b"ExecStart" => {
+                if let Some(path) = data(&words(value)) {
+                    put("data", path);
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// `-D DIR`, `-DDIR` or `--pgdata=DIR` of a command line. What looks like an option is no directory.
+fn data(words: &[Vec<u8>]) -> Option<&[u8]> {
+    let mut words = words.iter().skip(1);
+    while let Some(word) = words.next() {
+        let joined = word.strip_prefix(b"--pgdata=").or_else(|| word.strip_prefix(b"-D"));
+        match joined {
+            Some(b"") => return words.next().filter(|path| path.starts_with(b"/")).map(Vec::as_slice),
+            Some(path) if path.starts_with(b"/") => return Some(path),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Lines with their numbers, comments left out; a backslash at the end joins the next one with a blank between.
+fn whole_lines(text: &[u8]) -> Vec<(u32, Vec<u8>)> {
+    let mut lines = Vec::new();
+    let mut pending: Option<(u32, Vec<u8>)> = None;
+    for (number, line) in (1..).zip(text.split(|b| *b == b'\n')) {
+        let line = line.trim_ascii();
+        if matches!(line.first(), Some(b'#' | b';')) {
+            continue;
+        }
+        let (first, mut whole) = pending.take().unwrap_or((number, Vec::new()));
+        if let Some(begin) = line.strip_suffix(b"\\") {
+            whole.extend_from_slice(begin);
+            whole.push(b' ');
+            pending = Some((first, whole));
+        } else {
+            whole.extend_from_slice(line);
+            lines.push((first, whole));
+        }
+    }
+    lines.extend(pending);
+    lines
+}
+
+/// Words, quotes removed; none where a quote stays open.
+fn words(text: &[u8]) -> Vec<Vec<u8>> {
+    let mut words = Vec::new();
+    let (mut word, mut quote, mut begun): (Vec<u8>, Option<u8>, bool) = (Vec::new(), None, false);
+    for byte in text {
+        match (quote, byte) {
+            (Some(open), byte) if open == *byte => quote = None,
+            (None, b'"' | b'\'') => (quote, begun) = (Some(*byte), true),
+            (None, byte) if byte.is_ascii_whitespace() => {
+                if begun {
+                    words.push(std::mem::take(&mut word));
+                }
+                begun = false;
+            }
+            (_, byte) => {
+                word.push(*byte);
+                begun = true;
+            }
+        }
+    }
+    if quote.is_some() {
+        return Vec::new();
+    }
+    if begun {
+        words.push(word);
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Vec<(u32, String, String)> {
+        let shown = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        service(text.as_bytes()).into_iter().map(|s| (s.line, shown(s.key), shown(s.value))).collect()
+    }
+
+    #[test]
+    fn units_say_where_the_data_is_and_nothing_else() {
+        let text = "[Unit]\nUser=no\n[Service]\n# Environment=PGDATA=/no\nType=notify\nUser=postgres\n\
+            Environment=PGPASSWORD=x PGDATA=/var/lib/pgsql/16/data/ \"A=b c\"\n\
+            ExecStart=/usr/pgsql-16/bin/postgres -c password=x \\\n  -D ${PGDATA}\n\
+            ExecStart=/usr/bin/postgres -D '/srv/a b' -p 1\n[Install]\nUser=no\n";
+        let row = |line, key: &str, value: &str| (line, key.to_owned(), value.to_owned());
+        let expected = [
+            row(6, "user", "postgres"),
+            row(7, "pgdata", "/var/lib/pgsql/16/data/"),
+            row(10, "data", "/srv/a b"),
+        ];
+        assert_eq!(read(text), expected);
+    }
+}
