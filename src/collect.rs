@@ -11,6 +11,7 @@ mod blank;
 mod boot;
 mod btrfs;
 mod cloud;
+mod conf;
 mod controller;
 mod device;
 mod dm;
@@ -27,10 +28,13 @@ mod md;
 mod medium;
 pub mod mountinfo;
 pub mod mounts;
+mod mysql;
 mod os;
 mod postgres;
+mod servers;
 mod sight;
 pub mod stack;
+mod start;
 mod swap;
 mod targets;
 #[cfg(test)]
@@ -89,6 +93,7 @@ pub const ALL: &[Collector] = &[
     boot::COLLECTOR,
     trim::COLLECTOR,
     postgres::COLLECTOR,
+    mysql::COLLECTOR,
     targets::COLLECTOR,
     wal_room::COLLECTOR,
 ];

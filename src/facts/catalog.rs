@@ -24,6 +24,7 @@ pub mod device;
 pub mod host;
 pub mod kernel;
 pub mod mount;
+pub mod mysql;
 pub mod postgres;
 pub mod probe;
 pub mod target;
@@ -39,6 +40,7 @@ pub fn all() -> impl Iterator<Item = &'static KeyInfo> {
         boot::ALL,
         cluster::ALL,
         postgres::ALL,
+        mysql::ALL,
         target::ALL,
         probe::ALL,
     ]

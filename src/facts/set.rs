@@ -27,6 +27,7 @@ pub struct FactSet {
     links: BTreeMap<(Subject, Scope), Subject>,
     ruled_out: BTreeSet<(Subject, Scope)>,
     units: BTreeMap<Subject, Subject>,
+    foreign: BTreeSet<(Subject, &'static str)>,
     warnings: Vec<String>,
 }
 
@@ -107,6 +108,21 @@ impl FactSet {
     /// Whether a subject is known to have none of a scope.
     pub fn lacks(&self, subject: &Subject, scope: Scope) -> bool {
         self.ruled_out.contains(&(subject.clone(), scope))
+    }
+
+    /// Says that the facts of an area, the word before the dot of their names, are no question of a subject: a MySQL server
+    /// has no `pg` settings.
+    pub fn rule_out_area(&mut self, subject: &Subject, area: &'static str) {
+        self.foreign.insert((subject.clone(), area));
+    }
+
+    /// Whether the facts of an area are no question of a subject, or of the one they would be looked up in.
+    pub fn lacks_area(&self, subject: &Subject, area: &str) -> bool {
+        if !self.foreign.iter().any(|(_, known)| *known == area) {
+            return false;
+        }
+        let among = |of: &Subject| self.foreign.iter().any(|(found, known)| found == of && *known == area);
+        among(subject) || self.resolve(subject, Scope::Cluster).is_some_and(|of| among(&of))
     }
 
     /// Says that one subject stands on another: target on mount, mount on device, array on disk, loop on mount.
@@ -204,6 +220,7 @@ impl FactSet {
         for (path, first) in other.units {
             self.same_unit(&path, &first);
         }
+        self.foreign.extend(other.foreign);
         self.warnings.extend(other.warnings);
     }
 

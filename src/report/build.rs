@@ -13,7 +13,7 @@ use super::{
     stack,
 };
 use crate::durability::Verdict;
-use crate::facts::catalog::{host, kernel, postgres, target};
+use crate::facts::catalog::{host, kernel, mysql, postgres, target};
 use crate::facts::{FactRow, FactSet, Scope, Subject};
 use crate::measure::Measurement;
 use crate::rules::{Advice, Finding, Outcome};
@@ -162,7 +162,9 @@ fn host_summary(facts: &FactSet, live: bool) -> HostSummary {
 
 fn summary(facts: &FactSet, concerns: &Concerns<'_>, subject: &Subject) -> TargetSummary {
     let cluster = facts.resolve(subject, Scope::Cluster);
-    let name = cluster.as_ref().and_then(|cluster| facts.value(cluster, &postgres::NAME));
+    let name = cluster.as_ref().and_then(|cluster| {
+        facts.value(cluster, &postgres::NAME).or_else(|| facts.value(cluster, &mysql::NAME))
+    });
     let word = |key, default: &str| facts.value(subject, key).unwrap_or_else(|| default.to_owned());
     let path = word(&target::PATH, subject.name());
     TargetSummary {

@@ -3,6 +3,8 @@
 //! The surprise: a host with thousands of disks has a hundred thousand findings, nearly all of rules that do not apply;
 //! those are short, and who wants to know more ([`evaluate_one`]) evaluates one again.
 
+use std::collections::BTreeSet;
+
 use super::advise::{self, Circumstances};
 use super::ground::Ground;
 use super::model::Rule;
@@ -22,10 +24,13 @@ pub fn evaluate(rules: &RuleSet, facts: &FactSet, circumstances: Circumstances) 
 }
 
 /// The subjects that a rule is evaluated on. Those that are known to lack what it asks about are none of its business:
-/// a rule about mount options says nothing of a blank disk.
+/// a rule about mount options says nothing of a blank disk, and one about PostgreSQL nothing of a MySQL server.
 pub fn subjects(rule: &Rule, facts: &FactSet) -> Vec<Subject> {
-    let concerns =
-        |subject: &&Subject| !Scope::ALL.iter().any(|s| facts.lacks(subject, *s) && rule.when.asks(*s));
+    let areas: BTreeSet<&str> = rule.areas().collect();
+    let concerns = |subject: &&Subject| {
+        !Scope::ALL.iter().any(|s| facts.lacks(subject, *s) && rule.when.asks(*s))
+            && !areas.iter().any(|area| facts.lacks_area(subject, area))
+    };
     match rule.scope {
         Scope::Host => vec![Subject::host()],
         scope => facts.subjects(scope).filter(concerns).cloned().collect(),

@@ -79,6 +79,30 @@ impl Cond {
             Self::Fact(_) => false,
         }
     }
+
+    fn areas(&self, into: &mut Vec<&'static str>) {
+        match self {
+            Self::All(kids) | Self::Any(kids) => kids.iter().for_each(|kid| kid.areas(into)),
+            Self::Not(kid) => kid.areas(into),
+            Self::Every(..) | Self::Some(..) => {}
+            Self::Fact(test) => into.push(area(test.fact.name)),
+        }
+    }
+}
+
+/// The area of a fact or a setting: the word before the dot of its name.
+pub fn area(name: &str) -> &str {
+    name.split('.').next().unwrap_or(name)
+}
+
+impl Rule {
+    /// The areas of the facts that it asks of its subject, and of the settings that it advises.
+    pub fn areas(&self) -> impl Iterator<Item = &'static str> {
+        let mut areas = Vec::new();
+        self.when.areas(&mut areas);
+        areas.extend(self.advise.iter().map(|advice| area(advice.setting.name)));
+        areas.into_iter()
+    }
 }
 
 /// What a quantifier ranges over, in the stack of the subject; the subject itself belongs to it where it fits.

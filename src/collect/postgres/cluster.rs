@@ -7,12 +7,12 @@
 use std::path::{Path, PathBuf};
 
 use super::conf::Conf;
-use super::process::{self, Server};
+use super::process::Server;
 use super::server::{self, Answer};
 use super::start::Start;
 use super::{installed, settings};
-use crate::collect::{Request, path_of, refused};
-use crate::facts::catalog::postgres;
+use crate::collect::{Request, path_of, refused, servers};
+use crate::facts::catalog::{cluster as kind, postgres};
 use crate::facts::{FactSet, Reading, Remedy, Source, Subject, Why};
 use crate::host::{Host, Miss, MissKind, Question, Tool, path_bytes};
 use crate::text::safe;
@@ -96,6 +96,8 @@ impl Found {
             }
         }
         let subject = Subject::cluster(&*shown_data);
+        facts.rule_out_area(&subject, "mysql");
+        facts.know(&subject, &kind::KIND, "postgres".to_owned(), self.lead.origin());
         let running = self.running(&pid_file);
         let major = self.major(host);
         self.configure(host, major.value(), facts);
@@ -112,7 +114,7 @@ impl Found {
         facts.put(&subject, &postgres::WAL, self.wal(host, version.value()));
         self.put_settings(&subject, answer.as_ref(), certain.as_ref(), version.value(), facts);
         facts.put(&subject, &postgres::VERSION, version);
-        let preloaded = self.lead.server.map_or_else(process::not_running, |server| server.preloaded);
+        let preloaded = self.lead.server.map_or_else(servers::not_running, |server| server.preloaded);
         facts.put(&subject, &postgres::FSYNC_DISABLED_BY, preloaded);
         if let Some(user) = owner.value().filter(|user| *user != "root") {
             offer_owner(facts, &subject, user);

@@ -1,13 +1,13 @@
-//! A server's configuration in the order in which the server reads it: files with their includes, then the command line.
+//! PostgreSQL's configuration files with what they include, in the order in which the server reads them.
 //!
-//! The last setting of a name wins, so a file that could not be read makes everything before it uncertain: it is kept as
-//! a hole in the sequence, and a name is known only when it is set after the last hole. What was changed since a server
-//! started is such a hole too, as far as that server is concerned. Which keys may leave a file is the host's business. (PostgreSQL manual, *Setting Parameters*; depth limit and order from guc-file.l.)
+//! Which keys may leave a file is the host's business. (PostgreSQL manual, *Setting Parameters*; depth limit and order
+//! from guc-file.l.)
 
 use std::path::{Path, PathBuf};
 
+pub use crate::collect::conf::Conf;
 use crate::collect::{path_of, refused};
-use crate::facts::{FactSet, Reading, Remedy, Source, Why};
+use crate::facts::{FactSet, Reading, Source, Why};
 use crate::host::{Dialect, Host, Miss, MissKind, path_bytes};
 use crate::text::safe;
 
@@ -15,29 +15,6 @@ use crate::text::safe;
 const DEPTH: usize = 10;
 /// How many files are read at most, whatever they include.
 const FILES: usize = 256;
-
-/// Everything that was read, first to last.
-#[derive(Clone, Debug, Default)]
-pub struct Conf {
-    steps: Vec<Step>,
-    files: usize,
-}
-
-#[derive(Clone, Debug)]
-enum Step {
-    Set {
-        name: String,
-        value: Vec<u8>,
-        source: Source,
-    },
-    Hole {
-        why: Why,
-        detail: String,
-        remedy: Option<Remedy>,
-    },
-    /// The end of a file or directory that was read, or of the directory that would hold what is not there.
-    End(PathBuf),
-}
 
 impl Conf {
     /// Adds a file with what it includes. That a file is absent is for the caller to have ruled out, or a hole.
@@ -48,46 +25,6 @@ impl Conf {
     /// Adds a file that need not be there.
     pub fn optional_file(&mut self, host: &dyn Host, path: &Path, facts: &mut FactSet) {
         Reader { host, facts, conf: self, chain: Vec::new() }.optional_file(path);
-    }
-
-    /// Adds one setting.
-    pub fn set(&mut self, name: impl Into<String>, value: impl Into<Vec<u8>>, source: Source) {
-        self.steps.push(Step::Set { name: name.into(), value: value.into(), source });
-    }
-
-    /// What is certain for a server that read all this before: whatever `changed` says of a file or directory that was
-    /// read, in words, makes what stands in it and before it uncertain.
-    #[must_use]
-    pub fn doubt(&self, changed: impl Fn(&Path) -> Option<String>, remedy: Option<&Remedy>) -> Self {
-        let step = |step: &Step| match step {
-            Step::End(path) => changed(path).map_or_else(
-                || step.clone(),
-                |detail| Step::Hole { why: Why::Ambiguous, detail, remedy: remedy.cloned() },
-            ),
-            Step::Set { .. } | Step::Hole { .. } => step.clone(),
-        };
-        Self { steps: self.steps.iter().map(step).collect(), files: self.files }
-    }
-
-    /// What a name is set to; `None` when everything was read and nothing sets it.
-    pub fn get(&self, name: &str) -> Option<Reading<Vec<u8>>> {
-        self.steps.iter().rev().find_map(|step| match step {
-            Step::Set { name: found, value, source } => {
-                (found == name).then(|| Reading::known(value.clone(), source.clone()))
-            }
-            Step::Hole { why, detail, remedy } => {
-                Some(Reading::Unknown { why: *why, detail: detail.clone(), remedy: remedy.clone() })
-            }
-            Step::End(_) => None,
-        })
-    }
-
-    /// The last value of a name, holes notwithstanding: for finding things, never for facts about them.
-    pub fn hint(&self, name: &str) -> Option<&[u8]> {
-        self.steps.iter().rev().find_map(|step| match step {
-            Step::Set { name: found, value, .. } if found == name => Some(value.as_slice()),
-            _ => None,
-        })
     }
 }
 
@@ -121,7 +58,7 @@ impl Reader<'_> {
                     }
                 }
                 self.chain.pop();
-                self.conf.steps.push(Step::End(path.to_owned()));
+                self.conf.end(path);
             }
             Err(miss) => self.hole(&miss, &shown),
         }
@@ -131,7 +68,7 @@ impl Reader<'_> {
         let absent = |miss: Miss| miss.kind == MissKind::Absent;
         if self.host.config(path, Dialect::Postgres).is_err_and(absent) {
             let holder = path.ancestors().skip(1).find(|above| self.host.stat(above).is_ok());
-            self.conf.steps.push(Step::End(holder.unwrap_or(path).to_owned()));
+            self.conf.end(holder.unwrap_or(path));
         } else {
             self.file(path);
         }
@@ -157,19 +94,19 @@ impl Reader<'_> {
                 self.file(&file);
             }
         }
-        self.conf.steps.push(Step::End(path.to_owned()));
+        self.conf.end(path);
     }
 
     /// Whether one more file may be read.
     fn enter(&mut self, path: &Path) -> Result<(), &'static str> {
-        self.conf.files += 1;
+        let files = self.conf.count_file();
         if self.chain.iter().any(|above| above == path) {
             return Err("the file includes itself, which the server refuses");
         }
         if self.chain.len() > DEPTH {
             return Err("includes nest deeper than the server allows");
         }
-        if self.conf.files > FILES {
+        if files > FILES {
             return Err("more files are included than walwise reads");
         }
         Ok(())
@@ -180,14 +117,14 @@ impl Reader<'_> {
             return self.broken(format!("{what} does not exist, and the server will not start without it"));
         }
         if let Reading::Unknown { why, detail, remedy } = refused::<()>(miss, what) {
-            self.conf.steps.push(Step::Hole { why, detail, remedy });
+            self.conf.hole(why, detail, remedy);
         }
     }
 
     /// A configuration that the server would refuse, so that what it runs with is not what is written.
     fn broken(&mut self, detail: String) {
         self.facts.warn(detail.clone());
-        self.conf.steps.push(Step::Hole { why: Why::Malformed, detail, remedy: None });
+        self.conf.hole(Why::Malformed, detail, None);
     }
 }
 

@@ -1,16 +1,12 @@
-//! Running servers: the postmasters among the processes, their options and what was preloaded into them.
-//!
-//! Only allow-listed options and variables ever arrive here, in one form. A backend is a child of its postmaster and has
-//! the same name, so the parent decides. The surprise: what is preloaded everywhere stands in a file, not in the
-//! environment.
+//! Running servers: the postmasters among the processes, and their options.
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use crate::collect::{path_of, refused};
-use crate::facts::{FactSet, Reading, Source, Why};
+use crate::collect::path_of;
+use crate::collect::servers::{self, Row};
+use crate::facts::{FactSet, Reading, Source};
 use crate::host::{Host, Miss, MissKind, Question};
-use crate::text::{raw, safe};
+use crate::text::raw;
 
 /// One postmaster.
 #[derive(Debug)]
@@ -41,29 +37,8 @@ impl Server {
 
 /// The postmasters; an error when processes cannot be listed.
 pub fn servers(host: &dyn Host, facts: &mut FactSet) -> Result<Vec<Server>, Miss> {
-    let answer = host.ask(&Question::Servers)?;
-    let rows: Vec<Row> = String::from_utf8_lossy(&answer).lines().filter_map(row).collect();
-    let pids: BTreeSet<u32> = rows.iter().map(|row| row.pid).collect();
-    let postmasters = rows.iter().filter(|row| !pids.contains(&row.parent));
-    Ok(postmasters.filter_map(|row| server(host, row, facts)).collect())
-}
-
-struct Row {
-    pid: u32,
-    parent: u32,
-    uid: u32,
-}
-
-/// `pid ppid uid comm`; `None` for other servers.
-fn row(line: &str) -> Option<Row> {
-    let mut words = line.splitn(4, ' ');
-    let row = Row {
-        pid: words.next()?.parse().ok()?,
-        parent: words.next()?.parse().ok()?,
-        uid: words.next()?.parse().ok()?,
-    };
-    words.next().filter(|name| !matches!(*name, "mysqld" | "mariadbd"))?;
-    Some(row)
+    let postmasters = servers::list(host)?.into_iter().filter(|row| !row.is_mysql());
+    Ok(postmasters.filter_map(|row| server(host, &row, facts)).collect())
 }
 
 fn server(host: &dyn Host, row: &Row, facts: &mut FactSet) -> Option<Server> {
@@ -78,12 +53,12 @@ fn server(host: &dyn Host, row: &Row, facts: &mut FactSet) -> Option<Server> {
     };
     let environment = host.ask(&Question::Environment(row.pid));
     let given = options.iter().rev().find(|(name, _)| name == HOME).map(|(_, value)| value.clone());
-    let home = given.or_else(|| variable(environment.as_deref().ok()?, "PGDATA"));
+    let home = given.or_else(|| servers::variable(environment.as_deref().ok()?, "PGDATA"));
     Some(Server {
         pid: row.pid,
         uid: row.uid,
         home: home.map(path_of),
-        preloaded: preloaded(host, row.pid, &environment),
+        preloaded: servers::preloaded(host, row.pid, &environment),
         settings: options.into_iter().filter(|(name, _)| name != HOME).collect(),
     })
 }
@@ -108,53 +83,18 @@ fn options(answer: &[u8]) -> Vec<(String, Vec<u8>)> {
     answer.lines().filter_map(option).collect()
 }
 
-/// The value of an environment variable; an empty one counts as unset.
-fn variable(environment: &[u8], name: &str) -> Option<Vec<u8>> {
-    let text = String::from_utf8_lossy(environment);
-    let value = text.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix('=')).next_back()?;
-    (!value.is_empty()).then(|| raw(value))
-}
-
-/// libeatmydata in LD_PRELOAD or in ld.so.preload (ld.so(8)), which the dynamic linker loads into every program.
-fn preloaded(host: &dyn Host, pid: u32, environment: &Result<Vec<u8>, Miss>) -> Reading<String> {
-    const EVERYWHERE: &str = "/etc/ld.so.preload";
-    let own = format!("/proc/{pid}/environ");
-    let everywhere = host.read(Path::new(EVERYWHERE));
-    if let Some(library) = everywhere.as_deref().ok().and_then(eats_data) {
-        return Reading::known(library, Source::file(EVERYWHERE));
-    }
-    let environment = match environment {
-        Ok(environment) => environment,
-        Err(miss) => return refused(miss, &own),
-    };
-    let library = variable(environment, "LD_PRELOAD").as_deref().and_then(eats_data);
-    match (library, everywhere) {
-        (Some(library), _) => Reading::known(library, Source::file(own)),
-        (None, Err(miss)) if miss.kind != MissKind::Absent => refused(&miss, EVERYWHERE),
-        (None, _) => Reading::known("none".to_owned(), Source::file(own)),
-    }
-}
-
-/// The library in a list of libraries that turns fsync into nothing.
-fn eats_data(libraries: &[u8]) -> Option<String> {
-    let mut libraries = libraries.split(|b| *b == b':' || b.is_ascii_whitespace());
-    libraries.find(|library| library.windows(9).any(|part| part == b"eatmydata")).map(safe)
-}
-
-/// What is known of a preload when no server runs.
-pub fn not_running() -> Reading<String> {
-    Reading::unknown(Why::Absent, "no server runs on it, and what will be preloaded into one is not known")
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
+    use std::path::Path;
+
     use super::*;
     use crate::collect::testing::Fake;
+    use crate::facts::Why;
 
     fn read(fake: &Fake) -> Vec<Server> {
-        servers(fake, &mut FactSet::default()).unwrap()
+        super::servers(fake, &mut FactSet::default()).unwrap()
     }
 
     fn host(arguments: &str) -> Fake {

@@ -1,16 +1,15 @@
-//! Whether the files still are what a running server read when it started.
+//! What is in force for certain in a running server that does not say it.
 //!
 //! A server reads its configuration at its start and when it is told to reload, and nothing says whether it was told. So
-//! what lies in a file is in force for certain only if neither the file nor the directory that could hold more of them
-//! was changed since the start. The surprise: a second is the unit of both times, so a change in the second of the start
-//! is taken for one after it.
+//! what was changed since the start is uncertain, and so is what stands before it.
 
 use std::path::Path;
 
 use super::conf::Conf;
 use super::server;
+use crate::collect::start;
 use crate::facts::Remedy;
-use crate::host::{Host, MissKind, Question, path_bytes};
+use crate::host::{Host, Question};
 use crate::text::safe;
 
 /// The start of a server that runs, or may run.
@@ -43,27 +42,9 @@ impl<'a> Start<'a> {
 
     /// Why a file or directory may not be what the server read; `None` when it is.
     fn changed(&self, path: &Path) -> Option<String> {
-        // What a link points to may be older than the link; then the directory with the link in it was changed.
-        let is_link = self.host.link(path).is_ok();
-        let holder = path.parent().filter(|_| is_link);
-        let complaint = [Some(path), holder].into_iter().flatten().find_map(|path| self.later(path))?;
+        let complaint = start::changed(self.host, self.at, path)?;
         let silent =
             if server::would_refuse(self.host) { "was not asked" } else { "did not say what it uses" };
         Some(format!("{complaint}, and the server {silent}"))
-    }
-
-    fn later(&self, path: &Path) -> Option<String> {
-        let shown = safe(path_bytes(path));
-        let Some(started) = self.at else {
-            return Some(format!("whether {shown} was changed since the server started is not known"));
-        };
-        match self.host.stat(path).map(|stat| stat.changed) {
-            Ok(Some(changed)) if changed < started => None,
-            Ok(Some(_)) => Some(format!("{shown} was changed after the server started")),
-            Err(miss) if miss.kind == MissKind::Absent => {
-                Some(format!("{shown} was removed after the server started"))
-            }
-            Ok(None) | Err(_) => Some(format!("when {shown} was last changed is not known")),
-        }
     }
 }

@@ -9,44 +9,45 @@ use std::path::PathBuf;
 
 use super::{Place, file_system, mount_over};
 use crate::collect::path_of;
-use crate::facts::catalog::{postgres, target};
-use crate::facts::{FactSet, Key, Reading, Scope, Source, Subject, Value};
+use crate::facts::catalog::{mysql, postgres, target};
+use crate::facts::{FactSet, Key, Reading, Scope, Source, Subject, Value, Why};
 use crate::host::path_bytes;
 use crate::text::{raw, safe};
 
 /// A directory of a server: the word for what is in it, the fact that holds the path, and whether a server may do without.
 struct Kept {
     role: &'static str,
-    key: Held,
+    key: &'static Key<String>,
     optional: bool,
 }
 
-/// A fact with a path, or with several.
-enum Held {
-    One(&'static Key<String>),
+const fn always(role: &'static str, key: &'static Key<String>) -> Kept {
+    Kept { role, key, optional: false }
 }
 
-const fn one(role: &'static str, key: &'static Key<String>) -> Kept {
-    Kept { role, key: Held::One(key), optional: false }
+const fn maybe(role: &'static str, key: &'static Key<String>) -> Kept {
+    Kept { role, key, optional: true }
 }
 
 /// What a PostgreSQL cluster keeps.
-const POSTGRES: [Kept; 2] = [one("data", &postgres::DATA), one("wal", &postgres::WAL)];
+const POSTGRES: [Kept; 2] = [always("data", &postgres::DATA), always("wal", &postgres::WAL)];
+
+/// What a MySQL or MariaDB server keeps.
+const MYSQL: [Kept; 6] = [
+    always("data", &mysql::DATA),
+    always("data", &mysql::INNODB_DATA),
+    always("redo", &mysql::REDO),
+    maybe("binlog", &mysql::BINLOG),
+    maybe("doublewrite", &mysql::DOUBLEWRITE_DIR),
+    maybe("undo", &mysql::UNDO),
+];
 
 /// What a commit waits for.
 const LOGS: [&str; 2] = ["wal", "redo"];
 
-impl Held {
-    fn name(&self) -> &'static str {
-        match self {
-            Self::One(key) => key.name(),
-        }
-    }
-}
-
 /// What the server of a cluster keeps, its data first.
-fn kept(_facts: &FactSet, _cluster: &Subject) -> &'static [Kept] {
-    &POSTGRES
+fn kept(facts: &FactSet, cluster: &Subject) -> &'static [Kept] {
+    if facts.lacks_area(cluster, "pg") { &MYSQL } else { &POSTGRES }
 }
 
 /// Where a server keeps its things, as far as known.
@@ -98,7 +99,7 @@ impl Home {
                     spots.extend(paths.iter().map(|path| Spot::find(facts, role, path)));
                 }
                 Reading::Known { .. } => {}
-                Reading::Unknown { .. } if *optional => {}
+                Reading::Unknown { why: Why::Absent, .. } if *optional => {}
                 Reading::Unknown { why, detail, remedy } => {
                     let (why, detail, remedy) = (*why, detail.clone(), remedy.clone());
                     hidden.get_or_insert(Reading::Unknown { why, detail, remedy });
@@ -168,7 +169,11 @@ pub fn put(place: &Place, homes: &[Home], facts: &mut FactSet) -> Vec<PathBuf> {
     let subject = place.subject();
     let users = users(place, homes, facts);
     let spots: Vec<&Spot> = users.iter().flat_map(|(_, spots)| spots.iter().copied()).collect();
-    let all_kept = homes.iter().flat_map(|home| kept(facts, &home.cluster));
+    let concerned: Vec<&Home> = match users.as_slice() {
+        [] => homes.iter().collect(),
+        users => users.iter().map(|(home, _)| *home).collect(),
+    };
+    let all_kept = concerned.iter().flat_map(|home| kept(facts, &home.cluster));
     let names: BTreeSet<&str> = all_kept.map(|kept| kept.key.name()).collect();
     let source = || Source::derived(names.iter().copied());
 

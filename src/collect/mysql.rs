@@ -1,0 +1,68 @@
+//! MySQL and MariaDB servers, running and installed: where data and logs lie, and the settings that storage decides, each
+//! with where it is set.
+//!
+//! Leads come from processes, from what is installed and from the directory that was asked for; each is followed to a
+//! data directory, and each directory is recorded once. Only allow-listed keys of an option file ever arrive here. The
+//! surprise: a running server takes most of these settings at any time (SET GLOBAL) and keeps no record of it, so the
+//! files tell what it started with.
+
+mod edition;
+mod instance;
+mod options;
+mod places;
+mod process;
+mod settings;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use super::{Collector, Request};
+use crate::facts::FactSet;
+use crate::host::{Host, MissKind};
+use instance::Lead;
+
+/// Reads the servers.
+pub const COLLECTOR: Collector = Collector { id: "MySQL and MariaDB", run };
+
+/// Where distributions put the data.
+const USUAL: &str = "/var/lib/mysql";
+
+fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
+    let mut seen: BTreeSet<PathBuf> = BTreeSet::new();
+    // That processes cannot be listed has been said by whoever looked for PostgreSQL.
+    let running = process::servers(host, facts).unwrap_or_default();
+    let leads = running.into_iter().map(|server| Lead { server: Some(server), directory: None });
+    let asked = asked_for(host, request).map(|directory| Lead { server: None, directory: Some(directory) });
+    for lead in leads.chain([Lead { server: None, directory: None }]).chain(asked) {
+        let mut own = FactSet::default();
+        match lead.follow(host, request, &mut own) {
+            Ok(Some(found)) => {
+                if seen.insert(found.data.clone()) {
+                    found.put(host, &mut own);
+                    facts.merge(own);
+                }
+            }
+            Ok(None) => {}
+            Err(reason) => facts.warn(reason),
+        }
+    }
+}
+
+/// Whether a directory is one of a server's data. Each server makes a directory for its own tables in it.
+fn is_data(host: &dyn Host, path: &Path) -> bool {
+    let has = |name: &str| host.stat(&path.join(name));
+    match has("mysql") {
+        Ok(stat) => stat.is_dir() && has("ibdata1").is_ok_and(|stat| stat.is_file()),
+        Err(miss) => miss.kind == MissKind::Denied && host.stat(path).is_ok_and(|stat| stat.is_dir()),
+    }
+}
+
+/// The data directory that was asked for, or lies above what was asked for.
+fn asked_for(host: &dyn Host, request: &Request) -> Option<PathBuf> {
+    let real = host.real_path(request.target.as_deref()?).ok()?;
+    let file = |path: &Path, name: &str| host.stat(&path.join(name)).is_ok();
+    real.ancestors().find(|path| file(path, "ibdata1") && file(path, "mysql")).map(Path::to_owned)
+}
+
+#[cfg(test)]
+mod tests;

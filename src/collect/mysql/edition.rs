@@ -1,0 +1,149 @@
+//! Which server it is, MySQL or MariaDB, and which version, from the program that runs or is installed.
+//!
+//! The program is never one that was found through a process: it is the installed one, and speaks for a process only when
+//! that runs the very same file. The surprise: MariaDB's program is called `mysqld` too.
+
+use std::path::{Path, PathBuf};
+
+use crate::collect::{Request, refused, tools};
+use crate::facts::{Reading, Remedy, Source, Why};
+use crate::host::{Host, Tool, path_bytes};
+use crate::text::safe;
+use crate::version::Version;
+
+/// The two lines of servers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Line {
+    /// MySQL, and Percona's server.
+    Mysql,
+    /// MariaDB.
+    Mariadb,
+}
+
+impl Line {
+    /// The word of `cluster.kind`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Mysql => "mysql",
+            Self::Mariadb => "mariadb",
+        }
+    }
+
+    /// As people write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mysql => "MySQL",
+            Self::Mariadb => "MariaDB",
+        }
+    }
+}
+
+/// What is known of which server it is.
+#[derive(Clone, Debug)]
+pub struct Edition {
+    /// Which line.
+    pub line: Reading<Line>,
+    /// Its version.
+    pub version: Reading<Version>,
+}
+
+/// Where the host looks for the programs, in its order.
+const DIRECTORIES: [&str; 3] = ["/usr/sbin", "/usr/libexec", "/usr/bin"];
+
+const TOOLS: [Tool; 2] = [Tool::Mariadbd, Tool::Mysqld];
+
+impl Edition {
+    /// Line and version, where both are known.
+    pub fn known(&self) -> Option<(Line, &Version)> {
+        self.line.value().copied().zip(self.version.value())
+    }
+
+    /// Of a process that runs this program.
+    pub fn of_program(host: &dyn Host, request: &Request, program: &Reading<PathBuf>) -> Self {
+        let Reading::Known { value: path, source } = program else {
+            return Self::unknown(program);
+        };
+        let tool = TOOLS.into_iter().find(|tool| installed(host, *tool).as_ref() == Some(path));
+        if let Some(tool) = tool {
+            return Self::ask(host, request, tool);
+        }
+        let shown = safe(path_bytes(path));
+        let detail = format!("{shown} is not the installed program, and only that is asked for its version");
+        let mut edition = Self::unknown::<()>(&Reading::unknown(Why::Ambiguous, detail));
+        if path.file_name().is_some_and(|name| name == "mariadbd") {
+            edition.line = Reading::known(Line::Mariadb, source.clone());
+        }
+        edition
+    }
+
+    /// Of what is installed; `None` when nothing is.
+    pub fn installed(host: &dyn Host, request: &Request) -> Option<Self> {
+        let tool = TOOLS.into_iter().find(|tool| installed(host, *tool).is_some())?;
+        Some(Self::ask(host, request, tool))
+    }
+
+    /// Of a directory without a program.
+    pub fn unknown_program() -> Self {
+        Self::unknown::<()>(&Reading::unknown(Why::Absent, "no MySQL or MariaDB server is installed"))
+    }
+
+    fn unknown<T>(reading: &Reading<T>) -> Self {
+        let (why, detail, remedy) = match reading {
+            Reading::Unknown { why, detail, remedy } => (*why, detail.clone(), remedy.clone()),
+            Reading::Known { .. } => (Why::NotCollected, String::new(), None),
+        };
+        let version = Reading::Unknown { why, detail: detail.clone(), remedy: remedy.clone() };
+        Self { line: Reading::Unknown { why, detail, remedy }, version }
+    }
+
+    fn ask(host: &dyn Host, request: &Request, tool: Tool) -> Self {
+        let argv = format!("{} --version", tool.name());
+        let mut edition = if request.without_programs {
+            Self::unknown::<()>(&tools::not_run())
+        } else {
+            match host.run(tool, &["--version"]) {
+                Ok(answer) => Self::parse(&safe(answer.trim_ascii()), &argv),
+                Err(miss) => Self::unknown::<()>(&refused(&miss, &argv)),
+            }
+        };
+        if tool == Tool::Mariadbd && !edition.line.is_known() {
+            edition.line =
+                Reading::known(Line::Mariadb, Source::file(format!("the name of {}", tool.name())));
+        }
+        edition
+    }
+
+    /// `mysqld  Ver 8.0.36 for Linux on x86_64 (MySQL Community Server - GPL)`.
+    fn parse(answer: &str, argv: &str) -> Self {
+        let source = || Source::Command { argv: argv.to_owned() };
+        let version = answer.split_once("Ver ").and_then(|(_, rest)| Version::parse(rest.split(' ').next()?));
+        match version {
+            Some(version) => {
+                let line = if answer.contains("MariaDB") { Line::Mariadb } else { Line::Mysql };
+                Self { line: Reading::known(line, source()), version: Reading::known(version, source()) }
+            }
+            None => {
+                Self::unknown::<()>(&Reading::unknown(Why::Malformed, format!("`{argv}` names no version")))
+            }
+        }
+    }
+}
+
+/// The file that the host would run, without links.
+fn installed(host: &dyn Host, tool: Tool) -> Option<PathBuf> {
+    DIRECTORIES.iter().find_map(|directory| host.real_path(&Path::new(directory).join(tool.name())).ok())
+}
+
+/// The program that a process runs.
+pub fn program(host: &dyn Host, pid: u32) -> Reading<PathBuf> {
+    let link = format!("/proc/{pid}/exe");
+    match host.link(Path::new(&link)) {
+        Ok(path) if path_bytes(&path).ends_with(b" (deleted)") => Reading::unknown(
+            Why::Ambiguous,
+            "the program of the running server has been replaced or removed since it started",
+        )
+        .or_try(Remedy::Do("restart the server, then look again".to_owned())),
+        Ok(path) => Reading::known(path, Source::file(link)),
+        Err(miss) => refused(&miss, &link),
+    }
+}

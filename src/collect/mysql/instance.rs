@@ -1,0 +1,210 @@
+//! The facts of one server, joined from its process, its option files, its program and its data directory.
+//!
+//! What a running server's files say holds only as far as they were not changed since it started. The surprise: a process
+//! may live in another mount name space, where its data directory is another one than the path names here; that both are
+//! the same directory is proven by device and inode.
+
+use std::path::PathBuf;
+
+use super::edition::Edition;
+use super::options;
+use super::places::Places;
+use super::process::Server;
+use super::{USUAL, is_data, settings};
+use crate::collect::conf::Conf;
+use crate::collect::{Request, refused, servers, start};
+use crate::facts::catalog::{cluster, mysql};
+use crate::facts::{FactSet, Reading, Remedy, Source, Subject, Why};
+use crate::host::{Host, MissKind, Question, path_bytes};
+use crate::text::safe;
+
+/// What leads to a server: its process, a directory, or nothing but that one is installed.
+#[derive(Debug)]
+pub struct Lead {
+    /// The process.
+    pub server: Option<Server>,
+    /// The data directory.
+    pub directory: Option<PathBuf>,
+}
+
+/// A server's data directory, and what is configured.
+pub struct Found {
+    /// The real path of the data directory.
+    pub data: PathBuf,
+    data_source: Source,
+    server: Option<Server>,
+    edition: Edition,
+    conf: Conf,
+}
+
+impl Lead {
+    /// Finds the data directory. `None` when there is no server; the error says why one is left out.
+    pub fn follow(
+        self,
+        host: &dyn Host,
+        request: &Request,
+        facts: &mut FactSet,
+    ) -> Result<Option<Found>, String> {
+        let edition = match &self.server {
+            Some(server) => Some(Edition::of_program(host, request, &server.program)),
+            None => Edition::installed(host, request),
+        };
+        let Some(edition) = edition.or_else(|| self.directory.as_ref().map(|_| Edition::unknown_program()))
+        else {
+            return Ok(None);
+        };
+        let mut conf = options::read(host, &edition, self.server.as_ref(), facts);
+        let Some((data, data_source)) = self.data(host, &conf)? else { return Ok(None) };
+        let data = match host.real_path(&data) {
+            Err(miss) if miss.kind == MissKind::TimedOut => {
+                let shown = safe(path_bytes(&data));
+                return Err(format!("{shown} did not answer in time: nothing is known of the server on it"));
+            }
+            found => found.unwrap_or(data),
+        };
+        if self.server.is_none() && !is_data(host, &data) {
+            return Ok(None);
+        }
+        options::persisted(&mut conf, host, &edition, &data, facts);
+        if let (None, Some(directory)) = (&self.server, &self.directory) {
+            let configured = conf.hint("datadir").map(|value| options::within(directory, value));
+            let configured = configured.unwrap_or_else(|| PathBuf::from(USUAL));
+            if host.real_path(&configured).unwrap_or(configured) != data {
+                let shown = safe(path_bytes(&data));
+                conf.hole(
+                    Why::NotCollected,
+                    format!("the option files of this host are about another directory than {shown}"),
+                    Some(Remedy::Do("start the server on it, then look again".to_owned())),
+                );
+            }
+        }
+        Ok(Some(Found { data, data_source, server: self.server, edition, conf }))
+    }
+
+    fn data(&self, host: &dyn Host, conf: &Conf) -> Result<Option<(PathBuf, Source)>, String> {
+        if let Some(directory) = &self.directory {
+            return Ok(Some((directory.clone(), Source::file(safe(path_bytes(directory))))));
+        }
+        if let Some(server) = &self.server
+            && let Reading::Known { value: path, source } = &server.works_in
+        {
+            let entered = host.stat(&PathBuf::from(format!("/proc/{}/cwd/.", server.pid)));
+            let named = host.stat(path);
+            let same = entered.as_ref().is_ok_and(|entered| {
+                named.as_ref().is_ok_and(|named| {
+                    (entered.major, entered.minor, entered.inode) == (named.major, named.minor, named.inode)
+                })
+            });
+            if same {
+                return Ok(Some((path.clone(), source.clone())));
+            }
+            return Err(format!(
+                "database process {} uses {}, but what is seen there is not its directory (another name space, such as a \
+                 container's): run walwise where the server runs",
+                server.pid,
+                safe(path_bytes(path))
+            ));
+        }
+        let usual =
+            || (PathBuf::from(USUAL), Source::Default { of: "MySQL and MariaDB as packaged".to_owned() });
+        match conf.get("datadir") {
+            Some(Reading::Known { value, source }) => {
+                let path = options::within(&PathBuf::from(USUAL), &value);
+                Ok(Some((path, source)))
+            }
+            Some(Reading::Unknown { detail, .. }) => match &self.server {
+                Some(server) => Err(format!(
+                    "database process {} does not say where its data directory is ({detail}); run walwise as root",
+                    server.pid
+                )),
+                None => Ok(Some(usual())),
+            },
+            None => Ok(Some(usual())),
+        }
+    }
+}
+
+impl Found {
+    /// Records everything about the server.
+    pub fn put(self, host: &dyn Host, facts: &mut FactSet) {
+        let shown = safe(path_bytes(&self.data));
+        let subject = Subject::cluster(&*shown);
+        facts.rule_out_area(&subject, "pg");
+        let running = self.server.is_some();
+        let remedy = Remedy::Do("restart the server, then look again".to_owned());
+        let started = self.server.as_ref().and_then(|server| server.started);
+        let conf = if running {
+            self.conf.doubt(|path| start::changed(host, started, path), Some(&remedy))
+        } else {
+            self.conf.clone()
+        };
+
+        let source = match &self.server {
+            Some(server) => Source::file(format!("/proc/{}", server.pid)),
+            None => Source::file("/proc"),
+        };
+        facts.know(&subject, &mysql::RUNNING, running, source);
+        facts.put(&subject, &cluster::KIND, self.edition.line.clone().map(|line| line.word().to_owned()));
+        facts.know(&subject, &mysql::NAME, self.name(&shown), self.data_source.clone());
+        facts.put(&subject, &mysql::USER, self.owner(host));
+        let preloaded = self.server.as_ref().map_or_else(servers::not_running, |s| s.preloaded.clone());
+        facts.put(&subject, &mysql::FSYNC_DISABLED_BY, preloaded);
+        Places {
+            host,
+            conf: &conf,
+            edition: &self.edition,
+            data: &self.data,
+            data_source: &self.data_source,
+        }
+        .put(&subject, facts);
+        for setting in &settings::ALL {
+            setting.put(facts, &subject, conf.get(setting.name), &self.edition);
+        }
+        self.chosen_method(&conf, &subject, facts);
+        facts.put(&subject, &mysql::VERSION, self.edition.version);
+    }
+
+    /// MySQL 8.0 itself chooses O_DIRECT_NO_FSYNC on a dedicated server where nothing sets the method (MySQL 8.0 manual,
+    /// innodb_dedicated_server; 8.4 does not any more).
+    fn chosen_method(&self, conf: &Conf, subject: &Subject, facts: &mut FactSet) {
+        let is_80 = self.edition.known().is_some_and(|(line, version)| {
+            line == super::edition::Line::Mysql && (version.number(0), version.number(1)) == (8, 0)
+        });
+        if !is_80 || conf.get("innodb_flush_method").is_some() {
+            return;
+        }
+        match facts.get(subject, &mysql::DEDICATED) {
+            Reading::Known { value: true, source } => {
+                facts.know(subject, &mysql::FLUSH_METHOD, "O_DIRECT_NO_FSYNC".to_owned(), source);
+            }
+            Reading::Known { .. } | Reading::Unknown { why: Why::Absent, .. } => {}
+            Reading::Unknown { why, detail, remedy } => {
+                facts.put(subject, &mysql::FLUSH_METHOD, Reading::Unknown { why, detail, remedy });
+            }
+        }
+    }
+
+    fn name(&self, shown: &str) -> String {
+        let line = self.edition.line.value().map_or("mysql", |line| line.word());
+        match self.edition.version.value() {
+            Some(version) => format!("{line} {}.{} in {shown}", version.number(0), version.number(1)),
+            None => format!("{line} in {shown}"),
+        }
+    }
+
+    /// Who owns the data directory.
+    fn owner(&self, host: &dyn Host) -> Reading<String> {
+        let shown = safe(path_bytes(&self.data));
+        let uid = match host.stat(&self.data) {
+            Ok(stat) => u32::try_from(stat.uid).ok(),
+            Err(miss) => return refused(&miss, &shown),
+        };
+        let Some(uid) = uid else {
+            return Reading::unknown(Why::Malformed, format!("the owner of {shown}"));
+        };
+        match host.ask(&Question::UserName(uid)) {
+            Ok(name) => Reading::known(safe(&name), Source::call(format!("stat {shown}"))),
+            Err(miss) => refused(&miss, &format!("the name of user {uid}")),
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Where a server keeps its data and logs: each directory with what says so, links followed.
+//!
+//! Relative paths are relative to the data directory, in which the server works. The surprise: a binary log is set by
+//! the beginning of its files' names, and undo logs and doublewrite pages have a directory of their own only in some
+//! versions and with some settings.
+
+use std::path::Path;
+
+use super::edition::{Edition, Line};
+use super::options::within;
+use super::settings;
+use crate::collect::conf::Conf;
+use crate::collect::refused;
+use crate::facts::catalog::mysql;
+use crate::facts::{FactSet, Reading, Source, Subject, Why};
+use crate::host::{Host, path_bytes};
+use crate::text::safe;
+
+/// What places are read from.
+pub struct Places<'a> {
+    /// The machine.
+    pub host: &'a dyn Host,
+    /// What is certain of the configuration.
+    pub conf: &'a Conf,
+    /// Which server it is.
+    pub edition: &'a Edition,
+    /// The data directory, links followed.
+    pub data: &'a Path,
+    /// Where that was read.
+    pub data_source: &'a Source,
+}
+
+impl Places<'_> {
+    /// Records every directory.
+    pub fn put(&self, cluster: &Subject, facts: &mut FactSet) {
+        let tablespace = self.tablespace();
+        facts.put(cluster, &mysql::REDO, self.named("innodb_log_group_home_dir"));
+        facts.put(cluster, &mysql::UNDO, self.undo());
+        facts.put(cluster, &mysql::BINLOG, self.binlog());
+        facts.put(cluster, &mysql::DOUBLEWRITE_DIR, self.doublewrite(&tablespace));
+        facts.put(cluster, &mysql::INNODB_DATA, tablespace);
+        facts.put(cluster, &mysql::DATA, self.data_directory());
+    }
+
+    fn data_directory(&self) -> Reading<String> {
+        Reading::known(safe(path_bytes(self.data)), self.data_source.clone())
+    }
+
+    /// A directory that a setting names, or the data directory where none does.
+    fn named(&self, name: &str) -> Reading<String> {
+        match self.conf.get(name) {
+            None => self.data_directory(),
+            Some(Reading::Known { value, source }) => self.real(&within(self.data, &value), source),
+            Some(Reading::Unknown { why, detail, remedy }) => Reading::Unknown { why, detail, remedy },
+        }
+    }
+
+    fn real(&self, path: &Path, source: Source) -> Reading<String> {
+        match self.host.real_path(path) {
+            Ok(real) => Reading::known(safe(path_bytes(&real)), source),
+            Err(miss) => refused(&miss, &format!("realpath {}", safe(path_bytes(path)))),
+        }
+    }
+
+    fn tablespace(&self) -> Reading<String> {
+        self.named("innodb_data_home_dir")
+    }
+
+    fn undo(&self) -> Reading<String> {
+        let in_system = |detail: &str| Reading::unknown(Why::Absent, detail.to_owned());
+        let count = match (self.conf.get("innodb_undo_tablespaces"), self.edition.known()) {
+            (Some(reading), _) => reading.and_then(|value| settings::number(&safe(value.trim_ascii()))),
+            (None, Some((line, version))) => {
+                let count = match line {
+                    Line::Mysql if settings::from(version, 8, 0) => 2,
+                    Line::Mariadb if settings::from(version, 11, 0) => 3,
+                    _ => 0,
+                };
+                Reading::known(count, Source::Default { of: settings::series(line, version) })
+            }
+            (None, None) => Reading::unknown(
+                Why::NotCollected,
+                "whether there are undo tablespaces depends on the server's version, which is not known",
+            ),
+        };
+        match count {
+            Reading::Known { value: 0, .. } => in_system("undo logs are kept in the system tablespace"),
+            Reading::Known { .. } => self.named("innodb_undo_directory"),
+            Reading::Unknown { why, detail, remedy } => Reading::Unknown { why, detail, remedy },
+        }
+    }
+
+    fn binlog(&self) -> Reading<String> {
+        let configured = self.conf.get("log_bin");
+        let Some(setting) = settings::named("log_bin") else { return Reading::not_collected() };
+        let value = setting.in_force(configured.clone(), self.edition);
+        match value.clone().and_then(|text| settings::flag("log_bin", &text)) {
+            Reading::Known { value: false, .. } => Reading::unknown(Why::Absent, "no binary log is written"),
+            Reading::Unknown { why, detail, remedy } => Reading::Unknown { why, detail, remedy },
+            Reading::Known { value: true, .. } => match configured {
+                Some(Reading::Known { value, source }) => {
+                    let base = within(self.data, &value);
+                    self.real(base.parent().unwrap_or(self.data), source)
+                }
+                _ => self.data_directory(),
+            },
+        }
+    }
+
+    /// Files of their own came with MySQL 8.0.20; before, and in MariaDB, the system tablespace holds the pages.
+    fn doublewrite(&self, tablespace: &Reading<String>) -> Reading<String> {
+        let Some(setting) = settings::named("innodb_doublewrite") else { return Reading::not_collected() };
+        let mode = setting.in_force(self.conf.get("innodb_doublewrite"), self.edition);
+        if mode
+            .value()
+            .is_some_and(|mode| matches!(mode.to_ascii_lowercase().as_str(), "off" | "0" | "false"))
+        {
+            return Reading::unknown(Why::Absent, "there is no doublewrite buffer");
+        }
+        let Some((line, version)) = self.edition.known() else {
+            return Reading::unknown(
+                Why::NotCollected,
+                "where doublewrite pages go depends on the server's version, which is not known",
+            );
+        };
+        if line == Line::Mariadb || !settings::since(version, [8, 0, 20]) {
+            return tablespace.clone();
+        }
+        match self.conf.get("innodb_doublewrite_dir") {
+            None => tablespace.clone(),
+            Some(Reading::Known { value, source }) => {
+                // A name without a beginning of its own gets one, lest it be taken for a schema's.
+                let own = matches!(value.first(), Some(b'.' | b'#' | b'/'));
+                let value = if own { value } else { [b"#".as_slice(), &value].concat() };
+                self.real(&within(self.data, &value), source)
+            }
+            Some(Reading::Unknown { why, detail, remedy }) => Reading::Unknown { why, detail, remedy },
+        }
+    }
+}

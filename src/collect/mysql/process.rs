@@ -1,0 +1,155 @@
+//! Running servers: their options, which files they were told to read, where they work and since when.
+//!
+//! Only allow-listed options and variables ever arrive here, in one form. The surprise: a server changes into its data
+//! directory when it starts, so the directory that the process is in is the data directory, whatever the files say by
+//! now (my_setwd(mysql_real_data_home) in mysqld.cc of both).
+
+use std::path::{Path, PathBuf};
+
+use super::edition;
+use crate::collect::servers::{self, Row};
+use crate::collect::{path_of, refused};
+use crate::facts::{FactSet, Reading, Source};
+use crate::host::{Host, Miss, MissKind, Question};
+use crate::text::raw;
+
+/// Options by their names; without a value where nothing more is told.
+type Options = Vec<(String, Option<Vec<u8>>)>;
+
+/// One server.
+#[derive(Debug)]
+pub struct Server {
+    /// Its process id.
+    pub pid: u32,
+    /// Who runs it.
+    pub uid: u32,
+    /// Its options in their order.
+    pub options: Result<Options, Miss>,
+    /// Its variables, in the form of [`Question::Environment`].
+    pub environment: Result<Vec<u8>, Miss>,
+    /// The program that it runs.
+    pub program: Reading<PathBuf>,
+    /// The directory that it is in.
+    pub works_in: Reading<PathBuf>,
+    /// When it started, in seconds since 1970.
+    pub started: Option<u64>,
+    /// A preloaded library that turns fsync into nothing, or `none`.
+    pub preloaded: Reading<String>,
+}
+
+impl Server {
+    /// Where the options were read.
+    pub fn command_line(&self) -> Source {
+        Source::file(format!("/proc/{}/cmdline", self.pid))
+    }
+
+    /// The value of an option; those that name files count the first time.
+    pub fn option(&self, name: &str) -> Option<&[u8]> {
+        let options = self.options.as_ref().ok()?;
+        options.iter().find(|(found, _)| found == name)?.1.as_deref()
+    }
+
+    /// A variable; empty ones count as unset.
+    pub fn variable(&self, name: &str) -> Option<Vec<u8>> {
+        servers::variable(self.environment.as_deref().ok()?, name)
+    }
+}
+
+/// The servers; an error when processes cannot be listed.
+pub fn servers(host: &dyn Host, facts: &mut FactSet) -> Result<Vec<Server>, Miss> {
+    let rows = servers::list(host)?.into_iter().filter(Row::is_mysql);
+    let booted = std::cell::OnceCell::new();
+    let rows: Vec<Row> = rows.collect();
+    Ok(rows
+        .iter()
+        .filter_map(|row| {
+            let booted = *booted.get_or_init(|| boot_time(host));
+            server(host, row, booted, facts)
+        })
+        .collect())
+}
+
+fn server(host: &dyn Host, row: &Row, booted: Option<u64>, facts: &mut FactSet) -> Option<Server> {
+    let pid = row.pid;
+    let options = host.ask(&Question::CommandLine(pid)).map(|answer| options(&answer));
+    match &options {
+        // The process has ended since.
+        Err(miss) if miss.kind == MissKind::Absent => return None,
+        Err(miss) => facts.warn(format!("the arguments of database process {pid} cannot be read: {miss}")),
+        Ok(_) => {}
+    }
+    let environment = host.ask(&Question::Environment(pid));
+    let cwd = format!("/proc/{pid}/cwd");
+    let works_in = match host.link(Path::new(&cwd)) {
+        Ok(path) => Reading::known(path, Source::file(cwd)),
+        Err(miss) => refused(&miss, &cwd),
+    };
+    let ticks = host.read(Path::new(&format!("/proc/{pid}/stat"))).ok().and_then(|stat| start_ticks(&stat));
+    Some(Server {
+        pid,
+        uid: row.uid,
+        options,
+        preloaded: servers::preloaded(host, pid, &environment),
+        environment,
+        program: edition::program(host, pid),
+        works_in,
+        started: booted.zip(ticks).map(|(booted, ticks)| booted + ticks / TICKS_PER_SECOND),
+    })
+}
+
+/// Options in the one form of [`Question::CommandLine`].
+fn options(answer: &[u8]) -> Options {
+    let answer = String::from_utf8_lossy(answer);
+    let option = |line: &str| {
+        let option = line.strip_prefix("--")?;
+        Some(match option.split_once('=') {
+            Some((name, value)) => (name.to_owned(), Some(raw(value))),
+            None => (option.to_owned(), None),
+        })
+    };
+    answer.lines().filter_map(option).collect()
+}
+
+/// USER_HZ, in which the kernel tells times to programs; 100 on all common machines (proc_pid_stat(5)).
+const TICKS_PER_SECOND: u64 = 100;
+
+/// `btime` of /proc/stat: when the machine started, in seconds since 1970.
+fn boot_time(host: &dyn Host) -> Option<u64> {
+    let stat = host.read(Path::new("/proc/stat")).ok()?;
+    let text = String::from_utf8_lossy(&stat);
+    text.lines().find_map(|line| line.strip_prefix("btime "))?.trim().parse().ok()
+}
+
+/// The 22nd field of proc_pid_stat(5): when the process started, in ticks since the machine did. The name before may
+/// hold anything.
+fn start_ticks(stat: &[u8]) -> Option<u64> {
+    let behind = stat.iter().rposition(|b| *b == b')')? + 1;
+    let text = str::from_utf8(stat.get(behind..)?).ok()?;
+    text.split_ascii_whitespace().nth(19)?.parse().ok()
+}
+
+/// A path among the options.
+pub fn path(value: &[u8]) -> PathBuf {
+    path_of(value.to_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_says_when_it_started() {
+        let stat = b"12 (maria) db) S 1 12 12 0 -1 4194560 1 0 0 0 5 3 0 0 20 0 9 0 4711 1 2 3\n";
+        assert_eq!(start_ticks(stat), Some(4711));
+        assert_eq!(start_ticks(b"12 (x"), None);
+    }
+
+    #[test]
+    fn options_have_names_and_maybe_values() {
+        let read = options(b"--datadir=/srv/a\\x20b\n--innodb_flush\nnoise\n");
+        assert_eq!(
+            read,
+            [("datadir".to_owned(), Some(b"/srv/a b".to_vec())), ("innodb_flush".to_owned(), None)]
+        );
+    }
+}

@@ -1,0 +1,306 @@
+//! The settings that storage decides, with how their values are written and what the server takes when nothing sets
+//! them: the reference manuals of MySQL (5.7, 8.0, 8.4) and MariaDB, and `--verbose --help` of their servers.
+
+use super::edition::{Edition, Line};
+use crate::facts::catalog::mysql;
+use crate::facts::{FactSet, Key, Reading, Source, Subject, Why};
+use crate::text::safe;
+use crate::version::Version;
+
+/// A setting and the fact that holds it.
+pub struct Setting {
+    /// Its name in the server.
+    pub name: &'static str,
+    slot: Slot,
+    /// What it is when nothing sets it.
+    default: fn(Line, &Version) -> Default,
+}
+
+enum Slot {
+    Flag(&'static Key<bool>),
+    Word(&'static Key<String>, fn(&str) -> Option<&'static str>),
+    Count(&'static Key<u64>),
+    Bytes(&'static Key<u64>),
+}
+
+/// What a setting is when nothing sets it.
+pub enum Default {
+    /// This value.
+    Is(&'static str),
+    /// Whatever the server works out.
+    Own,
+    /// This version does not have the setting.
+    None,
+}
+
+use Default::{Is, None as No, Own};
+
+/// All of them.
+pub const ALL: [Setting; 16] = [
+    Setting {
+        name: "innodb_flush_method",
+        slot: Slot::Word(&mysql::FLUSH_METHOD, flush_method),
+        default: |line, version| match line {
+            Line::Mysql if from(version, 8, 4) => Is("O_DIRECT"),
+            Line::Mariadb if from(version, 10, 6) => Is("O_DIRECT"),
+            _ => Is("fsync"),
+        },
+    },
+    Setting {
+        name: "innodb_flush_log_at_trx_commit",
+        slot: Slot::Count(&mysql::FLUSH_LOG),
+        default: |_, _| Is("1"),
+    },
+    Setting {
+        name: "sync_binlog",
+        slot: Slot::Count(&mysql::SYNC_BINLOG),
+        default: |line, version| if line == Line::Mysql && from(version, 5, 7) { Is("1") } else { Is("0") },
+    },
+    Setting {
+        name: "log_bin",
+        slot: Slot::Flag(&mysql::LOG_BIN),
+        default: |line, version| if line == Line::Mysql && from(version, 8, 0) { Is("1") } else { Is("0") },
+    },
+    Setting {
+        name: "binlog_storage_engine",
+        slot: Slot::Word(&mysql::BINLOG_ENGINE, |_| None),
+        default: |line, version| if line == Line::Mariadb && from(version, 12, 3) { Is("") } else { No },
+    },
+    Setting {
+        name: "innodb_doublewrite",
+        slot: Slot::Word(&mysql::DOUBLEWRITE, doublewrite),
+        default: |_, _| Is("on"),
+    },
+    Setting {
+        name: "innodb_io_capacity",
+        slot: Slot::Count(&mysql::IO_CAPACITY),
+        default: |line, version| {
+            if line == Line::Mysql && from(version, 8, 4) { Is("10000") } else { Is("200") }
+        },
+    },
+    Setting {
+        name: "innodb_io_capacity_max",
+        slot: Slot::Count(&mysql::IO_CAPACITY_MAX),
+        default: |_, _| Own,
+    },
+    Setting { name: "innodb_page_size", slot: Slot::Bytes(&mysql::PAGE_SIZE), default: |_, _| Is("16384") },
+    Setting { name: "innodb_use_native_aio", slot: Slot::Flag(&mysql::NATIVE_AIO), default: |_, _| Is("1") },
+    Setting {
+        name: "innodb_flush_neighbors",
+        slot: Slot::Count(&mysql::FLUSH_NEIGHBORS),
+        default: |line, version| if line == Line::Mysql && from(version, 8, 0) { Is("0") } else { Is("1") },
+    },
+    Setting {
+        name: "innodb_redo_log_capacity",
+        slot: Slot::Bytes(&mysql::REDO_CAPACITY),
+        default: |line, version| if line == Line::Mysql && since(version, [8, 0, 30]) { Own } else { No },
+    },
+    Setting { name: "innodb_log_file_size", slot: Slot::Bytes(&mysql::LOG_FILE_SIZE), default: |_, _| Own },
+    Setting {
+        name: "innodb_use_fdatasync",
+        slot: Slot::Flag(&mysql::USE_FDATASYNC),
+        default: |line, version| match line {
+            Line::Mysql if from(version, 8, 4) => Is("1"),
+            Line::Mysql if since(version, [8, 0, 26]) => Is("0"),
+            _ => No,
+        },
+    },
+    Setting {
+        name: "innodb_dedicated_server",
+        slot: Slot::Flag(&mysql::DEDICATED),
+        default: |line, version| if line == Line::Mysql && since(version, [8, 0, 3]) { Is("0") } else { No },
+    },
+    Setting {
+        name: "innodb_log_file_buffering",
+        slot: Slot::Flag(&mysql::LOG_FILE_BUFFERING),
+        default: |line, version| if line == Line::Mariadb && since(version, [10, 8, 4]) { Own } else { No },
+    },
+];
+
+/// Whether a version is of this series or a later one.
+pub fn from(version: &Version, major: u64, minor: u64) -> bool {
+    (version.number(0), version.number(1)) >= (major, minor)
+}
+
+/// Whether a version is this release or a later one.
+pub fn since(version: &Version, release: [u64; 3]) -> bool {
+    [version.number(0), version.number(1), version.number(2)] >= release
+}
+
+impl Setting {
+    /// Records the setting from what is configured: `None` when all was read and nothing sets it.
+    pub fn put(
+        &self,
+        facts: &mut FactSet,
+        cluster: &Subject,
+        configured: Option<Reading<Vec<u8>>>,
+        edition: &Edition,
+    ) {
+        let reading = self.in_force(configured, edition);
+        match self.slot {
+            Slot::Flag(key) => facts.put(cluster, key, reading.and_then(|text| flag(self.name, &text))),
+            Slot::Word(key, word) => {
+                facts.put(cluster, key, reading.map(|text| word(&text).map_or(text, ToOwned::to_owned)));
+            }
+            Slot::Count(key) | Slot::Bytes(key) => {
+                facts.put(cluster, key, reading.and_then(|text| number(&text)));
+            }
+        }
+    }
+
+    /// What is in force as it is written.
+    pub fn in_force(&self, configured: Option<Reading<Vec<u8>>>, edition: &Edition) -> Reading<String> {
+        let name = self.name;
+        let known = edition.known();
+        let default = known.map(|(line, version)| (line, version, (self.default)(line, version)));
+        match (configured, default) {
+            (_, Some((line, version, No))) => {
+                Reading::unknown(Why::Absent, format!("{} {} has no {name}", line.name(), version.base()))
+            }
+            (Some(reading), _) => reading.map(|value| safe(value.trim_ascii())),
+            (None, None) => Reading::unknown(
+                Why::NotCollected,
+                format!("nothing sets {name}, and which version's default holds is not known"),
+            ),
+            (None, Some((line, _, Own))) => {
+                Reading::unknown(Why::Absent, format!("nothing sets {name}; {} works it out", line.name()))
+            }
+            (None, Some((line, version, Is(value)))) => {
+                Reading::known(value.to_owned(), Source::Default { of: series(line, version) })
+            }
+        }
+    }
+}
+
+/// `MySQL 8.0`, `MariaDB 10.11`.
+pub fn series(line: Line, version: &Version) -> String {
+    format!("{} {}.{}", line.name(), version.number(0), version.number(1))
+}
+
+/// A setting of this name.
+pub fn named(name: &str) -> Option<&'static Setting> {
+    static SETTINGS: [Setting; 16] = ALL;
+    SETTINGS.iter().find(|setting| setting.name == name)
+}
+
+/// The word for a flush method, which can be given by its number and in any case.
+fn flush_method(text: &str) -> Option<&'static str> {
+    const METHODS: [&str; 6] = ["fsync", "O_DSYNC", "littlesync", "nosync", "O_DIRECT", "O_DIRECT_NO_FSYNC"];
+    let by_number = text.parse().ok().and_then(|number: usize| METHODS.get(number).copied());
+    by_number.or_else(|| METHODS.into_iter().find(|method| method.eq_ignore_ascii_case(text)))
+}
+
+/// The word for a kind of doublewrite. The numbers beyond 1 differ between versions.
+fn doublewrite(text: &str) -> Option<&'static str> {
+    match text.to_ascii_lowercase().as_str() {
+        "on" | "true" | "1" | "detect_and_recover" => Some("on"),
+        "off" | "false" | "0" => Some("off"),
+        "detect_only" => Some("detect_only"),
+        "fast" => Some("fast"),
+        _ => None,
+    }
+}
+
+/// A switch as my_getopt reads it. log_bin is the beginning of a path, and off only when it is empty.
+pub fn flag(name: &str, text: &str) -> Result<bool, String> {
+    if name == "log_bin" {
+        // A default comes as 0 or 1; as a path those and the words for yes and no are what nobody means.
+        return match text.to_ascii_lowercase().as_str() {
+            "" | "0" => Ok(false),
+            "off" | "false" | "on" | "true" => Err(format!("`{text}` is a file name for log_bin")),
+            _ => Ok(true),
+        };
+    }
+    match text.to_ascii_lowercase().as_str() {
+        "1" | "on" | "true" => Ok(true),
+        "0" | "off" | "false" => Ok(false),
+        _ => Err(format!("`{text}` is neither on nor off")),
+    }
+}
+
+/// A number with a unit of powers of 1024, as my_getopt reads it.
+pub fn number(text: &str) -> Result<u64, String> {
+    let refuse = || format!("`{text}` is no number");
+    let (digits, unit) = match text.char_indices().next_back() {
+        Some((at, letter)) if letter.is_ascii_alphabetic() => (text.get(..at).unwrap_or_default(), letter),
+        _ => (text, ' '),
+    };
+    let power = match unit.to_ascii_lowercase() {
+        ' ' => 0,
+        'k' => 1,
+        'm' => 2,
+        'g' => 3,
+        't' => 4,
+        'p' => 5,
+        'e' => 6,
+        _ => return Err(refuse()),
+    };
+    let number: u64 = digits.trim().parse().map_err(|_| refuse())?;
+    number.checked_mul(1 << (10 * power)).ok_or_else(refuse)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn edition(line: Line, version: &str) -> Edition {
+        let read = || Source::call("test");
+        Edition {
+            line: Reading::known(line, read()),
+            version: Reading::known(Version::parse(version).unwrap(), read()),
+        }
+    }
+
+    fn default(name: &str, line: Line, version: &str) -> Option<String> {
+        named(name).unwrap().in_force(None, &edition(line, version)).value().cloned()
+    }
+
+    #[test]
+    fn defaults_are_those_of_the_version() {
+        use Line::{Mariadb, Mysql};
+        for (name, line, version, expected) in [
+            ("innodb_flush_method", Mysql, "8.0.36", Some("fsync")),
+            ("innodb_flush_method", Mysql, "8.4.0", Some("O_DIRECT")),
+            ("innodb_flush_method", Mariadb, "10.5.9", Some("fsync")),
+            ("innodb_flush_method", Mariadb, "10.11.19", Some("O_DIRECT")),
+            ("sync_binlog", Mysql, "5.7.44", Some("1")),
+            ("sync_binlog", Mysql, "5.6.51", Some("0")),
+            ("sync_binlog", Mariadb, "11.4.2", Some("0")),
+            ("log_bin", Mysql, "8.0.36", Some("1")),
+            ("log_bin", Mysql, "5.7.44", Some("0")),
+            ("log_bin", Mariadb, "10.11.19", Some("0")),
+            ("innodb_io_capacity", Mysql, "8.4.1", Some("10000")),
+            ("innodb_io_capacity", Mariadb, "11.4.2", Some("200")),
+            ("innodb_flush_neighbors", Mysql, "8.0.36", Some("0")),
+            ("innodb_flush_neighbors", Mariadb, "10.11.19", Some("1")),
+            ("innodb_use_fdatasync", Mysql, "8.0.25", None),
+            ("innodb_use_fdatasync", Mariadb, "10.11.19", None),
+            ("innodb_dedicated_server", Mysql, "8.0.36", Some("0")),
+        ] {
+            assert_eq!(default(name, line, version).as_deref(), expected, "{name} {version}");
+        }
+    }
+
+    #[test]
+    fn values_are_read_as_the_servers_read_them() {
+        for (text, expected) in [
+            ("1", Some(1)),
+            ("4k", Some(4096)),
+            ("1G", Some(1 << 30)),
+            ("k", None),
+            ("", None),
+            ("1x", None),
+            ("99999999999T", None),
+        ] {
+            assert_eq!(number(text).ok(), expected, "{text}");
+        }
+        for (text, expected) in
+            [("0", Some("fsync")), ("nosync", Some("nosync")), ("o_direct", Some("O_DIRECT")), ("6", None)]
+        {
+            assert_eq!(flush_method(text), expected, "{text}");
+        }
+        assert_eq!(flag("log_bin", "/srv/binlog"), Ok(true));
+        assert_eq!(flag("log_bin", ""), Ok(false));
+        assert!(flag("log_bin", "off").is_err());
+    }
+}

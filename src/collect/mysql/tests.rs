@@ -1,0 +1,282 @@
+//! A MariaDB that runs with option files, and what is known of it when something of that cannot be read.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::collect::testing::{Fake, shown};
+use crate::facts::catalog::{cluster, mysql};
+use crate::facts::{Reading, Scope, Subject, Why};
+use crate::host::{Dialect, Question, Setting, Stat, Tool};
+
+const MARIADB: &str = "mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)\n";
+const MYSQL: &str = "/usr/sbin/mysqld  Ver 8.0.36 for Linux on x86_64 (MySQL Community Server - GPL)\n";
+
+fn stat(mode: u64, inode: u64, changed: u64) -> Vec<u8> {
+    let (uid, gid, major, minor, node_major, node_minor, size) = (27, 27, 8, 1, 0, 0, 1);
+    Stat { mode, uid, gid, major, minor, node_major, node_minor, inode, size, changed: Some(changed) }
+        .encode()
+}
+
+fn directory(fake: Fake, path: &str, inode: u64) -> Fake {
+    fake.answer(Question::RealPath(path.into()), path)
+        .answer(Question::Stat(path.into()), stat(0o040_755, inode, 5))
+}
+
+/// An option file: `[group]`s with `name=value`, and includes.
+fn cnf(fake: Fake, path: &str, lines: &[(&str, &str)]) -> Fake {
+    let setting = |(line, (key, value)): (u32, &(&str, &str))| {
+        Setting { line, key: key.as_bytes().to_vec(), value: value.as_bytes().to_vec() }.encode()
+    };
+    let answer: Vec<u8> = (1..).zip(lines).flat_map(setting).collect();
+    fake.answer(Question::Config(path.into(), Dialect::Mysql), answer)
+        .answer(Question::Stat(path.into()), stat(0o100_644, 9, 50))
+}
+
+/// A MariaDB of process 10 in /srv/db that started in second 1100.
+fn running(program: &str, version: &str) -> Fake {
+    let tool = if program.ends_with("mariadbd") { Tool::Mariadbd } else { Tool::Mysqld };
+    let fake = Fake::default()
+        .answer(Question::Servers, format!("10 1 27 {}\n", program.rsplit('/').next().unwrap()))
+        .answer(Question::CommandLine(10), "")
+        .answer(Question::Environment(10), "")
+        .answer(Question::UserName(27), "mysql")
+        .symlink("/proc/10/cwd", "/srv/db")
+        .symlink("/proc/10/exe", program)
+        .answer(Question::RealPath(program.into()), program)
+        .answer(Question::Stat("/proc/10/cwd/.".into()), stat(0o040_755, 3, 5))
+        .answer(Question::Run(tool, vec!["--version".to_owned()]), version)
+        .file("/proc/stat", "cpu 1\nbtime 1000\n")
+        .file("/proc/10/stat", "10 (db) S 1 1 1 0 -1 1 1 0 0 0 5 3 0 0 20 0 9 0 10000 1 2\n");
+    let fake = ["/etc", "/etc/mysql"].iter().fold(fake, |fake, path| directory(fake, path, 4));
+    directory(fake, "/srv/db", 3)
+}
+
+fn collect(fake: &Fake) -> FactSet {
+    let mut facts = FactSet::default();
+    run(fake, &Request::default(), &mut facts);
+    facts
+}
+
+fn db() -> Subject {
+    Subject::cluster("/srv/db")
+}
+
+fn told(facts: &FactSet, name: &str) -> String {
+    match facts.reading(&db(), name) {
+        Reading::Known { value, source } => format!("{value} {source}"),
+        Reading::Unknown { why, .. } => format!("? {why}"),
+    }
+}
+
+#[test]
+fn a_running_server_with_includes_and_where_each_setting_is_set() {
+    let fake = running("/usr/sbin/mariadbd", MARIADB);
+    let fake = cnf(
+        fake,
+        "/etc/mysql/my.cnf",
+        &[("mysqld.datadir", "/srv/db"), ("mysqld.sync_binlog", "1"), ("includedir", "/etc/mysql/conf.d")],
+    );
+    let fake = cnf(
+        fake,
+        "/etc/mysql/conf.d/b.cnf",
+        &[
+            ("mariadb-10.11.innodb_flush_log_at_trx_commit", "2"),
+            ("mariadb-10.6.innodb_flush_method", "nosync"),
+            ("mariadb.loose_skip_innodb_doublewrite", "1"),
+            ("mysqld_safe.sync_binlog", "7"),
+        ],
+    );
+    let fake = cnf(
+        fake,
+        "/etc/mysql/conf.d/a.cnf",
+        &[
+            ("mariadbd.innodb_flush_log_at_trx_commit", "0"),
+            ("server.log_bin", "/srv/log/bin"),
+            ("server.innodb_log_group_home_dir", "../redo"),
+        ],
+    )
+    .answer(Question::List("/etc/mysql/conf.d".into()), "a.cnf\0b.cnf\0c.cnf.bak\0")
+    .answer(Question::RealPath("/srv/db/../redo".into()), "/srv/redo");
+    let fake = directory(directory(fake, "/etc/mysql/conf.d", 6), "/srv/log", 7);
+    let facts = collect(&fake);
+
+    assert_eq!(facts.value(&db(), &cluster::KIND).as_deref(), Some("mariadb"), "{}", shown(&facts));
+    assert_eq!(facts.value(&db(), &mysql::VERSION).unwrap().base(), "10.11.19");
+    for (name, expected) in [
+        ("mysql.data_directory", "/srv/db /proc/10/cwd"),
+        ("mysql.redo_directory", "/srv/redo /etc/mysql/conf.d/a.cnf:3"),
+        ("mysql.binlog_directory", "/srv/log /etc/mysql/conf.d/a.cnf:2"),
+        ("mysql.innodb_flush_log_at_trx_commit", "2 /etc/mysql/conf.d/b.cnf:1"),
+        ("mysql.innodb_flush_method", "O_DIRECT default of MariaDB 10.11"),
+        ("mysql.innodb_doublewrite", "off /etc/mysql/conf.d/b.cnf:3"),
+        ("mysql.doublewrite_directory", "? absent"),
+        ("mysql.undo_directory", "? absent"),
+        ("mysql.sync_binlog", "1 /etc/mysql/my.cnf:2"),
+        ("mysql.log_bin", "yes /etc/mysql/conf.d/a.cnf:2"),
+        ("mysql.user", "mysql stat /srv/db"),
+        ("mysql.fsync_disabled_by", "none /proc/10/environ"),
+    ] {
+        assert_eq!(told(&facts, name), expected, "{name}");
+    }
+    assert!(facts.lacks_area(&db(), "pg") && !facts.lacks_area(&db(), "mysql"));
+}
+
+#[test]
+fn what_is_said_later_wins_and_what_was_persisted_wins_over_all() {
+    let fake = running("/usr/sbin/mysqld", MYSQL).answer(
+        Question::CommandLine(10),
+        "--defaults_file=/own.cnf\n--sync_binlog=5\n--disable_log_bin=1\n",
+    );
+    let fake = cnf(fake, "/etc/my.cnf", &[("mysqld.innodb_flush_method", "nosync")]);
+    let fake = cnf(
+        fake,
+        "/own.cnf",
+        &[("mysqld.sync_binlog", "9"), ("mysqld.log_bin", "/srv/x"), ("mysqld-8.0.innodb_io_capacity", "4k")],
+    );
+    let persisted =
+        Setting { line: 1, key: b"persisted.sync_binlog".to_vec(), value: b"100".to_vec() }.encode();
+    let auto = "/srv/db/mysqld-auto.cnf";
+    let fake = fake
+        .answer(Question::Config(auto.into(), Dialect::MysqlPersisted), persisted)
+        .answer(Question::Stat(auto.into()), stat(0o100_640, 8, 50));
+    let facts = collect(&fake);
+    for (name, expected) in [
+        ("cluster.kind", "mysql `mysqld --version`"),
+        ("mysql.sync_binlog", "100 /srv/db/mysqld-auto.cnf:1"),
+        ("mysql.log_bin", "no /proc/10/cmdline"),
+        ("mysql.innodb_io_capacity", "4096 /own.cnf:3"),
+        ("mysql.innodb_flush_method", "fsync default of MySQL 8.0"),
+        ("mysql.undo_directory", "/srv/db /proc/10/cwd"),
+    ] {
+        assert_eq!(told(&facts, name), expected, "{name}: {}", shown(&facts));
+    }
+}
+
+#[test]
+fn what_was_changed_since_the_start_is_not_in_force() {
+    let base = || cnf(running("/usr/sbin/mariadbd", MARIADB), "/etc/my.cnf", &[("mysqld.sync_binlog", "1")]);
+    assert_eq!(told(&collect(&base()), "mysql.sync_binlog"), "1 /etc/my.cnf:1");
+    let later = base().answer(Question::Stat("/etc/my.cnf".into()), stat(0o100_644, 9, 1100));
+    let facts = collect(&later);
+    assert_eq!(told(&facts, "mysql.sync_binlog"), "? ambiguous");
+    assert_eq!(told(&facts, "mysql.innodb_doublewrite"), "? ambiguous", "what nothing sets is uncertain too");
+    assert_eq!(told(&facts, "mysql.data_directory"), "/srv/db /proc/10/cwd", "where it works stays certain");
+    let unknown_start = base().file("/proc/10/stat", "garbage");
+    assert_eq!(told(&collect(&unknown_start), "mysql.sync_binlog"), "? ambiguous");
+}
+
+#[test]
+fn what_the_server_may_see_otherwise_is_unknown() {
+    let base = || running("/usr/sbin/mariadbd", MARIADB);
+    let sync = |fake: Fake| told(&collect(&fake), "mysql.sync_binlog");
+    let one = &[("mysqld.sync_binlog", "1")][..];
+    assert_eq!(sync(base()), "0 default of MariaDB 10.11");
+    assert_eq!(sync(cnf(base(), "/etc/my.cnf", &[("mysqld.sync_b", "")])), "? ambiguous", "an abbreviation");
+    assert_eq!(sync(cnf(base(), "/etc/my.cnf", &[("mysqld.sync_binlog", "")])), "? ambiguous");
+    assert_eq!(sync(cnf(base(), "/etc/my.cnf", &[("include", "more.cnf"), one[0]])), "1 /etc/my.cnf:2");
+    assert_eq!(sync(cnf(base(), "/etc/my.cnf", &[one[0], ("include", "more.cnf")])), "? ambiguous");
+    assert_eq!(sync(cnf(base(), "/etc/my.cnf", &[("includedir", "/gone")])), "? malformed");
+    assert_eq!(
+        sync(base().refuse(Question::Config("/etc/my.cnf".into(), Dialect::Mysql), MissKind::Denied)),
+        "? denied"
+    );
+    assert_eq!(sync(base().refuse(Question::Environment(10), MissKind::Denied)), "? denied");
+    let ours = base().answer(Question::CommandLine(10), "--sync_binlog=1\n");
+    assert_eq!(sync(ours.refuse(Question::Environment(10), MissKind::Denied)), "1 /proc/10/cmdline");
+    // Everybody may write it, so the server ignores it.
+    let open = cnf(base(), "/etc/my.cnf", one);
+    let open = open.answer(Question::Stat("/etc/my.cnf".into()), stat(0o100_666, 9, 50));
+    let facts = collect(&open);
+    assert_eq!(told(&facts, "mysql.sync_binlog"), "0 default of MariaDB 10.11");
+    assert!(facts.warnings().iter().any(|warning| warning.contains("ignores")), "{:?}", facts.warnings());
+    // A group of some version counts only when that is known.
+    let other = base().symlink("/proc/10/exe", "/opt/mariadbd");
+    let facts = collect(&cnf(other, "/etc/my.cnf", &[("mariadb-10.11.sync_binlog", "1")]));
+    assert_eq!(told(&facts, "mysql.sync_binlog"), "? ambiguous");
+    assert_eq!(told(&facts, "mysql.innodb_flush_method"), "? not collected");
+    assert_eq!(told(&facts, "cluster.kind"), "mariadb /proc/10/exe");
+}
+
+#[test]
+fn a_server_in_another_name_space_is_not_mixed_up_with_what_is_here() {
+    let fake = running("/usr/sbin/mariadbd", MARIADB)
+        .answer(Question::Stat("/proc/10/cwd/.".into()), stat(0o040_755, 4711, 5));
+    let facts = collect(&fake);
+    assert_eq!(facts.subjects(Scope::Cluster).count(), 0);
+    assert!(facts.warnings().iter().any(|warning| warning.contains("name space")), "{:?}", facts.warnings());
+}
+
+#[test]
+fn what_is_installed_is_found_where_packages_put_it_and_a_directory_that_is_asked_for_anywhere() {
+    let installed = |fake: Fake| {
+        let fake = fake
+            .answer(Question::Servers, "")
+            .answer(Question::RealPath("/usr/sbin/mariadbd".into()), "/usr/sbin/mariadbd")
+            .answer(Question::Run(Tool::Mariadbd, vec!["--version".to_owned()]), MARIADB);
+        let fake = directory(directory(fake, "/var/lib/mysql", 3), "/var/lib/mysql/mysql", 4);
+        fake.answer(Question::Stat("/var/lib/mysql/ibdata1".into()), stat(0o100_644, 9, 5))
+    };
+    let facts = collect(&cnf(installed(Fake::default()), "/etc/my.cnf", &[("mysqld.sync_binlog", "1")]));
+    let subject = Subject::cluster("/var/lib/mysql");
+    assert_eq!(facts.value(&subject, &mysql::RUNNING), Some(false));
+    assert_eq!(facts.value(&subject, &mysql::SYNC_BINLOG), Some(1), "{}", shown(&facts));
+
+    let fake = directory(directory(installed(Fake::default()), "/srv/db", 5), "/srv/db/mysql", 6);
+    let fake = fake.answer(Question::Stat("/srv/db/ibdata1".into()), stat(0o100_644, 9, 5));
+    let request = Request { target: Some("/srv/db".into()), ..Request::default() };
+    let mut facts = FactSet::default();
+    run(&fake, &request, &mut facts);
+    assert_eq!(told(&facts, "mysql.data_directory"), "/srv/db /srv/db");
+    assert_eq!(
+        told(&facts, "mysql.sync_binlog"),
+        "? not collected",
+        "this host's files are about another one"
+    );
+}
+
+proptest! {
+    /// Files that include each other in any way end, and no more than a bounded number of files is read.
+    #[test]
+    fn any_web_of_includes_ends(web in prop::collection::vec((0usize..6, 0usize..6, 0usize..3), 0..40)) {
+        let mut fake = running("/usr/sbin/mariadbd", MARIADB).symlink("/etc/my.cnf", "x");
+        for from in 0..6 {
+            let path = if from == 0 { "/etc/my.cnf".to_owned() } else { format!("/web/{from}.cnf") };
+            let to = |to: usize| if to == 0 { "/etc/my.cnf".to_owned() } else { format!("/web/{to}.cnf") };
+            let lines: Vec<(&str, String)> = web.iter().filter(|(a, ..)| *a == from).map(|(_, b, kind)| match kind {
+                0 => ("include", to(*b)),
+                1 => ("includedir", "/web".to_owned()),
+                _ => ("mysqld.sync_binlog", b.to_string()),
+            }).collect();
+            let lines: Vec<(&str, &str)> = lines.iter().map(|(key, value)| (*key, value.as_str())).collect();
+            fake = cnf(fake, &path, &lines);
+        }
+        let fake = fake.answer(Question::List("/web".into()), "1.cnf\x002.cnf\x003.cnf\x00");
+        collect(&fake);
+        prop_assert!(fake.asked().len() <= 256 * 10 + 1000, "{}", fake.asked().len());
+    }
+
+    /// Whatever processes and files say costs no more than what they are about.
+    #[test]
+    fn hostile_answers_never_fail(line: Vec<u8>, environment: Vec<u8>, file: Vec<u8>, version: Vec<u8>, stat: Vec<u8>) {
+        let fake = running("/usr/sbin/mariadbd", MARIADB)
+            .answer(Question::CommandLine(10), line)
+            .answer(Question::Environment(10), environment)
+            .answer(Question::Config("/etc/my.cnf".into(), Dialect::Mysql), &file)
+            .answer(Question::Config("/srv/db/mysqld-auto.cnf".into(), Dialect::MysqlPersisted), file)
+            .answer(Question::Run(Tool::Mariadbd, vec!["--version".to_owned()]), version)
+            .file("/proc/10/stat", stat);
+        let facts = collect(&fake);
+        prop_assert!(!shown(&facts).chars().any(crate::text::is_treacherous));
+    }
+}
+
+#[test]
+fn a_refusal_says_what_was_refused() {
+    let fake = running("/usr/sbin/mariadbd", MARIADB)
+        .refuse(Question::Config("/etc/my.cnf".into(), Dialect::Mysql), MissKind::Denied);
+    let facts = collect(&fake);
+    let reading = facts.get(&db(), &mysql::SYNC_BINLOG);
+    assert!(
+        matches!(reading, Reading::Unknown { why: Why::Denied, ref detail, .. } if detail.contains("my.cnf"))
+    );
+}

@@ -1,0 +1,62 @@
+//! MySQL and MariaDB: where they keep things, and the settings that storage decides. Names are those of the manuals.
+
+facts! {
+    /// Server version, from the program that runs or is installed.
+    VERSION: Version = Cluster "mysql.version" Kind::Version;
+    /// Whether a server runs on it now.
+    RUNNING: bool = Cluster "mysql.running" Kind::Bool;
+    /// Name people call it by, such as `mariadb 10.11 in /var/lib/mysql`.
+    NAME: String = Cluster "mysql.name" Kind::Text;
+    /// Data directory.
+    DATA: String = Cluster "mysql.data_directory" Kind::Text;
+    /// Directory of InnoDB's system tablespace (innodb_data_home_dir).
+    INNODB_DATA: String = Cluster "mysql.innodb_data_directory" Kind::Text;
+    /// Directory of InnoDB's redo log (innodb_log_group_home_dir).
+    REDO: String = Cluster "mysql.redo_directory" Kind::Text;
+    /// Directory of InnoDB's undo tablespaces (innodb_undo_directory), where there are any.
+    UNDO: String = Cluster "mysql.undo_directory" Kind::Text;
+    /// Directory of the binary log (log_bin), where there is one.
+    BINLOG: String = Cluster "mysql.binlog_directory" Kind::Text;
+    /// Directory of InnoDB's doublewrite files (innodb_doublewrite_dir), or of the system tablespace where that holds them.
+    DOUBLEWRITE_DIR: String = Cluster "mysql.doublewrite_directory" Kind::Text;
+    /// Owner of the data directory.
+    USER: String = Cluster "mysql.user" Kind::Text;
+    /// A preloaded library that turns fsync into nothing (libeatmydata), from the server's environment.
+    FSYNC_DISABLED_BY: String = Cluster "mysql.fsync_disabled_by" Kind::Text;
+    /// `innodb_flush_method` in force.
+    FLUSH_METHOD: String = Cluster "mysql.innodb_flush_method" Kind::Text;
+    /// `innodb_flush_log_at_trx_commit` in force, as the files and arguments of the server say; SET GLOBAL leaves no trace.
+    FLUSH_LOG: u64 = Cluster "mysql.innodb_flush_log_at_trx_commit" Kind::Count;
+    /// `sync_binlog` in force, as the files and arguments of the server say; SET GLOBAL leaves no trace.
+    SYNC_BINLOG: u64 = Cluster "mysql.sync_binlog" Kind::Count;
+    /// Whether the binary log is written (`log_bin`).
+    LOG_BIN: bool = Cluster "mysql.log_bin" Kind::Bool;
+    /// `binlog_storage_engine` in force (MariaDB 12.3 and later): an engine that keeps the binary log itself, or nothing.
+    BINLOG_ENGINE: String = Cluster "mysql.binlog_storage_engine" Kind::Text;
+    /// `innodb_doublewrite` in force: `on`, `off`, `detect_only` (MySQL 8.0.30 and later), `fast` (MariaDB 11 and later).
+    DOUBLEWRITE: String = Cluster "mysql.innodb_doublewrite" Kind::Text;
+    /// `innodb_io_capacity` in force, in operations per second.
+    IO_CAPACITY: u64 = Cluster "mysql.innodb_io_capacity" Kind::Count;
+    /// `innodb_io_capacity_max` in force, where it is set.
+    IO_CAPACITY_MAX: u64 = Cluster "mysql.innodb_io_capacity_max" Kind::Count;
+    /// `innodb_page_size` in force.
+    PAGE_SIZE: u64 = Cluster "mysql.innodb_page_size" Kind::Bytes;
+    /// `innodb_use_native_aio` in force.
+    NATIVE_AIO: bool = Cluster "mysql.innodb_use_native_aio" Kind::Bool;
+    /// `innodb_flush_neighbors` in force: 0, 1 or 2.
+    FLUSH_NEIGHBORS: u64 = Cluster "mysql.innodb_flush_neighbors" Kind::Count;
+    /// `innodb_redo_log_capacity` in force, where it is set (MySQL 8.0.30 and later).
+    REDO_CAPACITY: u64 = Cluster "mysql.innodb_redo_log_capacity" Kind::Bytes;
+    /// `innodb_log_file_size` in force, where it is set.
+    LOG_FILE_SIZE: u64 = Cluster "mysql.innodb_log_file_size" Kind::Bytes;
+    /// `innodb_use_fdatasync` in force (MySQL 8.0.26 and later).
+    USE_FDATASYNC: bool = Cluster "mysql.innodb_use_fdatasync" Kind::Bool;
+    /// `innodb_dedicated_server` in force (MySQL 8.0.3 and later), which chooses the flush method in 8.0.
+    DEDICATED: bool = Cluster "mysql.innodb_dedicated_server" Kind::Bool;
+    /// `innodb_data_file_buffering` in force, where it is set (MariaDB 11.0 and later).
+    DATA_FILE_BUFFERING: bool = Cluster "mysql.innodb_data_file_buffering" Kind::Bool;
+    /// `innodb_log_file_buffering` in force, where it is set (MariaDB 10.8.4 and later).
+    LOG_FILE_BUFFERING: bool = Cluster "mysql.innodb_log_file_buffering" Kind::Bool;
+}
+
+use crate::version::Version;
