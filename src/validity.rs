@@ -23,7 +23,7 @@ pub use derive::derive;
 pub use guard::guard;
 pub use mkfs::{mkfs_defaults, mkfs_feature};
 pub use mount::{Example, examples, file_system, mount_option, mount_options, scheduler};
-pub use server::{postgres_setting, wal_sync_method};
+pub use server::{mysql_setting, postgres_setting, wal_sync_method};
 
 /// What becomes of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]

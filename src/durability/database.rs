@@ -1,12 +1,15 @@
-//! The database layer: whether the server flushes before it reports a commit (PostgreSQL manual, *Reliability and the
-//! Write-Ahead Log* and *Write Ahead Log* settings).
+//! The database layer: whether the server flushes before it reports a commit.
 //!
-//! It judges the clusters that lie on a target. Without one there is no evidence, and the verdict holds for whatever
-//! database flushes. The surprise: a library that is preloaded can turn fsync into nothing without any setting.
+//! It judges the servers that lie on a target; what their settings mean stands in a file each. Without one there is no
+//! evidence, and the verdict holds for whatever database flushes. The surprise: a library that is preloaded can turn fsync
+//! into nothing without any setting.
+
+mod mysql;
+mod postgres;
 
 use super::ask::Ask;
 use super::{Evidence, Layer, Standing};
-use crate::facts::catalog::{postgres, target};
+use crate::facts::catalog::target;
 use crate::facts::{FactSet, Key, Scope, Subject};
 
 /// The clusters that keep something on a target.
@@ -24,63 +27,61 @@ pub fn clusters(facts: &FactSet, of: &Subject) -> Vec<Subject> {
     all
 }
 
-/// What the settings of a cluster allow, and whether they turn its flushes off altogether.
-pub fn judge(ask: &mut Ask, cluster: &Subject) -> (bool, Vec<Evidence>) {
-    use Standing::{AtRisk, Durable, Unproven};
-    let mut evidence = Vec::new();
-    let mut say = |source: String, standing, says: String| {
-        evidence.push(Evidence { layer: Layer::Database, subject: cluster.clone(), standing, says, source });
+/// What the settings of a cluster allow on a target, and whether they turn its flushes off altogether.
+pub fn judge(ask: &mut Ask, of: &Subject, cluster: &Subject) -> (bool, Vec<Evidence>) {
+    let mut sayer = Sayer::default();
+    let off = if ask.facts.lacks_area(cluster, "pg") {
+        mysql::judge(ask, of, cluster, &mut sayer)
+    } else {
+        postgres::judge(ask, cluster, &mut sayer)
     };
+    (off, sayer.evidence)
+}
 
-    let mut off = false;
-    let fsync = ask.need(cluster, &postgres::FSYNC);
-    let (standing, says) = match fsync {
-        Some(true) => (Durable, "PostgreSQL flushes its WAL (fsync is on)"),
-        Some(false) => (
-            AtRisk,
-            "PostgreSQL does not flush at all (fsync is off), so a crash can also corrupt the cluster",
-        ),
-        None => (Unproven, "whether PostgreSQL flushes (fsync) is not known"),
-    };
-    let source = ask.origin(cluster, &postgres::FSYNC);
-    say(source, standing, says.to_owned());
+/// Collects evidence.
+#[derive(Default)]
+struct Sayer {
+    evidence: Vec<Evidence>,
+}
 
-    let commit = ask.need(cluster, &postgres::SYNCHRONOUS_COMMIT);
-    let (standing, says) = match commit.as_deref() {
-        Some("off" | "false" | "no" | "0") => (
-            AtRisk,
-            "PostgreSQL reports commits before it flushes them (synchronous_commit is off): the commits of the last \
-             3 × wal_writer_delay, 0.6 s by default, though nothing is corrupted"
-                .to_owned(),
-        ),
-        Some(value @ ("on" | "local" | "remote_write" | "remote_apply" | "true" | "yes" | "1")) => {
-            (Durable, format!("PostgreSQL reports a commit after its flush (synchronous_commit is {value})"))
-        }
-        Some(value) => (Unproven, format!("synchronous_commit is {value}, which walwise does not know")),
-        None => (Unproven, "whether PostgreSQL waits for the flush (synchronous_commit) is not known".to_owned()),
-    };
-    let source = ask.origin(cluster, &postgres::SYNCHRONOUS_COMMIT);
-    say(source, standing, says);
+impl Sayer {
+    /// Adds what a fact of the cluster comes to.
+    fn say<T>(&mut self, ask: &Ask, cluster: &Subject, key: &Key<T>, standing: Standing, says: String) {
+        let source = ask.origin(cluster, key);
+        self.evidence.push(Evidence {
+            layer: Layer::Database,
+            subject: cluster.clone(),
+            standing,
+            says,
+            source,
+        });
+    }
+}
 
-    let preload: &Key<String> = &postgres::FSYNC_DISABLED_BY;
-    let running = ask.value(cluster, &postgres::RUNNING);
-    let source = ask.origin(cluster, preload);
+/// Whether a library is preloaded that turns flushes into nothing.
+fn preloaded(
+    ask: &mut Ask,
+    cluster: &Subject,
+    preload: &Key<String>,
+    running: &Key<bool>,
+    name: &str,
+    sayer: &mut Sayer,
+) -> bool {
+    let running = ask.value(cluster, running);
     match ask.value(cluster, preload).as_deref() {
-        Some("" | "none") => {}
+        Some("" | "none") => false,
         Some(library) => {
-            off = true;
-            say(
-                source,
-                AtRisk,
-                format!("{library} is preloaded into PostgreSQL and turns its flushes into nothing"),
-            );
+            let says = format!("{library} is preloaded into {name} and turns its flushes into nothing");
+            sayer.say(ask, cluster, preload, Standing::AtRisk, says);
+            true
         }
-        None if running == Some(false) => {}
+        None if running == Some(false) => false,
         None => {
             ask.miss(cluster, preload, None);
-            let says = "whether a preloaded library turns PostgreSQL's flushes into nothing is not known";
-            say(source, Unproven, says.to_owned());
+            let says =
+                format!("whether a preloaded library turns {name}'s flushes into nothing is not known");
+            sayer.say(ask, cluster, preload, Standing::Unproven, says);
+            false
         }
     }
-    (off || fsync == Some(false), evidence)
 }

@@ -43,7 +43,7 @@ pub fn judge(facts: &FactSet, target: &Subject, disks: &BTreeMap<Subject, Leaf>)
     let mut passages = Vec::new();
     let clusters = database::clusters(facts, target);
     for cluster in &clusters {
-        let (off, evidence) = database::judge(&mut ask, cluster);
+        let (off, evidence) = database::judge(&mut ask, target, cluster);
         passages.extend(off.then_some(Passage::Dropped("server setting")));
         common.extend(evidence);
     }

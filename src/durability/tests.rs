@@ -3,6 +3,7 @@
 
 mod interlock;
 mod machine;
+mod mysql;
 mod properties;
 mod stacks;
 mod verdicts;

@@ -1,8 +1,8 @@
 //! What belongs into postgresql.conf, as lines to paste: the plan's server settings with their reasons.
 //!
-//! Settings that are right already appear as comments, and every setting with where its value in force is set, because a
-//! line that something else wins over changes nothing. The surprise: not everything under `pg.` is a line of that file;
-//! checksums, for one, are chosen when a cluster is made.
+//! Settings that are right already appear as comments, and so do those of MySQL and MariaDB, which belong into another
+//! file. Every setting has where its value in force is set, because a line that something else wins over changes nothing.
+//! The surprise: not everything under `pg.` is a line of that file; checksums, for one, are chosen when a cluster is made.
 
 use super::{Report, Step, comment, origin};
 use crate::facts::Subject;
@@ -38,7 +38,7 @@ pub fn render(report: &Report) -> String {
         }
     }
     if done.is_empty() {
-        parts.push("# No setting of a PostgreSQL server is part of the plan.\n".to_owned());
+        parts.push("# No setting of a database server is part of the plan.\n".to_owned());
     }
     parts.concat()
 }
@@ -53,6 +53,9 @@ fn in_force(step: &Step) -> String {
 
 /// One setting as a line; `None` when it is none of the server's.
 fn line(step: &Step) -> Option<String> {
+    if let Some(name) = step.advice.setting.strip_prefix("mysql.") {
+        return option(step, name);
+    }
     let name = step.advice.setting.strip_prefix("pg.").filter(|name| is_name(name))?;
     let why = comment(&step.title);
     let note = match step.advice.risk {
@@ -68,6 +71,16 @@ fn line(step: &Step) -> Option<String> {
             Some(now) => format!("# {name} = {}   # already so: {why}\n", quoted(&now)),
             None => format!("# {name}   # leave it as it is: {why}\n"),
         }),
+        Change::Add(_) | Change::Remove(_) | Change::Edit { .. } => None,
+    }
+}
+
+/// A setting of MySQL or MariaDB. It is a comment, because it belongs into another file.
+fn option(step: &Step, name: &str) -> Option<String> {
+    let why = comment(&step.title);
+    match &step.advice.change {
+        Change::Set(value) => Some(format!("# my.cnf, [mysqld]: {name} = {}   # {why}\n", comment(value))),
+        Change::Keep => Some(format!("# my.cnf: {name}   # leave it as it is: {why}\n")),
         Change::Add(_) | Change::Remove(_) | Change::Edit { .. } => None,
     }
 }

@@ -1,17 +1,20 @@
-//! Where a server setting in force is set, and what a line of postgresql.conf cannot win over.
+//! Where a server setting in force is set, and what a line of its configuration file cannot win over.
 //!
-//! It words the source of a reading; precedence is the server's (PostgreSQL manual, *Setting Parameters*): the command
-//! line, then postgresql.auto.conf, then the other files. The surprise: the command line wins over ALTER SYSTEM too.
+//! It words the source of a reading; precedence is the server's (PostgreSQL manual, *Setting Parameters*; MySQL manual,
+//! *Using Option Files*). The surprise: PostgreSQL's command line wins over ALTER SYSTEM, and MySQL's SET PERSIST over its
+//! command line.
 
 use super::plan::as_written;
 use crate::facts::{Reading, Source};
 use crate::rules::Advice;
 
-/// What wins over a line of postgresql.conf.
+/// What wins over a line of a configuration file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stronger {
     /// postgresql.auto.conf, which ALTER SYSTEM writes.
     AlterSystem,
+    /// mysqld-auto.cnf, which SET PERSIST writes.
+    Persisted,
     /// The server's command line.
     CommandLine,
 }
@@ -23,12 +26,15 @@ impl Stronger {
             Self::AlterSystem => {
                 format!("ALTER SYSTEM wins over {file}: use ALTER SYSTEM SET/RESET, or remove it there")
             }
+            Self::Persisted => {
+                format!("SET PERSIST wins over {file} and the command line: use SET PERSIST or RESET PERSIST")
+            }
             Self::CommandLine => "the command line wins over files: change it there and restart".to_owned(),
         }
     }
 }
 
-/// What wins over postgresql.conf for the setting that advice is about, as far as its source tells.
+/// What wins over the configuration file for the setting that advice is about, as far as its source tells.
 pub fn stronger(advice: &Advice) -> Option<Stronger> {
     match advice.current.source()? {
         Source::Command { .. } => Some(Stronger::CommandLine),
@@ -37,6 +43,9 @@ pub fn stronger(advice: &Advice) -> Option<Stronger> {
         }
         Source::File { path, .. } if path.rsplit('/').next() == Some("postgresql.auto.conf") => {
             Some(Stronger::AlterSystem)
+        }
+        Source::File { path, .. } if path.rsplit('/').next() == Some("mysqld-auto.cnf") => {
+            Some(Stronger::Persisted)
         }
         _ => None,
     }
@@ -93,6 +102,11 @@ mod tests {
                 Source::Command { argv: "postgres -c x=y".to_owned() },
                 Some(Stronger::CommandLine),
                 "open_sync, set in `postgres -c x=y`",
+            ),
+            (
+                Source::line("/srv/db/mysqld-auto.cnf", 1),
+                Some(Stronger::Persisted),
+                "open_sync, set in /srv/db/mysqld-auto.cnf:1",
             ),
             (Source::line("/srv/cmdline", 1), None, "open_sync, set in /srv/cmdline:1"),
             (

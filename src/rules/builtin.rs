@@ -13,6 +13,7 @@ const FILES: &[(&str, &str)] = &[
     ("rules/layers.toml", include_str!("../../rules/layers.toml")),
     ("rules/layout.toml", include_str!("../../rules/layout.toml")),
     ("rules/mount-options.toml", include_str!("../../rules/mount-options.toml")),
+    ("rules/mysql-redo.toml", include_str!("../../rules/mysql-redo.toml")),
     ("rules/next-boot.toml", include_str!("../../rules/next-boot.toml")),
     ("rules/postgres-wal.toml", include_str!("../../rules/postgres-wal.toml")),
     ("rules/verdict.toml", include_str!("../../rules/verdict.toml")),

@@ -4,7 +4,7 @@
 //! no fact that holds its current value (the options that a file system was made with are kept nowhere).
 
 use super::Change;
-use crate::facts::catalog::{boot, device, kernel, mount, postgres, target};
+use crate::facts::catalog::{boot, device, kernel, mount, mysql, postgres, target};
 use crate::facts::{KeyInfo, Scope};
 
 /// A thing that can be advised.
@@ -208,6 +208,46 @@ pub const ALL: &[Setting] = &[
         Scope::Cluster,
         Some(&postgres::DEBUG_IO_DIRECT.info),
         "Which files PostgreSQL opens for direct I/O; a developer's option.",
+    ),
+    one(
+        "mysql.innodb_flush_log_at_trx_commit",
+        Scope::Cluster,
+        Some(&mysql::FLUSH_LOG.info),
+        "Whether InnoDB flushes its redo log before it reports a commit.",
+    )
+    .losing(&["0", "2"]),
+    one(
+        "mysql.sync_binlog",
+        Scope::Cluster,
+        Some(&mysql::SYNC_BINLOG.info),
+        "After how many commits the binary log is flushed; 0 is never.",
+    )
+    .losing(&["0"]),
+    one(
+        "mysql.innodb_flush_method",
+        Scope::Cluster,
+        Some(&mysql::FLUSH_METHOD.info),
+        "How InnoDB writes and flushes its files.",
+    )
+    .losing(&["nosync", "littlesync", "O_DIRECT_NO_FSYNC"]),
+    one(
+        "mysql.innodb_doublewrite",
+        Scope::Cluster,
+        Some(&mysql::DOUBLEWRITE.info),
+        "Whether InnoDB writes pages twice, against torn pages.",
+    )
+    .losing(&["off", "detect_only", "fast"]),
+    one(
+        "mysql.innodb_io_capacity",
+        Scope::Cluster,
+        Some(&mysql::IO_CAPACITY.info),
+        "How many operations a second InnoDB spends in the background.",
+    ),
+    one(
+        "mysql.innodb_flush_neighbors",
+        Scope::Cluster,
+        Some(&mysql::FLUSH_NEIGHBORS.info),
+        "Whether InnoDB writes neighbouring pages together.",
     ),
     one("pg.data_checksums", Scope::Cluster, None, "Whether data pages carry checksums."),
 ];

@@ -5,9 +5,9 @@
 //! is on its way out is held back too, for it is no advice.
 
 use super::mount::{file_system, mount_options, scheduler};
-use super::server::{always, postgres_setting, wal_sync_method};
+use super::server::{always, mysql_setting, postgres_setting, wal_sync_method};
 use super::{Effect, Ruling, mkfs_defaults, mkfs_feature};
-use crate::facts::catalog::{boot, host, kernel, mount, postgres};
+use crate::facts::catalog::{boot, cluster, host, kernel, mount, mysql, postgres};
 use crate::facts::{FactSet, Key, Scope, Subject};
 use crate::version::Version;
 
@@ -28,9 +28,10 @@ pub fn guard(setting: &str, values: &[&str], facts: &FactSet, subject: &Subject)
             let (version, vendor) = kernel_of(facts)?;
             all(&|name| accepted(&format!("scheduler {name}"), &scheduler(name, &version, &vendor)))
         }
-        _ => match setting.strip_prefix("pg.") {
-            Some(name) => server(name, values, facts, subject),
-            None => Ok(()),
+        _ => match (setting.strip_prefix("pg."), setting.strip_prefix("mysql.")) {
+            (Some(name), _) => server(name, values, facts, subject),
+            (_, Some(name)) => mysql_server(name, values, facts, subject),
+            (None, None) => Ok(()),
         },
     }
 }
@@ -112,4 +113,16 @@ fn server(name: &str, values: &[&str], facts: &FactSet, subject: &Subject) -> Re
         })?;
     }
     Ok(())
+}
+
+fn mysql_server(name: &str, values: &[&str], facts: &FactSet, subject: &Subject) -> Result<(), String> {
+    let of = facts.resolve(subject, Scope::Cluster);
+    let line = of.as_ref().and_then(|of| facts.value(of, &cluster::KIND));
+    let version = of.and_then(|of| facts.value(&of, &mysql::VERSION));
+    let (Some(line), Some(version)) = (line, version) else {
+        return Err(format!("Whether the server knows {name} is not known: its version is not."));
+    };
+    let judge =
+        |value: &&str| accepted(&format!("{name} = {value}"), &mysql_setting(name, value, &line, &version));
+    values.iter().try_for_each(judge)
 }

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 
 use super::Effect;
 use super::life::{Life, Step, release};
-use super::table::{Feature, Form, InForce, Method, Row, Setting, Table};
+use super::table::{Feature, Form, InForce, Method, MysqlSetting, Row, Setting, Table};
 use crate::version::Version;
 
 /// The table, compiled in.
@@ -70,6 +70,20 @@ struct RawSetting {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+struct RawMysql {
+    of: String,
+    names: Vec<String>,
+    #[serde(default)]
+    values: Vec<String>,
+    since: String,
+    deprecated: Option<String>,
+    #[serde(default)]
+    because: String,
+    source: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct RawMethod {
     names: Vec<String>,
     is: Effect,
@@ -119,7 +133,7 @@ pub fn load(text: &str) -> Result<Table, Vec<String>> {
     let mut table = Table::default();
     for name in document
         .keys()
-        .filter(|name| !["options", "postgres", "wal_sync_method", "mkfs"].contains(&name.as_str()))
+        .filter(|name| !["options", "postgres", "mysql", "wal_sync_method", "mkfs"].contains(&name.as_str()))
     {
         problems.add(name, "no such table");
     }
@@ -134,6 +148,9 @@ pub fn load(text: &str) -> Result<Table, Vec<String>> {
             insert(&mut table.postgres, name, setting, &place, &mut problems);
         }
     }
+    for (place, raw) in rows::<RawMysql>(&document, "mysql", &mut problems) {
+        mysql(&mut table, &place, raw, &mut problems);
+    }
     for (place, raw) in rows::<RawMethod>(&document, "wal_sync_method", &mut problems) {
         for name in raw.names {
             let method = Method { is: raw.is, because: raw.because.clone(), source: raw.source.clone() };
@@ -144,6 +161,29 @@ pub fn load(text: &str) -> Result<Table, Vec<String>> {
         table.features.extend(feature(&place, raw, &mut problems));
     }
     if problems.0.is_empty() { Ok(table) } else { Err(problems.0) }
+}
+
+/// A row per name.
+fn mysql(table: &mut Table, place: &str, raw: RawMysql, problems: &mut Problems) {
+    if !["mysql", "mariadb"].contains(&raw.of.as_str()) {
+        problems.add(place, format!("`{}` is neither mysql nor mariadb", raw.of));
+    }
+    if raw.deprecated.is_some() && raw.because.is_empty() {
+        problems.add(place, "say why it is deprecated");
+    }
+    let deprecated = raw.deprecated.and_then(|text| problems.version(place, &text));
+    let Some(since) = problems.version(place, &raw.since) else { return };
+    for name in raw.names {
+        table.mysql.push(MysqlSetting {
+            of: raw.of.clone(),
+            name,
+            values: raw.values.clone(),
+            since: since.clone(),
+            deprecated: deprecated.clone(),
+            because: raw.because.clone(),
+            source: raw.source.clone(),
+        });
+    }
 }
 
 /// The rows of one kind that can be read; the others are problems.

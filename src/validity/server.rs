@@ -1,5 +1,5 @@
-//! PostgreSQL settings by release, and the values of `wal_sync_method` on Linux. A server refuses to start with a setting
-//! or a value that it does not know.
+//! Settings of PostgreSQL, MySQL and MariaDB by release, and the values of `wal_sync_method` on Linux. A server refuses to
+//! start with a setting or a value that it does not know.
 
 use super::table::table;
 use super::{Effect, Ruling};
@@ -41,6 +41,28 @@ pub fn postgres_setting(name: &str, server: &Version) -> Ruling {
             }
         },
         None => ruling(Effect::Refused, format!("PostgreSQL {server} does not know it and would not start.")),
+    }
+}
+
+/// What MySQL or MariaDB (`line` is `mysql` or `mariadb`) makes of a setting with this value.
+pub fn mysql_setting(name: &str, value: &str, line: &str, server: &Version) -> Ruling {
+    let all = &table().mysql;
+    let known: Vec<_> = all.iter().filter(|row| row.of == line && row.name == name).collect();
+    if known.is_empty() {
+        return Ruling::unknown(format!("The table does not know the setting {name} of {line}."));
+    }
+    let Some(row) =
+        known.iter().find(|row| row.values.is_empty() || row.values.iter().any(|one| one == value))
+    else {
+        return Ruling::unknown(format!("The table does not know {name} = {value} of {line}."));
+    };
+    let ruling = |effect, because: String| Ruling { effect, because, source: row.source.clone() };
+    if *server < row.since {
+        ruling(Effect::Refused, format!("{line} {} does not know it and would not start.", server.base()))
+    } else if row.deprecated.as_ref().is_some_and(|from| server >= from) {
+        ruling(Effect::Deprecated, row.because.clone())
+    } else {
+        ruling(Effect::Ok, String::new())
     }
 }
 

@@ -61,6 +61,25 @@ pub struct Setting {
     pub source: String,
 }
 
+/// A setting of MySQL or MariaDB, with some of its values or all.
+#[derive(Clone, Debug)]
+pub struct MysqlSetting {
+    /// `mysql` or `mariadb`.
+    pub of: String,
+    /// Its name.
+    pub name: String,
+    /// The values that this is about; any where there are none.
+    pub values: Vec<String>,
+    /// The release that brought it.
+    pub since: Version,
+    /// The release that warns of it.
+    pub deprecated: Option<Version>,
+    /// Why it is on its way out.
+    pub because: String,
+    /// Who says so.
+    pub source: String,
+}
+
 /// A value of `wal_sync_method`.
 #[derive(Clone, Debug)]
 pub struct Method {
@@ -102,6 +121,8 @@ pub struct Table {
     pub names: BTreeMap<(String, String), usize>,
     /// PostgreSQL settings by name.
     pub postgres: BTreeMap<String, Setting>,
+    /// Settings of MySQL and MariaDB.
+    pub mysql: Vec<MysqlSetting>,
     /// Values of `wal_sync_method`.
     pub methods: BTreeMap<String, Method>,
     /// Features of file systems.

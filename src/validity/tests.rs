@@ -380,3 +380,23 @@ mod lines_and_advice {
         assert!(guard("block.scheduler", &["cfq"], &facts, &mounted).is_err());
     }
 }
+
+#[test]
+fn mysql_and_mariadb_take_what_their_versions_know() {
+    use Effect::{Deprecated, Ok, Refused, Unknown};
+    for (line, version, name, value, expected) in [
+        ("mysql", "8.0.36", "innodb_flush_method", "O_DIRECT", Ok),
+        ("mysql", "8.0.29", "innodb_doublewrite", "detect_only", Refused),
+        ("mysql", "8.0.30", "innodb_doublewrite", "detect_only", Ok),
+        ("mysql", "8.0.36", "innodb_flush_log_at_trx_commit", "3", Unknown),
+        ("mariadb", "10.11.19", "innodb_flush_log_at_trx_commit", "3", Ok),
+        ("mariadb", "10.11.19", "innodb_flush_method", "O_DIRECT", Ok),
+        ("mariadb", "11.4.2", "innodb_flush_method", "O_DIRECT", Deprecated),
+        ("mariadb", "10.1.48", "sync_binlog", "1", Refused),
+        ("mysql", "8.4.0", "innodb_use_fdatasync", "on", Ok),
+        ("mariadb", "11.4.2", "innodb_use_fdatasync", "on", Unknown),
+    ] {
+        let ruling = super::mysql_setting(name, value, line, &Version::parse(version).unwrap());
+        assert_eq!(ruling.effect, expected, "{line} {version} {name} = {value}: {}", ruling.because);
+    }
+}

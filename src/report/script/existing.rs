@@ -61,9 +61,12 @@ fn one(number: usize, step: &Step) -> String {
     format!("\n{}", commented(&lines.join("\n")))
 }
 
-/// Where a setting of a PostgreSQL server is set, and how to change it; nothing for other settings.
+/// Where a setting of a server is set, and how to change it; nothing for other settings.
 fn server(step: &Step) -> Vec<String> {
     let advice = &step.advice;
+    if let Some(name) = advice.setting.strip_prefix("mysql.") {
+        return mysql(step, name);
+    }
     let Some(name) = advice.setting.strip_prefix("pg.") else { return Vec::new() };
     let mut lines = vec![format!("now: {}", origin::now(advice))];
     match (origin::stronger(advice), conf::statement(name, &advice.change)) {
@@ -75,6 +78,23 @@ fn server(step: &Step) -> Vec<String> {
             lines.extend(["in psql:".to_owned(), format!("  {statement} SELECT pg_reload_conf();")]);
         }
         (_, None) => lines.push("by hand: no command does this".to_owned()),
+    }
+    lines
+}
+
+/// The line for an option file, and the statement that changes the running server too where one does.
+fn mysql(step: &Step, name: &str) -> Vec<String> {
+    let advice = &step.advice;
+    let mut lines = vec![format!("now: {}", origin::now(advice))];
+    lines.extend(origin::stronger(advice).map(|stronger| stronger.says("option files")));
+    let Change::Set(value) = &advice.change else { return lines };
+    lines.push("in the option file, group [mysqld]:".to_owned());
+    lines.push(format!("  {name} = {value}"));
+    if advice.risk == Risk::NeedsRestart {
+        lines.push("then restart the server".to_owned());
+    } else {
+        lines.push("and in the running server:".to_owned());
+        lines.push(format!("  SET GLOBAL {name} = {value};"));
     }
     lines
 }

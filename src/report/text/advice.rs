@@ -64,10 +64,11 @@ fn step<'a>(
         return;
     }
     why(page, telling, target, step);
-    if advice.setting.starts_with("pg.") {
+    let files = [("pg.", "postgresql.conf"), ("mysql.", "option files")];
+    if let Some((_, file)) = files.iter().find(|(area, _)| advice.setting.starts_with(area)) {
         page.hanging(8, "now      ", &origin::now(advice));
         if let Some(stronger) = origin::stronger(advice) {
-            page.para(17, &stronger.says("postgresql.conf"));
+            page.para(17, &stronger.says(file));
         }
     }
     if let Some(result) = &step.result {

@@ -1,0 +1,286 @@
+//! MySQL and MariaDB: InnoDB's redo log, the binary log, and flush methods that do not flush (MySQL manual,
+//! innodb_flush_log_at_trx_commit, sync_binlog, innodb_flush_method; MariaDB documentation, InnoDB System Variables).
+//!
+//! The surprise: with a binary log a commit is only as safe as that log. After a crash InnoDB rolls back what it prepared
+//! and the binary log does not hold, so `sync_binlog = 0` loses commits although the redo log was flushed.
+
+use super::Sayer;
+use crate::durability::Standing;
+use crate::durability::Standing::{AtRisk, Durable, Unproven};
+use crate::durability::ask::Ask;
+use crate::facts::catalog::{cluster as kind, device, mysql, target};
+use crate::facts::{FactSet, Reading, Scope, Subject, Why};
+use crate::truth::Truth;
+use crate::version::Version;
+
+/// What the settings allow on a target, and whether they turn flushes off altogether.
+pub fn judge(ask: &mut Ask, of: &Subject, cluster: &Subject, sayer: &mut Sayer) -> bool {
+    let line = ask.value(cluster, &kind::KIND);
+    let name = match line.as_deref() {
+        Some("mariadb") => "MariaDB",
+        Some("mysql") => "MySQL",
+        _ => "the server",
+    };
+    let unseen = if ask.value(cluster, &mysql::RUNNING) == Some(true) {
+        "; whether that was changed in the running server with SET GLOBAL cannot be seen"
+    } else {
+        ""
+    };
+    redo(ask, cluster, name, unseen, sayer);
+    binlog(ask, cluster, name, unseen, sayer);
+    let off = method(ask, of, cluster, name, sayer);
+    fast_doublewrite(ask, of, cluster, name, sayer);
+    super::preloaded(ask, cluster, &mysql::FSYNC_DISABLED_BY, &mysql::RUNNING, name, sayer) || off
+}
+
+fn redo(ask: &mut Ask, cluster: &Subject, name: &str, unseen: &str, sayer: &mut Sayer) {
+    let key = &mysql::FLUSH_LOG;
+    let mariadb = name == "MariaDB";
+    let (standing, says) = match ask.need(cluster, key) {
+        Some(1) => (
+            Durable,
+            format!(
+                "{name} flushes its redo log at each commit (innodb_flush_log_at_trx_commit is 1{unseen})"
+            ),
+        ),
+        Some(3) if mariadb => (
+            Durable,
+            format!(
+                "{name} flushes its redo log at each prepare and each commit (innodb_flush_log_at_trx_commit is 3{unseen})"
+            ),
+        ),
+        Some(value @ (0 | 2)) => (
+            AtRisk,
+            format!(
+                "{name} reports commits before it flushes them, once a second (innodb_flush_log_at_trx_commit is {value}): \
+                 about the last second of commits, though nothing is corrupted"
+            ),
+        ),
+        Some(value) => (
+            Unproven,
+            format!("innodb_flush_log_at_trx_commit is {value}, which walwise does not know of {name}"),
+        ),
+        None => (
+            Unproven,
+            format!("whether {name} waits for the flush (innodb_flush_log_at_trx_commit) is not known"),
+        ),
+    };
+    sayer.say(ask, cluster, key, standing, says);
+}
+
+fn binlog(ask: &mut Ask, cluster: &Subject, name: &str, unseen: &str, sayer: &mut Sayer) {
+    match ask.need(cluster, &mysql::LOG_BIN) {
+        Some(false) => return,
+        Some(true) => {}
+        None => {
+            let says =
+                format!("whether {name} keeps a binary log, which commits then depend on, is not known");
+            return sayer.say(ask, cluster, &mysql::LOG_BIN, Unproven, says);
+        }
+    }
+    // From 12.3 on MariaDB can keep it in an engine, whose own log is flushed then.
+    let engine = ask.facts.get(cluster, &mysql::BINLOG_ENGINE);
+    let in_engine = engine.value().map(|engine| !engine.is_empty());
+    let absent = matches!(&engine, Reading::Unknown { why: Why::Absent, .. });
+    let key = &mysql::SYNC_BINLOG;
+    let (standing, says) = match (ask.need(cluster, key), in_engine) {
+        (Some(1), _) => {
+            (Durable, format!("{name} flushes its binary log at each commit (sync_binlog is 1{unseen})"))
+        }
+        (Some(value), Some(true)) => (
+            Unproven,
+            format!(
+                "sync_binlog is {value}, and the binary log is kept in an engine: what that flushes is not known"
+            ),
+        ),
+        (Some(value), None) if !absent => (
+            Unproven,
+            format!("sync_binlog is {value}, and whether the binary log is kept in an engine is not known"),
+        ),
+        (Some(value), _) => {
+            let when = if value == 0 {
+                "whenever the kernel likes".to_owned()
+            } else {
+                format!("once in {value} commits or groups of them")
+            };
+            (
+                AtRisk,
+                format!(
+                    "{name} flushes its binary log {when} (sync_binlog is {value}): after a crash InnoDB rolls back the \
+                     commits that this log does not hold"
+                ),
+            )
+        }
+        (None, _) => (Unproven, format!("whether {name} flushes its binary log (sync_binlog) is not known")),
+    };
+    sayer.say(ask, cluster, key, standing, says);
+}
+
+/// The flush method; the answer is whether it leaves flushes out everywhere.
+fn method(ask: &mut Ask, of: &Subject, cluster: &Subject, name: &str, sayer: &mut Sayer) -> bool {
+    let key = &mysql::FLUSH_METHOD;
+    let method = ask.need(cluster, key);
+    let (standing, says) = match method.as_deref() {
+        Some("fsync" | "O_DSYNC" | "O_DIRECT") => return false,
+        Some(method @ ("nosync" | "littlesync")) => (
+            AtRisk,
+            format!(
+                "{name} leaves flushes out (innodb_flush_method is {method}), so a crash can also corrupt its tables"
+            ),
+        ),
+        Some("O_DIRECT_NO_FSYNC") => {
+            if !holds_pages(ask.facts, of) {
+                return false;
+            }
+            let version = ask.value(cluster, &mysql::VERSION);
+            no_fsync(ask, of, cluster, name, version.as_ref())
+        }
+        Some(method) => (Unproven, format!("innodb_flush_method is {method}, which walwise does not know")),
+        None => {
+            (Unproven, format!("whether {name} flushes its data files (innodb_flush_method) is not known"))
+        }
+    };
+    sayer.say(ask, cluster, key, standing, says);
+    matches!(method.as_deref(), Some("nosync" | "littlesync"))
+}
+
+/// MariaDB's doublewrite that leaves the flush of data files before a checkpoint out.
+fn fast_doublewrite(ask: &mut Ask, of: &Subject, cluster: &Subject, name: &str, sayer: &mut Sayer) {
+    let key = &mysql::DOUBLEWRITE;
+    if ask.value(cluster, key).as_deref() == Some("fast") && holds_pages(ask.facts, of) {
+        let (standing, says) = unflushed_pages(ask.facts, of, name, "innodb_doublewrite is fast");
+        sayer.say(ask, cluster, key, standing, says);
+    }
+}
+
+/// Whether data pages lie here; also where what lies here is not known.
+fn holds_pages(facts: &FactSet, of: &Subject) -> bool {
+    let roles = facts.value(of, &target::ROLES);
+    roles
+        .is_none_or(|roles| roles.iter().any(|role| matches!(role.as_str(), "data" | "doublewrite" | "undo")))
+}
+
+/// O_DIRECT_NO_FSYNC. Since 5.7.25 and 8.0.14 MySQL flushes after it makes, extends and closes a file; what it leaves out
+/// then only matters for a cache that no flush of the redo log reaches.
+fn no_fsync(
+    ask: &mut Ask,
+    of: &Subject,
+    cluster: &Subject,
+    name: &str,
+    version: Option<&Version>,
+) -> (Standing, String) {
+    let method = "innodb_flush_method is O_DIRECT_NO_FSYNC";
+    let fixed = match (name, version) {
+        ("MySQL", Some(version)) => {
+            let release = [version.number(0), version.number(1), version.number(2)];
+            Truth::from(release >= [8, 0, 14] || ([5, 7, 25]..[8, 0, 0]).contains(&release))
+        }
+        ("MySQL", None) => Truth::Unknown,
+        _ => return unflushed_pages(ask.facts, of, name, method),
+    };
+    match fixed {
+        Truth::False => {
+            return (
+                AtRisk,
+                format!("{name} of this release never flushes data files, not even their sizes ({method})"),
+            );
+        }
+        Truth::Unknown => {
+            ask.miss(cluster, &mysql::VERSION, None);
+            return (
+                Unproven,
+                format!(
+                    "whether {name} of this release flushes the sizes of its files is not known ({method})"
+                ),
+            );
+        }
+        Truth::True => {}
+    }
+    match (caches(ask.facts, of), shares_disks(ask, of, cluster)) {
+        (Caches::Safe, _) => {
+            (Durable, format!("{name} flushes no data pages ({method}), and no disk here needs it"))
+        }
+        (_, Some(true)) => (
+            Durable,
+            format!(
+                "{name} flushes no data pages ({method}), but its redo log, on the same disks, flushes for both"
+            ),
+        ),
+        (Caches::Volatile, Some(false)) => (
+            AtRisk,
+            format!(
+                "{name} flushes no data pages ({method}), and the redo log's flushes do not reach the volatile cache here"
+            ),
+        ),
+        (Caches::Volatile, None) => (
+            Unproven,
+            format!(
+                "{name} flushes no data pages ({method}), and whether the redo log's flushes reach this disk is not known"
+            ),
+        ),
+        (Caches::Unknown, _) => (
+            Unproven,
+            format!(
+                "{name} flushes no data pages ({method}), and whether a cache here needs it is not known"
+            ),
+        ),
+    }
+}
+
+/// Data pages that are not flushed before a checkpoint, in MariaDB: its author says it may or may not be safe
+/// (MDEV-33545).
+fn unflushed_pages(facts: &FactSet, of: &Subject, name: &str, setting: &str) -> (Standing, String) {
+    match caches(facts, of) {
+        Caches::Volatile => (
+            AtRisk,
+            format!(
+                "{name} does not flush data pages before it forgets the redo log for them ({setting}), and a disk here holds writes in a volatile cache"
+            ),
+        ),
+        Caches::Safe | Caches::Unknown => (
+            Unproven,
+            format!(
+                "{name} does not flush data pages before it forgets the redo log for them ({setting}), which its makers call safe on some file systems only"
+            ),
+        ),
+    }
+}
+
+enum Caches {
+    /// No disk needs a flush.
+    Safe,
+    /// A disk does.
+    Volatile,
+    Unknown,
+}
+
+fn caches(facts: &FactSet, of: &Subject) -> Caches {
+    let leaves = facts.leaves(of);
+    let words: Vec<Option<String>> = leaves.iter().map(|leaf| facts.value(leaf, &device::CACHE)).collect();
+    let is =
+        |words: &[&str], word: &Option<String>| word.as_deref().is_some_and(|word| words.contains(&word));
+    if words.iter().any(|word| is(&["volatile", "contradictory"], word)) {
+        Caches::Volatile
+    } else if !words.is_empty() && words.iter().all(|word| is(&["none", "protected"], word)) {
+        Caches::Safe
+    } else {
+        Caches::Unknown
+    }
+}
+
+/// Whether every disk here is one that the redo log lies on.
+fn shares_disks(ask: &mut Ask, of: &Subject, cluster: &Subject) -> Option<bool> {
+    let facts = ask.facts;
+    let roles = facts.value(of, &target::ROLES)?;
+    let named = facts.value(of, &target::CLUSTERS).unwrap_or_default();
+    if roles.iter().any(|role| role == "redo") && named.len() <= 1 {
+        return Some(true);
+    }
+    // The server is looked up on the side of its redo log.
+    let redo = facts.resolve(cluster, Scope::Target)?;
+    let (here, there) = (facts.leaves(of), facts.leaves(&redo));
+    if here.is_empty() || there.is_empty() {
+        return None;
+    }
+    Some(here.iter().all(|leaf| there.contains(leaf)))
+}

@@ -1,0 +1,43 @@
+//! PostgreSQL: fsync and synchronous_commit (PostgreSQL manual, *Reliability and the Write-Ahead Log* and *Write Ahead Log*
+//! settings).
+
+use super::Sayer;
+use crate::durability::Standing::{AtRisk, Durable, Unproven};
+use crate::durability::ask::Ask;
+use crate::facts::Subject;
+use crate::facts::catalog::postgres;
+
+/// What the settings allow, and whether they turn flushes off altogether.
+pub fn judge(ask: &mut Ask, cluster: &Subject, sayer: &mut Sayer) -> bool {
+    let fsync = ask.need(cluster, &postgres::FSYNC);
+    let (standing, says) = match fsync {
+        Some(true) => (Durable, "PostgreSQL flushes its WAL (fsync is on)"),
+        Some(false) => (
+            AtRisk,
+            "PostgreSQL does not flush at all (fsync is off), so a crash can also corrupt the cluster",
+        ),
+        None => (Unproven, "whether PostgreSQL flushes (fsync) is not known"),
+    };
+    sayer.say(ask, cluster, &postgres::FSYNC, standing, says.to_owned());
+
+    let commit = ask.need(cluster, &postgres::SYNCHRONOUS_COMMIT);
+    let (standing, says) = match commit.as_deref() {
+        Some("off" | "false" | "no" | "0") => (
+            AtRisk,
+            "PostgreSQL reports commits before it flushes them (synchronous_commit is off): the commits of the last \
+             3 × wal_writer_delay, 0.6 s by default, though nothing is corrupted"
+                .to_owned(),
+        ),
+        Some(value @ ("on" | "local" | "remote_write" | "remote_apply" | "true" | "yes" | "1")) => {
+            (Durable, format!("PostgreSQL reports a commit after its flush (synchronous_commit is {value})"))
+        }
+        Some(value) => (Unproven, format!("synchronous_commit is {value}, which walwise does not know")),
+        None => {
+            (Unproven, "whether PostgreSQL waits for the flush (synchronous_commit) is not known".to_owned())
+        }
+    };
+    sayer.say(ask, cluster, &postgres::SYNCHRONOUS_COMMIT, standing, says);
+
+    let (preload, running) = (&postgres::FSYNC_DISABLED_BY, &postgres::RUNNING);
+    super::preloaded(ask, cluster, preload, running, "PostgreSQL", sayer) || fsync == Some(false)
+}

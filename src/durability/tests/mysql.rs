@@ -1,0 +1,189 @@
+//! What MySQL's and MariaDB's settings come to: every combination of the values that decide.
+
+use super::machine::{Machine, data};
+use crate::durability::Standing;
+use crate::facts::Subject;
+
+const VERSIONS: [(&str, &str); 6] = [
+    ("mysql", "5.7.24"),
+    ("mysql", "8.0.13"),
+    ("mysql", "8.0.36"),
+    ("mysql", "?"),
+    ("mariadb", "10.11.19"),
+    ("?", "?"),
+];
+
+/// A server in /data on an honest disk; its redo log lies there too.
+fn machine() -> Machine {
+    let mut machine = Machine::plain();
+    let cluster = Subject::cluster("/data");
+    machine.facts.link(&data(), &cluster);
+    machine.facts.link(&cluster, &data());
+    machine.facts.rule_out_area(&cluster, "pg");
+    machine
+        .with("target.roles", "data,redo,binlog")
+        .with("target.clusters", "/data")
+        .with("cluster.kind", "mysql")
+        .with("mysql.version", "8.0.36")
+        .with("mysql.innodb_flush_log_at_trx_commit", "1")
+        .with("mysql.innodb_flush_method", "fsync")
+        .with("mysql.innodb_doublewrite", "on")
+        .with("mysql.log_bin", "true")
+        .with("mysql.sync_binlog", "1")
+        .with("mysql.fsync_disabled_by", "none")
+        .with("mysql.running", "true")
+}
+
+/// What each setting alone comes to.
+fn of_redo(kind: &str, value: &str) -> Standing {
+    match value {
+        "1" => Standing::Durable,
+        "3" if kind == "mariadb" => Standing::Durable,
+        "0" | "2" => Standing::AtRisk,
+        _ => Standing::Unproven,
+    }
+}
+
+fn of_binlog(log_bin: &str, sync: &str) -> Standing {
+    match (log_bin, sync) {
+        ("false", _) | ("true", "1") => Standing::Durable,
+        ("?", _) | (_, "?") => Standing::Unproven,
+        _ => Standing::AtRisk,
+    }
+}
+
+fn of_preload(library: &str, running: &str) -> Standing {
+    match (library, running) {
+        ("none", _) | ("?", "false") => Standing::Durable,
+        ("?", _) => Standing::Unproven,
+        _ => Standing::AtRisk,
+    }
+}
+
+#[test]
+fn the_worst_of_all_settings_governs() {
+    let mut seen = 0;
+    for kind in ["mysql", "mariadb", "?"] {
+        for redo in ["0", "1", "2", "3", "4", "?"] {
+            for (log_bin, sync) in
+                [("true", "0"), ("true", "1"), ("true", "100"), ("true", "?"), ("false", "0"), ("?", "1")]
+            {
+                for (library, running) in
+                    [("none", "true"), ("libeatmydata.so", "true"), ("?", "true"), ("?", "false"), ("?", "?")]
+                {
+                    let machine = machine()
+                        .with("cluster.kind", kind)
+                        .with("mysql.innodb_flush_log_at_trx_commit", redo)
+                        .with("mysql.log_bin", log_bin)
+                        .with("mysql.sync_binlog", sync)
+                        .with("mysql.fsync_disabled_by", library)
+                        .with("mysql.running", running);
+                    // MariaDB from 12.3 on may keep the log elsewhere; what it does is known of this one.
+                    let machine = machine.with("mysql.binlog_storage_engine", "");
+                    let expected =
+                        of_redo(kind, redo).min(of_binlog(log_bin, sync)).min(of_preload(library, running));
+                    assert_eq!(
+                        machine.verdict().standing,
+                        expected,
+                        "{kind} redo {redo}, binlog {log_bin} {sync}, {library} {running}"
+                    );
+                    seen += 1;
+                }
+            }
+        }
+    }
+    assert_eq!(seen, 3 * 6 * 6 * 5);
+}
+
+#[test]
+fn a_binary_log_in_an_engine_is_not_judged_by_sync_binlog() {
+    for (engine, sync, expected) in [
+        ("", "0", "at risk"),
+        ("innodb", "0", "unproven"),
+        ("innodb", "1", "durable"),
+        ("?", "0", "unproven"),
+        ("?", "1", "durable"),
+    ] {
+        let machine = machine().with("mysql.binlog_storage_engine", engine).with("mysql.sync_binlog", sync);
+        assert_eq!(machine.word(), expected, "{engine} {sync}");
+    }
+}
+
+/// Two disks: the data on the machine's own, the redo log on sdb.
+fn apart(cache: &str) -> Machine {
+    let (redo, other) = (Subject::target("/redo"), Subject::device("sdb"));
+    let cluster = Subject::cluster("/data");
+    let mut machine = machine().with("target.roles", "data");
+    machine.facts.stand(&redo, &other);
+    machine.facts.mention(&redo);
+    machine.facts.link(&cluster, &redo);
+    cached(machine.on(&other, "device.kind", "disk"), cache)
+}
+
+fn cached(machine: Machine, cache: &str) -> Machine {
+    match cache {
+        "volatile" => machine,
+        "none" => machine
+            .with("device.write_cache", "write through")
+            .with("device.cache_type", "write through")
+            .with("device.drive_cache", "off"),
+        _ => machine.with("device.write_cache", "write back").with("device.cache_type", "?"),
+    }
+}
+
+#[test]
+fn no_flush_method_is_taken_for_more_than_it_is() {
+    for method in ["fsync", "O_DSYNC", "O_DIRECT", "nosync", "littlesync", "sideways", "?"] {
+        for (kind, version) in VERSIONS {
+            let machine = machine()
+                .with("cluster.kind", kind)
+                .with("mysql.version", version)
+                .with("mysql.innodb_flush_method", method)
+                .with("mysql.binlog_storage_engine", "");
+            let expected = match method {
+                "fsync" | "O_DSYNC" | "O_DIRECT" => "durable",
+                "nosync" | "littlesync" => "at risk",
+                _ => "unproven",
+            };
+            assert_eq!(machine.word(), expected, "{method} of {kind} {version}");
+            let flush = machine.concludes("target.flush");
+            assert_eq!(flush == "suppressed", expected == "at risk", "{method}: {flush}");
+        }
+    }
+}
+
+#[test]
+fn o_direct_no_fsync_needs_the_release_the_disks_and_the_caches() {
+    for (kind, version) in VERSIONS {
+        for together in [true, false] {
+            for cache in ["volatile", "none"] {
+                let machine = if together { cached(machine(), cache) } else { apart(cache) };
+                let machine = machine
+                    .with("cluster.kind", kind)
+                    .with("mysql.version", version)
+                    .with("mysql.innodb_flush_method", "O_DIRECT_NO_FSYNC")
+                    .with("mysql.binlog_storage_engine", "");
+                let expected = match (kind, version, together, cache) {
+                    ("mysql", "8.0.36", true, _) | ("mysql", "8.0.36", false, "none") => "durable",
+                    ("mysql", "?", ..) => "unproven",
+                    ("mysql", "5.7.24" | "8.0.13", ..) | (_, _, _, "volatile") => "at risk",
+                    _ => "unproven",
+                };
+                assert_eq!(machine.word(), expected, "{kind} {version}, together {together}, {cache}");
+            }
+        }
+    }
+    // What lies here decides: no data pages, nothing that this method leaves unflushed.
+    let only_redo =
+        machine().with("target.roles", "redo").with("mysql.innodb_flush_method", "O_DIRECT_NO_FSYNC");
+    assert_eq!(only_redo.with("mysql.version", "8.0.13").word(), "durable");
+}
+
+#[test]
+fn a_fast_doublewrite_is_never_durable_and_no_doublewrite_loses_no_commit() {
+    let fast = machine().with("cluster.kind", "mariadb").with("mysql.innodb_doublewrite", "fast");
+    let fast = fast.with("mysql.binlog_storage_engine", "");
+    assert_eq!(fast.word(), "at risk");
+    assert_eq!(cached(fast, "none").word(), "unproven");
+    assert_eq!(machine().with("mysql.innodb_doublewrite", "off").word(), "durable");
+}
