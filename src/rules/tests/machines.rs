@@ -38,6 +38,7 @@ const COMMON: Facts = &[
     ("target.empty", "no"),
     ("target.flags", ""),
     ("target.swap_beside", ""),
+    ("target.roles", ""),
     ("target.verdict", "durable"),
     ("target.flush_removal_allowed", "no"),
     ("probe.implausible", "no"),
