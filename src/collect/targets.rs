@@ -9,6 +9,7 @@ mod asked;
 mod describe;
 mod found;
 mod role;
+mod shared;
 
 use std::path::{Path, PathBuf};
 
@@ -28,10 +29,11 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
         None => found::places(host, &homes, facts),
     };
     let swapping = describe::swapping_leaves(facts);
-    for place in places {
-        let wal = role::put(&place, &homes, facts);
-        describe::put(host, &place, &wal, swapping.as_ref(), facts);
+    for place in &places {
+        let wal = role::put(place, &homes, facts);
+        describe::put(host, place, &wal, swapping.as_ref(), facts);
     }
+    shared::put(&places, facts);
 }
 
 /// Something that will be a target.

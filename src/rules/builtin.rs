@@ -16,6 +16,7 @@ const FILES: &[(&str, &str)] = &[
     ("rules/mysql-redo.toml", include_str!("../../rules/mysql-redo.toml")),
     ("rules/next-boot.toml", include_str!("../../rules/next-boot.toml")),
     ("rules/postgres-wal.toml", include_str!("../../rules/postgres-wal.toml")),
+    ("rules/shared.toml", include_str!("../../rules/shared.toml")),
     ("rules/verdict.toml", include_str!("../../rules/verdict.toml")),
     ("rules/write-cache.toml", include_str!("../../rules/write-cache.toml")),
     ("rules/zfs.toml", include_str!("../../rules/zfs.toml")),

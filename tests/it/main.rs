@@ -12,6 +12,7 @@
 mod architecture;
 mod captures;
 mod cli;
+mod databases;
 mod faults;
 mod hostile_stacks;
 mod hosts;

@@ -5,6 +5,7 @@
 pub mod fuse;
 pub mod loops;
 pub mod machine;
+pub mod mariadb;
 pub mod postgres;
 pub mod pty;
 pub mod running;

@@ -112,6 +112,7 @@ impl Found {
         facts.know(&subject, &postgres::NAME, self.name(version.value()), self.lead.origin());
         facts.know(&subject, &postgres::CONFIG_FILE, shown(&self.lead.config_file), self.lead.origin());
         facts.put(&subject, &postgres::WAL, self.wal(host, version.value()));
+        facts.put(&subject, &postgres::TABLESPACES, self.tablespaces(host));
         self.put_settings(&subject, answer.as_ref(), certain.as_ref(), version.value(), facts);
         facts.put(&subject, &postgres::VERSION, version);
         let preloaded = self.lead.server.map_or_else(servers::not_running, |server| server.preloaded);
@@ -274,6 +275,32 @@ impl Found {
             Ok(real) => Reading::known(shown(&real), Source::call(call)),
             Err(miss) => refused(&miss, &call),
         }
+    }
+
+    /// Where tablespaces are: symbolic links in pg_tblspc, each named by the tablespace's id.
+    fn tablespaces(&self, host: &dyn Host) -> Reading<Vec<String>> {
+        let links = self.data.join("pg_tblspc");
+        let names = match host.list(&links) {
+            Ok(names) => names,
+            Err(miss) => return refused(&miss, &shown(&links)),
+        };
+        let mut found = Vec::new();
+        for name in names {
+            let link = links.join(name);
+            match host.real_path(&link) {
+                Ok(real) if real.starts_with(&self.data) => {}
+                Ok(real) => found.push(shown(&real)),
+                Err(miss) => {
+                    // A link that leads nowhere is not one tablespace fewer.
+                    let miss = Miss::new(
+                        if miss.kind == MissKind::Absent { MissKind::Failed } else { miss.kind },
+                        miss.detail,
+                    );
+                    return refused(&miss, &format!("realpath {}", shown(&link)));
+                }
+            }
+        }
+        Reading::known(found, Source::file(shown(&links)))
     }
 
     /// `certain` is what the files are certain to say of the running server; `None` when none runs.

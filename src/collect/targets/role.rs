@@ -10,36 +10,40 @@ use std::path::PathBuf;
 use super::{Place, file_system, mount_over};
 use crate::collect::path_of;
 use crate::facts::catalog::{mysql, postgres, target};
-use crate::facts::{FactSet, Key, Reading, Scope, Source, Subject, Value, Why};
+use crate::facts::{FactSet, KeyInfo, Reading, Scope, Source, Subject, Value, Why};
 use crate::host::path_bytes;
 use crate::text::{raw, safe};
 
 /// A directory of a server: the word for what is in it, the fact that holds the path, and whether a server may do without.
 struct Kept {
     role: &'static str,
-    key: &'static Key<String>,
+    key: &'static KeyInfo,
     optional: bool,
 }
 
-const fn always(role: &'static str, key: &'static Key<String>) -> Kept {
+const fn always(role: &'static str, key: &'static KeyInfo) -> Kept {
     Kept { role, key, optional: false }
 }
 
-const fn maybe(role: &'static str, key: &'static Key<String>) -> Kept {
+const fn maybe(role: &'static str, key: &'static KeyInfo) -> Kept {
     Kept { role, key, optional: true }
 }
 
 /// What a PostgreSQL cluster keeps.
-const POSTGRES: [Kept; 2] = [always("data", &postgres::DATA), always("wal", &postgres::WAL)];
+const POSTGRES: [Kept; 3] = [
+    always("data", &postgres::DATA.info),
+    always("wal", &postgres::WAL.info),
+    maybe("tablespace", &postgres::TABLESPACES.info),
+];
 
 /// What a MySQL or MariaDB server keeps.
 const MYSQL: [Kept; 6] = [
-    always("data", &mysql::DATA),
-    always("data", &mysql::INNODB_DATA),
-    always("redo", &mysql::REDO),
-    maybe("binlog", &mysql::BINLOG),
-    maybe("doublewrite", &mysql::DOUBLEWRITE_DIR),
-    maybe("undo", &mysql::UNDO),
+    always("data", &mysql::DATA.info),
+    always("data", &mysql::INNODB_DATA.info),
+    always("redo", &mysql::REDO.info),
+    maybe("binlog", &mysql::BINLOG.info),
+    maybe("doublewrite", &mysql::DOUBLEWRITE_DIR.info),
+    maybe("undo", &mysql::UNDO.info),
 ];
 
 /// What a commit waits for.
@@ -93,7 +97,7 @@ impl Home {
     fn find(facts: &FactSet, cluster: Subject) -> Self {
         let (mut spots, mut hidden) = (Vec::new(), None);
         for Kept { role, key, optional } in kept(facts, &cluster) {
-            match facts.reading(&cluster, key.name()) {
+            match facts.reading(&cluster, key.name) {
                 Reading::Known { value: Value::Text(path), .. } => spots.push(Spot::find(facts, role, path)),
                 Reading::Known { value: Value::List(paths), .. } => {
                     spots.extend(paths.iter().map(|path| Spot::find(facts, role, path)));
@@ -174,7 +178,7 @@ pub fn put(place: &Place, homes: &[Home], facts: &mut FactSet) -> Vec<PathBuf> {
         users => users.iter().map(|(home, _)| *home).collect(),
     };
     let all_kept = concerned.iter().flat_map(|home| kept(facts, &home.cluster));
-    let names: BTreeSet<&str> = all_kept.map(|kept| kept.key.name()).collect();
+    let names: BTreeSet<&str> = all_kept.map(|kept| kept.key.name).collect();
     let source = || Source::derived(names.iter().copied());
 
     let mut roles: Vec<String> = Vec::new();

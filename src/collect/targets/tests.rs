@@ -77,6 +77,7 @@ fn cluster(facts: &mut FactSet, data: &str, wal: &str) -> Subject {
     let read = || Source::file("/proc/1/cmdline");
     facts.know(&cluster, &postgres::DATA, data.to_owned(), read());
     facts.know(&cluster, &postgres::WAL, wal.to_owned(), read());
+    facts.know(&cluster, &postgres::TABLESPACES, Vec::new(), read());
     cluster
 }
 
@@ -356,4 +357,57 @@ fn a_capture_answers_for_the_devices_it_holds_and_for_no_other() {
     let facts = collect(&host(), Some("/dev/sdb"), storage);
     assert_eq!(facts.value(&Subject::target("/dev/sdb"), &target::KIND).as_deref(), Some("device"));
     assert_eq!(facts.leaves(&Subject::target("/dev/sdb")), [Subject::device("sdb")]);
+}
+
+#[test]
+fn what_servers_share_is_named_and_which_log_is_slower_than_its_data() {
+    let read = || Source::file("/sys");
+    let mut storage = storage();
+    for (disk, medium) in [("sdb", "flash"), ("sdc", "platters")] {
+        storage.know(&Subject::device(disk), &device::MEDIUM, medium.to_owned(), read());
+    }
+    cluster(&mut storage, "/data/pg", "/wal/pg");
+    cluster(&mut storage, "/data/other", "/data/other/pg_wal");
+    let directories = ["/data/pg", "/wal/pg", "/data/other", "/data/other/pg_wal"];
+    let host = directories.into_iter().fold(host(), Directories::directory);
+    let facts = collect(&host, None, storage);
+    let list = |target: &str, key| facts.value(&Subject::target(target), key);
+    let one = |name: &str| Some(vec![name.to_owned()]);
+    assert_eq!(list("/data/pg", &target::SHARES_FILE_SYSTEM), one("/data/other"));
+    assert_eq!(list("/data/pg", &target::SHARES_DISK), one("/data/other"));
+    assert_eq!(list("/wal/pg", &target::SHARES_DISK), Some(vec![]));
+    assert_eq!(list("/wal/pg", &target::SLOWER_THAN), one("/data/pg"), "of its own server only");
+    assert_eq!(list("/data/other", &target::SLOWER_THAN), Some(vec![]));
+    assert_eq!(list("/data/pg", &target::SLOWER_THAN), None, "no log lies there");
+}
+
+#[test]
+fn two_volumes_of_one_thin_pool_are_named() {
+    let mut storage = storage();
+    let pool = Subject::device("dm-2");
+    storage.know(&pool, &device::DM_UUID, "LVM-abc-tpool".to_owned(), Source::file("/sys"));
+    for volume in ["sdb1", "sdc"] {
+        storage.stand(&Subject::device(volume), &pool);
+    }
+    cluster(&mut storage, "/data/pg", "/wal/pg");
+    let facts = collect(&host().directory("/data/pg").directory("/wal/pg"), None, storage);
+    let shared = facts.value(&Subject::target("/wal/pg"), &target::SHARES_THIN_POOL);
+    assert_eq!(shared, Some(vec!["/data/pg".to_owned()]));
+}
+
+#[test]
+fn a_tablespace_on_another_file_system_is_a_target_and_leads_to_the_log() {
+    for (asked, others) in [("/data/pg", vec!["/wal/space"]), ("/wal/space", vec!["/data/pg"])] {
+        let mut storage = storage();
+        let cluster = cluster(&mut storage, "/data/pg", "/data/pg/pg_wal");
+        let space = vec!["/wal/space".to_owned()];
+        storage.know(&cluster, &postgres::TABLESPACES, space, Source::file("/data/pg/pg_tblspc"));
+        let host = host().directory("/data/pg").directory("/data/pg/pg_wal").directory("/wal/space");
+        let facts = collect(&host, Some(asked), storage);
+        let mut names: Vec<String> = targets(&facts).into_iter().map(|(name, _)| name).collect();
+        names.retain(|name| name != asked);
+        assert_eq!(names, others, "{asked}");
+        assert!(targets(&facts).contains(&pair("/wal/space", "tablespace")));
+        assert_eq!(facts.resolve(&Subject::target("/wal/space"), Scope::Cluster), Some(cluster));
+    }
 }

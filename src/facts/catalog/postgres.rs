@@ -11,6 +11,8 @@ facts! {
     DATA: String = Cluster "pg.data_directory" Kind::Text;
     /// WAL directory, its symbolic link followed.
     WAL: String = Cluster "pg.wal_directory" Kind::Text;
+    /// Directories of tablespaces outside the data directory, the links in pg_tblspc followed.
+    TABLESPACES: Vec<String> = Cluster "pg.tablespaces" Kind::List;
     /// Owner of the data directory.
     USER: String = Cluster "pg.user" Kind::Text;
     /// Main configuration file.

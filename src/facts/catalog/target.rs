@@ -17,6 +17,14 @@ facts! {
     FLAGS: Vec<String> = Target "target.flags" Kind::List;
     /// Whether new files in it are overwritten in place on btrfs (+C on the directory, or the mount option).
     NOCOW: bool = Target "target.nocow" Kind::Bool;
+    /// Other targets of database servers with a disk at the bottom that this one has too.
+    SHARES_DISK: Vec<String> = Target "target.shares_disk_with" Kind::List;
+    /// Other targets of database servers on the same file system, and so with the same journal.
+    SHARES_FILE_SYSTEM: Vec<String> = Target "target.shares_filesystem_with" Kind::List;
+    /// Other targets of database servers with a file system of their own in the same thin pool (device-mapper uuid `…-tpool`).
+    SHARES_THIN_POOL: Vec<String> = Target "target.shares_thin_pool_with" Kind::List;
+    /// For a log: the data of the same server that lies on faster disks than it.
+    SLOWER_THAN: Vec<String> = Target "target.slower_than" Kind::List;
     /// Disks at the bottom that also hold swap.
     SWAP_BESIDE: Vec<String> = Target "target.swap_beside" Kind::List;
     /// The durability verdict.

@@ -1,0 +1,155 @@
+//! Real servers that keep their things on several file systems, found without being named: a verdict per directory.
+
+use std::path::Path;
+
+use serde_json::Value;
+use walwise::collect::Request;
+use walwise::facts::Subject;
+use walwise::host::LiveHost;
+use walwise::pipeline::Session;
+use walwise::rules::model::ChangeSpec;
+use walwise::rules::{Change, RuleSet};
+use walwise::validity;
+
+use super::support::loops::{ext4, file_system, xfs};
+use super::support::mariadb::Mariadb;
+use super::support::postgres::Cluster;
+use super::support::{check_json, fact, outcome, stdout, verdict, walwise};
+
+/// What a report says that a directory is for.
+fn roles(report: &Value, directory: &Path) -> Vec<String> {
+    let subject = format!("target {}", directory.display());
+    let targets = report["targets"].as_array().unwrap();
+    let target = targets.iter().find(|target| target["target"] == subject.as_str());
+    let target = target.unwrap_or_else(|| panic!("{subject} is not among {}", report["targets"]));
+    let roles = target["roles"].as_array().unwrap();
+    roles.iter().map(|role| role.as_str().unwrap().to_owned()).collect()
+}
+
+fn source(report: &Value, subject: &str, name: &str) -> String {
+    let rows = report["facts"].as_array().unwrap();
+    let row = rows.iter().find(|row| row["subject"] == subject && row["fact"] == name).unwrap();
+    let source = &row["reading"]["source"];
+    match source["line"].as_u64() {
+        Some(line) => format!("{}:{line}", source["path"].as_str().unwrap()),
+        None => source.to_string(),
+    }
+}
+
+#[test]
+#[ignore = "needs root: loop devices and PostgreSQL 15"]
+fn a_running_postgres_is_found_with_its_wal_and_a_tablespace_on_other_file_systems() {
+    let (data, wal, more) = (ext4(&[], ""), xfs(""), ext4(&[], ""));
+    let cluster = Cluster::beneath(&data.point, &wal.point);
+    let space = more.dir("space");
+    cluster.give(&space);
+    cluster.append("postgresql.conf", "wal_sync_method = open_datasync\nfsync = on\n");
+    cluster.start();
+    cluster.sql(&format!("CREATE TABLESPACE more LOCATION '{}'", space.display()));
+
+    let (_, report) = check_json(&[]);
+    let subject = format!("cluster {}", cluster.path("data"));
+    assert_eq!(
+        fact(&report, &subject, "pg.tablespaces").unwrap(),
+        &serde_json::json!([space.to_str().unwrap()])
+    );
+    for (directory, role) in
+        [(cluster.data.as_path(), "data"), (cluster.wal.as_path(), "wal"), (space.as_path(), "tablespace")]
+    {
+        assert_eq!(roles(&report, directory), [role]);
+        assert!(verdict(&report, directory).is_some(), "{}", report["verdicts"]);
+    }
+    assert_eq!(fact(&report, &subject, "cluster.kind").unwrap(), "postgres");
+    let set = source(&report, &subject, "pg.wal_sync_method");
+    assert!(set.starts_with(&format!("{}/postgresql.conf:", cluster.path("data"))), "{set}");
+    // What belongs to another kind of server is no question here.
+    assert_eq!(outcome(&report, "mysql.flush-log-keep", &subject), None);
+    assert_eq!(outcome(&report, "pg.fsync-off", &subject), Some("does-not-apply"));
+}
+
+#[test]
+#[ignore = "needs root: loop devices and MariaDB"]
+fn a_running_mariadb_is_found_with_its_logs_on_other_file_systems_and_where_each_setting_is_set() {
+    let (data, logs, binlogs) = (ext4(&[], ""), xfs(""), file_system(256, &["mkfs.ext4", "-q"], ""));
+    let (redo, undo, binlog) = (logs.dir("redo"), logs.dir("undo"), binlogs.dir("binlog"));
+    let lines = format!(
+        "[mariadb-10.11]\ninnodb-log-group-home-dir = {}\ninnodb_undo_directory = {}\ninnodb_undo_tablespaces = 3\n\
+         log-bin = {}/bin\n[mariadb]\nsync_binlog = 1 # each commit\ninnodb_flush_log_at_trx_commit = 2\n",
+        redo.display(),
+        undo.display(),
+        binlog.display()
+    );
+    for point in [&logs, &binlogs, &data] {
+        // The server's user has to get through.
+        super::support::run("chmod", &["755", point.path()]);
+    }
+    for directory in [&redo, &undo, &binlog] {
+        super::support::run("chown", &["mysql:mysql", directory.to_str().unwrap()]);
+    }
+    let mut server = Mariadb::beneath(&data.point, &lines);
+    server.start();
+
+    let (_, report) = check_json(&[]);
+    let subject = format!("cluster {}", server.data.display());
+    let storage = server.own().join("conf.d/storage.cnf");
+    for (name, value, line) in [
+        ("mysql.redo_directory", redo.to_str().unwrap().into(), 2),
+        ("mysql.undo_directory", undo.to_str().unwrap().into(), 3),
+        ("mysql.binlog_directory", binlog.to_str().unwrap().into(), 5),
+        ("mysql.sync_binlog", Value::from(1), 7),
+        ("mysql.innodb_flush_log_at_trx_commit", Value::from(2), 8),
+    ] {
+        assert_eq!(fact(&report, &subject, name), Some(&value), "{name}: {}", report["warnings"]);
+        assert_eq!(source(&report, &subject, name), format!("{}:{line}", storage.display()), "{name}");
+        if let Some(variable) = name.strip_prefix("mysql.").filter(|_| value.is_u64()) {
+            assert_eq!(server.sql(&format!("SELECT @@{variable}")).unwrap(), value.to_string(), "{name}");
+        }
+    }
+    assert_eq!(fact(&report, &subject, "mysql.innodb_flush_method").unwrap(), "O_DIRECT");
+    assert_eq!(server.sql("SELECT @@innodb_flush_method").unwrap(), "O_DIRECT");
+    assert_eq!(fact(&report, &subject, "cluster.kind").unwrap(), "mariadb");
+    assert_eq!(roles(&report, &server.data), ["data", "doublewrite"]);
+    assert_eq!(roles(&report, &redo), ["redo", "undo"], "one verdict for one file system");
+    assert_eq!(roles(&report, &binlog), ["binlog"]);
+    for directory in [&server.data, &redo, &binlog] {
+        assert_eq!(verdict(&report, directory), Some("at-risk"), "commits are flushed once a second");
+    }
+    assert_eq!(outcome(&report, "mysql.flush-log-relaxed", &subject), Some("applies"));
+    assert_eq!(outcome(&report, "mysql.sync-binlog-keep", &subject), Some("applies"));
+    assert_eq!(outcome(&report, "pg.fsync-off", &subject), None, "that is no question of MariaDB");
+    let text = stdout(&walwise().args(["check", "--no-probe"]).output().unwrap());
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains(&format!("now 2, set in {}:8", storage.display())), "{text}");
+
+    // A change that the server has not read is not in force.
+    server.write("conf.d/storage.cnf", &lines.replace("commit = 2", "commit = 1"));
+    let (_, report) = check_json(&[]);
+    assert_eq!(fact(&report, &subject, "mysql.innodb_flush_log_at_trx_commit"), None);
+}
+
+#[test]
+#[ignore = "needs root and MariaDB"]
+fn a_mariadb_takes_every_setting_that_a_rule_can_advise() {
+    let directory = tempfile::tempdir().unwrap();
+    super::support::run("chmod", &["755", directory.path().to_str().unwrap()]);
+    let server = Mariadb::beneath(directory.path(), "");
+    let subject = Subject::cluster(server.data.to_str().unwrap());
+    let host = LiveHost::asking_through(env!("CARGO_BIN_EXE_walwise").into());
+    let request = Request { target: Some(server.data.clone()), without_programs: false };
+    let facts = Session::look(&host, &request, RuleSet::default(), &mut |_, _| {}).judged().0;
+    let rules = RuleSet::builtin();
+    let mut taken = 0;
+    for advice in rules.rules().iter().flat_map(|rule| &rule.advise) {
+        let (Some(name), ChangeSpec::Fixed(Change::Set(value))) =
+            (advice.setting.name.strip_prefix("mysql."), &advice.change)
+        else {
+            continue;
+        };
+        if validity::guard(advice.setting.name, &[value], &facts, &subject).is_ok() {
+            assert!(Mariadb::takes(&format!("--{name}={value}")), "{name} = {value}");
+            taken += 1;
+        }
+    }
+    assert!(taken >= 5, "{taken}");
+    assert!(!Mariadb::takes("--innodb_flush_method=sideways"));
+}

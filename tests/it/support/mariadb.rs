@@ -1,0 +1,120 @@
+//! A real MariaDB on a private socket, with option files of its own. It is stopped when its guard is dropped, also when a
+//! test fails; nothing of the system's own configuration is read or touched.
+
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::running::wait_for;
+use super::{run, stderr, stdout};
+
+/// A server with a directory of its own for option files, socket and log.
+pub struct Mariadb {
+    directory: tempfile::TempDir,
+    /// The data directory.
+    pub data: PathBuf,
+    server: Option<Child>,
+    uid: u32,
+    gid: u32,
+}
+
+impl Mariadb {
+    /// A new one with its data beneath a directory, which must be there; `lines` are the server's, in an included file.
+    pub fn beneath(data: &Path, lines: &str) -> Self {
+        let id = |flag| run("id", &[flag, "mysql"]).trim().parse().unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let (uid, gid) = (id("-u"), id("-g"));
+        let server = Self { data: data.join("mysql"), directory, server: None, uid, gid };
+        let open = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(server.own(), open).unwrap();
+        server.give(server.own());
+        server.directory_for(&server.data);
+        std::fs::create_dir(server.own().join("conf.d")).unwrap();
+        let (own, data) = (server.own().display(), server.data.display());
+        server.write(
+            "my.cnf",
+            &format!(
+                "[client]\nsocket = {own}/socket\n[mysqld]\ndatadir = {data}\nsocket = {own}/socket\n\
+                 pid-file = {own}/pid\nskip-networking\nuser = mysql\ninnodb_buffer_pool_size = 16M\n\
+                 innodb_log_file_size = 10M\n!includedir {own}/conf.d\n"
+            ),
+        );
+        server.write("conf.d/storage.cnf", lines);
+        server.write("conf.d/storage.cnf.off", "[mysqld]\ninnodb_flush_method = nosync\n");
+        let files = server.defaults();
+        run("mariadb-install-db", &[&files, "--auth-root-authentication-method=normal", "--skip-test-db"]);
+        server
+    }
+
+    /// The directory of its own.
+    pub fn own(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// A directory that the server may write, made if need be.
+    pub fn directory_for(&self, path: &Path) {
+        std::fs::create_dir_all(path).unwrap();
+        self.give(path);
+    }
+
+    /// Writes one of its option files.
+    pub fn write(&self, name: &str, text: &str) {
+        let path = self.own().join(name);
+        std::fs::write(&path, text).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+    }
+
+    fn give(&self, path: &Path) {
+        chown(path, Some(self.uid), Some(self.gid)).unwrap();
+    }
+
+    fn defaults(&self) -> String {
+        format!("--defaults-file={}/my.cnf", self.own().display())
+    }
+
+    /// Starts the server, in a later second than anything in its configuration was changed in, and waits for it.
+    pub fn start(&mut self) {
+        let seconds = |path: PathBuf| path.metadata().map_or(0, |found| found.ctime());
+        let files = ["", "my.cnf", "conf.d", "conf.d/storage.cnf"].map(|name| self.own().join(name));
+        let last = files.map(seconds).into_iter().max().unwrap().cast_unsigned();
+        wait_for("the second to pass", || {
+            SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() > last + 1
+        });
+        let log = std::fs::File::create(self.own().join("log")).unwrap();
+        let mut command = Command::new("mariadbd");
+        command.arg(self.defaults()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
+        self.server = Some(command.spawn().unwrap());
+        wait_for("the server answers", || self.sql("SELECT 1").is_some_and(|answer| answer == "1"));
+    }
+
+    /// What the server says to a statement.
+    pub fn sql(&self, statement: &str) -> Option<String> {
+        let mut client = Command::new("mariadb");
+        client.arg(self.defaults()).args(["-uroot", "-N", "-B", "-e", statement]);
+        let output = client.output().unwrap();
+        output.status.success().then(|| stdout(&output).trim().to_owned())
+    }
+
+    /// Whether a server of this version would take an option.
+    pub fn takes(option: &str) -> bool {
+        let mut help = Command::new("mariadbd");
+        let output = help.args(["--no-defaults", option, "--verbose", "--help"]).output().unwrap();
+        output.status.success() && !stderr(&output).contains("[ERROR]")
+    }
+
+    /// What the server wrote into its log.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.own().join("log")).unwrap_or_default()
+    }
+}
+
+impl Drop for Mariadb {
+    fn drop(&mut self) {
+        if let Some(mut server) = self.server.take() {
+            // Whatever it holds, it must be gone before its file systems are.
+            let _ = server.kill();
+            let _ = server.wait();
+        }
+    }
+}
