@@ -1,8 +1,8 @@
 //! PostgreSQL clusters, running and installed: where data and WAL lie, and the settings that storage decides, each with
 //! where it is set.
 //!
-//! Leads come from processes, from where distributions keep clusters, and from the directory that was asked for; each is
-//! followed to a data directory, and each directory is recorded once. Only allow-listed keys of a configuration ever
+//! Leads come from processes, from where distributions keep clusters, from units, and from the directory that was asked
+//! for; each is followed to a data directory, and each directory is recorded once. Only allow-listed keys of a configuration ever
 //! arrive here. The surprise: without root most leads end in *denied*, and that is recorded too.
 
 mod cluster;
@@ -12,6 +12,7 @@ mod process;
 mod server;
 mod settings;
 mod start;
+mod units;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -32,12 +33,15 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     }
     for directory in installed::debian(host, facts) {
         let config_file = directory.join("postgresql.conf");
-        seen.put(Lead { config_file, home: None, server: None }, host, request, facts);
+        seen.put(Lead { config_file, home: None, server: None, named_by: None }, host, request, facts);
     }
-    let directories = installed::data_directories(host, facts);
-    for home in directories.into_iter().chain(installed::asked_for(host, request)) {
+    let usual = installed::data_directories(host, facts).into_iter().map(|home| (home, None));
+    let named = units::data_directories(host).into_iter().map(|(home, source)| (home, Some(source)));
+    let named = named.filter(|(home, _)| installed::is_cluster(host, home));
+    let asked = installed::asked_for(host, request).map(|home| (home, None));
+    for (home, named_by) in named.chain(usual).chain(asked) {
         let config_file = home.join("postgresql.conf");
-        seen.put(Lead { config_file, home: Some(home), server: None }, host, request, facts);
+        seen.put(Lead { config_file, home: Some(home), server: None, named_by }, host, request, facts);
     }
 }
 
@@ -95,7 +99,7 @@ fn running(host: &dyn Host, facts: &mut FactSet) -> Vec<Lead> {
         let named = server.setting("config_file").map(|path| super::path_of(path.to_vec()));
         let config_file = named.filter(|path| path.is_absolute());
         match config_file.or_else(|| Some(home.as_ref()?.join("postgresql.conf"))) {
-            Some(config_file) => leads.push(Lead { config_file, home, server: Some(server) }),
+            Some(config_file) => leads.push(Lead { config_file, home, server: Some(server), named_by: None }),
             None => facts.warn(format!(
                 "PostgreSQL process {} does not say where its data directory is: name the directory, or run walwise as \
                  root",

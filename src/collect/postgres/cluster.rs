@@ -27,6 +27,8 @@ pub struct Lead {
     pub home: Option<PathBuf>,
     /// Its process, when it runs.
     pub server: Option<Server>,
+    /// What names the data directory, where that is a file.
+    pub named_by: Option<Source>,
 }
 
 /// Where a cluster is, and what is configured so far.
@@ -70,7 +72,7 @@ impl Lead {
     fn origin(&self) -> Source {
         match (&self.server, &self.home) {
             (Some(server), _) => server.command_line(),
-            (None, Some(home)) => Source::file(shown(home)),
+            (None, Some(home)) => self.named_by.clone().unwrap_or_else(|| Source::file(shown(home))),
             (None, None) => Source::file(shown(&self.config_file)),
         }
     }

@@ -48,12 +48,16 @@ pub fn data_directories(host: &dyn Host, facts: &mut FactSet) -> Vec<PathBuf> {
             found.extend(children(host, &version, facts));
         }
     }
-    let is_cluster = |path: &PathBuf| match host.stat(&path.join("PG_VERSION")) {
+    found.retain(|path| is_cluster(host, path));
+    found
+}
+
+/// Whether a directory where a cluster is expected holds one; believed where it may not be looked into.
+pub fn is_cluster(host: &dyn Host, path: &Path) -> bool {
+    match host.stat(&path.join("PG_VERSION")) {
         Ok(_) => true,
         Err(miss) => miss.kind == MissKind::Denied && host.stat(path).is_ok_and(|stat| stat.is_dir()),
-    };
-    found.retain(is_cluster);
-    found
+    }
 }
 
 /// The cluster whose data directory was asked for, or lies above what was asked for.
