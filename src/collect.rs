@@ -20,6 +20,7 @@ mod drive;
 mod ext4;
 mod fstype;
 mod geometry;
+mod inside;
 mod kernel;
 mod kind;
 mod loops;

@@ -16,6 +16,7 @@ mod settings;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use super::inside::Inside;
 use super::{Collector, Request};
 use crate::facts::FactSet;
 use crate::host::{Host, MissKind};
@@ -35,10 +36,11 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let asked = asked_for(host, request).map(|directory| Lead { server: None, directory: Some(directory) });
     for lead in leads.chain([Lead { server: None, directory: None }]).chain(asked) {
         let mut own = FactSet::default();
-        match lead.follow(host, request, &mut own) {
+        let inside = lead.server.as_ref().and_then(|server| Inside::of(host, server.pid, facts));
+        match lead.follow(host, inside.as_ref(), request, &mut own) {
             Ok(Some(found)) => {
                 if seen.insert(found.data.clone()) {
-                    found.put(host, &mut own);
+                    found.put(host, inside.as_ref(), &mut own);
                     facts.merge(own);
                 }
             }

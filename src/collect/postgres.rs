@@ -17,6 +17,7 @@ mod units;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use super::inside::Inside;
 use super::{Collector, Request};
 use crate::facts::FactSet;
 use crate::host::{Host, MissKind, path_bytes};
@@ -54,31 +55,36 @@ struct Seen {
 
 impl Seen {
     fn put(&mut self, lead: Lead, host: &dyn Host, request: &Request, facts: &mut FactSet) {
-        let real = |path: &PathBuf| host.real_path(path).unwrap_or_else(|_| path.clone());
-        let config_file = match host.real_path(&lead.config_file) {
+        let inside = lead.server.as_ref().and_then(|server| Inside::of(host, server.pid, facts));
+        let view: &dyn Host = inside.as_ref().map_or(host, |inside| inside);
+        let real = |path: &PathBuf| view.real_path(path).unwrap_or_else(|_| path.clone());
+        let config_file = match view.real_path(&lead.config_file) {
             Err(miss) if miss.kind == MissKind::TimedOut => {
                 let path = safe(path_bytes(&lead.config_file));
                 return facts.warn(format!("{path} did not answer in time: nothing is known of its cluster"));
             }
             found => found.unwrap_or_else(|_| lead.config_file.clone()),
         };
-        let known_home = lead.home.as_ref().is_some_and(|home| self.directories.contains(&real(home)));
+        let known_home =
+            inside.is_none() && lead.home.as_ref().is_some_and(|home| self.directories.contains(&real(home)));
         // Two servers may share a configuration file; what is merely installed is the one that runs with it.
         let known_file = lead.server.is_none() && self.config_files.contains(&config_file);
         if known_home || known_file {
             return;
         }
         let mut own = FactSet::default();
-        let found = lead.follow(host, &mut own);
+        let found = lead.follow(view, inside.as_ref(), &mut own);
         let directory = found.as_ref().map(|found| found.data.clone()).unwrap_or_default();
         if self.directories.contains(&directory) {
             return;
         }
-        match found.and_then(|found| found.put(host, request, &mut own)) {
+        match found.and_then(|found| found.put(view, inside.as_ref(), request, &mut own)) {
             Ok(()) => {
                 facts.merge(own);
                 self.directories.insert(directory);
-                self.config_files.insert(config_file);
+                if inside.is_none() {
+                    self.config_files.insert(config_file);
+                }
             }
             Err(reason) => facts.warn(reason),
         }

@@ -128,6 +128,24 @@ fn a_running_mariadb_is_found_with_its_logs_on_other_file_systems_and_where_each
 }
 
 #[test]
+#[ignore = "needs root: loop devices, a mount namespace and MariaDB"]
+fn a_mariadb_with_mounts_of_its_own_is_found_where_its_data_lies_here() {
+    let data = ext4(&[], "");
+    super::support::run("chmod", &["755", data.path()]);
+    let mut server = Mariadb::beneath(&data.point, "[mysqld]\nsync_binlog = 1\n");
+    server.see_data_elsewhere();
+    server.start();
+    let (_, report) = check_json(&[]);
+    let subject = format!("cluster {}", server.data.display());
+    let data = server.data.to_str().unwrap();
+    assert_eq!(fact(&report, &subject, "mysql.data_directory").unwrap(), data, "{}", report["warnings"]);
+    assert_eq!(fact(&report, &subject, "mysql.redo_directory").unwrap(), data);
+    assert_eq!(fact(&report, &subject, "mysql.running").unwrap(), true);
+    assert_eq!(fact(&report, &subject, "mysql.sync_binlog").unwrap(), 1);
+    assert!(verdict(&report, &server.data).is_some(), "{}", report["verdicts"]);
+}
+
+#[test]
 #[ignore = "needs root and MariaDB"]
 fn a_mariadb_takes_every_setting_that_a_rule_can_advise() {
     let directory = tempfile::tempdir().unwrap();

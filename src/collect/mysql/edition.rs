@@ -58,12 +58,17 @@ impl Edition {
         self.line.value().copied().zip(self.version.value())
     }
 
-    /// Of a process that runs this program.
-    pub fn of_program(host: &dyn Host, request: &Request, program: &Reading<PathBuf>) -> Self {
+    /// Of a process that runs this program. In a container the same name can be another program, so it must be the same
+    /// file.
+    pub fn of_process(host: &dyn Host, request: &Request, pid: u32, program: &Reading<PathBuf>) -> Self {
         let Reading::Known { value: path, source } = program else {
             return Self::unknown(program);
         };
-        let tool = TOOLS.into_iter().find(|tool| installed(host, *tool).as_ref() == Some(path));
+        let file = |path: &Path| host.stat(path).ok().map(|stat| (stat.major, stat.minor, stat.inode));
+        let runs = file(Path::new(&format!("/proc/{pid}/exe")));
+        let is_it =
+            |tool: &Tool| installed(host, *tool).is_some_and(|one| one == *path && runs == file(&one));
+        let tool = TOOLS.into_iter().find(is_it).filter(|_| runs.is_some());
         if let Some(tool) = tool {
             return Self::ask(host, request, tool);
         }

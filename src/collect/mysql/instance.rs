@@ -12,6 +12,7 @@ use super::places::Places;
 use super::process::Server;
 use super::{USUAL, is_data, settings};
 use crate::collect::conf::Conf;
+use crate::collect::inside::Inside;
 use crate::collect::{Request, refused, servers, start};
 use crate::facts::catalog::{cluster, mysql};
 use crate::facts::{FactSet, Reading, Remedy, Source, Subject, Why};
@@ -29,8 +30,10 @@ pub struct Lead {
 
 /// A server's data directory, and what is configured.
 pub struct Found {
-    /// The real path of the data directory.
+    /// The real path of the data directory here.
     pub data: PathBuf,
+    /// The same as the server sees it.
+    seen: PathBuf,
     data_source: Source,
     server: Option<Server>,
     edition: Edition,
@@ -42,30 +45,42 @@ impl Lead {
     pub fn follow(
         self,
         host: &dyn Host,
+        inside: Option<&Inside<'_>>,
         request: &Request,
         facts: &mut FactSet,
     ) -> Result<Option<Found>, String> {
         let edition = match &self.server {
-            Some(server) => Some(Edition::of_program(host, request, &server.program)),
+            Some(server) => Some(Edition::of_process(host, request, server.pid, &server.program)),
             None => Edition::installed(host, request),
         };
         let Some(edition) = edition.or_else(|| self.directory.as_ref().map(|_| Edition::unknown_program()))
         else {
             return Ok(None);
         };
-        let mut conf = options::read(host, &edition, self.server.as_ref(), facts);
-        let Some((data, data_source)) = self.data(host, &conf)? else { return Ok(None) };
-        let data = match host.real_path(&data) {
+        let view: &dyn Host = inside.map_or(host, |inside| inside);
+        let mut conf = options::read(view, &edition, self.server.as_ref(), facts);
+        let Some((data, data_source)) = self.data(host, inside, &conf)? else { return Ok(None) };
+        let seen = match view.real_path(&data) {
             Err(miss) if miss.kind == MissKind::TimedOut => {
                 let shown = safe(path_bytes(&data));
                 return Err(format!("{shown} did not answer in time: nothing is known of the server on it"));
             }
             found => found.unwrap_or(data),
         };
+        let data = match inside.map(|inside| inside.here(&seen)) {
+            None => seen.clone(),
+            Some(Reading::Known { value, .. }) => value,
+            Some(Reading::Unknown { detail, .. }) => {
+                return Err(format!(
+                    "a database server runs where other file systems are mounted, such as in a container: {detail}; run \
+                     walwise where the server runs"
+                ));
+            }
+        };
         if self.server.is_none() && !is_data(host, &data) {
             return Ok(None);
         }
-        options::persisted(&mut conf, host, &edition, &data, facts);
+        options::persisted(&mut conf, view, &edition, &seen, facts);
         if let (None, Some(directory)) = (&self.server, &self.directory) {
             let configured = conf.hint("datadir").map(|value| options::within(directory, value));
             let configured = configured.unwrap_or_else(|| PathBuf::from(USUAL));
@@ -78,16 +93,24 @@ impl Lead {
                 );
             }
         }
-        Ok(Some(Found { data, data_source, server: self.server, edition, conf }))
+        Ok(Some(Found { data, seen, data_source, server: self.server, edition, conf }))
     }
 
-    fn data(&self, host: &dyn Host, conf: &Conf) -> Result<Option<(PathBuf, Source)>, String> {
+    fn data(
+        &self,
+        host: &dyn Host,
+        inside: Option<&Inside<'_>>,
+        conf: &Conf,
+    ) -> Result<Option<(PathBuf, Source)>, String> {
         if let Some(directory) = &self.directory {
             return Ok(Some((directory.clone(), Source::file(safe(path_bytes(directory))))));
         }
         if let Some(server) = &self.server
             && let Reading::Known { value: path, source } = &server.works_in
         {
+            if inside.is_some() {
+                return Ok(Some((path.clone(), source.clone())));
+            }
             let entered = host.stat(&PathBuf::from(format!("/proc/{}/cwd/.", server.pid)));
             let named = host.stat(path);
             let same = entered.as_ref().is_ok_and(|entered| {
@@ -126,7 +149,8 @@ impl Lead {
 
 impl Found {
     /// Records everything about the server.
-    pub fn put(self, host: &dyn Host, facts: &mut FactSet) {
+    pub fn put(self, host: &dyn Host, inside: Option<&Inside<'_>>, facts: &mut FactSet) {
+        let view: &dyn Host = inside.map_or(host, |inside| inside);
         let shown = safe(path_bytes(&self.data));
         let subject = Subject::cluster(&*shown);
         facts.rule_out_area(&subject, "pg");
@@ -134,7 +158,7 @@ impl Found {
         let remedy = Remedy::Do("restart the server, then look again".to_owned());
         let started = self.server.as_ref().and_then(|server| server.started);
         let conf = if running {
-            self.conf.doubt(|path| start::changed(host, started, path), Some(&remedy))
+            self.conf.doubt(|path| start::changed(view, started, path), Some(&remedy))
         } else {
             self.conf.clone()
         };
@@ -146,11 +170,13 @@ impl Found {
         facts.know(&subject, &mysql::RUNNING, running, source);
         facts.put(&subject, &cluster::KIND, self.edition.line.clone().map(|line| line.word().to_owned()));
         facts.know(&subject, &mysql::NAME, self.name(&shown), self.data_source.clone());
-        facts.put(&subject, &mysql::USER, self.owner(host));
+        facts.put(&subject, &mysql::USER, self.owner(view));
         let preloaded = self.server.as_ref().map_or_else(servers::not_running, |s| s.preloaded.clone());
         facts.put(&subject, &mysql::FSYNC_DISABLED_BY, preloaded);
         Places {
-            host,
+            host: view,
+            inside,
+            seen: &self.seen,
             conf: &conf,
             edition: &self.edition,
             data: &self.data,
@@ -195,7 +221,7 @@ impl Found {
     /// Who owns the data directory.
     fn owner(&self, host: &dyn Host) -> Reading<String> {
         let shown = safe(path_bytes(&self.data));
-        let uid = match host.stat(&self.data) {
+        let uid = match host.stat(&self.seen) {
             Ok(stat) => u32::try_from(stat.uid).ok(),
             Err(miss) => return refused(&miss, &shown),
         };

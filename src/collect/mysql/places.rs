@@ -10,6 +10,7 @@ use super::edition::{Edition, Line};
 use super::options::within;
 use super::settings;
 use crate::collect::conf::Conf;
+use crate::collect::inside::Inside;
 use crate::collect::refused;
 use crate::facts::catalog::mysql;
 use crate::facts::{FactSet, Reading, Source, Subject, Why};
@@ -18,13 +19,17 @@ use crate::text::safe;
 
 /// What places are read from.
 pub struct Places<'a> {
-    /// The machine.
+    /// The machine as the server sees it.
     pub host: &'a dyn Host,
+    /// How to find here what it sees, where that differs.
+    pub inside: Option<&'a Inside<'a>>,
+    /// The data directory as it sees it.
+    pub seen: &'a Path,
     /// What is certain of the configuration.
     pub conf: &'a Conf,
     /// Which server it is.
     pub edition: &'a Edition,
-    /// The data directory, links followed.
+    /// The data directory here, links followed.
     pub data: &'a Path,
     /// Where that was read.
     pub data_source: &'a Source,
@@ -50,14 +55,18 @@ impl Places<'_> {
     fn named(&self, name: &str) -> Reading<String> {
         match self.conf.get(name) {
             None => self.data_directory(),
-            Some(Reading::Known { value, source }) => self.real(&within(self.data, &value), source),
+            Some(Reading::Known { value, source }) => self.real(&within(self.seen, &value), source),
             Some(Reading::Unknown { why, detail, remedy }) => Reading::Unknown { why, detail, remedy },
         }
     }
 
     fn real(&self, path: &Path, source: Source) -> Reading<String> {
         match self.host.real_path(path) {
-            Ok(real) => Reading::known(safe(path_bytes(&real)), source),
+            Ok(real) => match self.inside.map(|inside| inside.here(&real)) {
+                None => Reading::known(safe(path_bytes(&real)), source),
+                Some(Reading::Known { value, .. }) => Reading::known(safe(path_bytes(&value)), source),
+                Some(Reading::Unknown { why, detail, remedy }) => Reading::Unknown { why, detail, remedy },
+            },
             Err(miss) => refused(&miss, &format!("realpath {}", safe(path_bytes(path)))),
         }
     }
@@ -99,8 +108,8 @@ impl Places<'_> {
             Reading::Unknown { why, detail, remedy } => Reading::Unknown { why, detail, remedy },
             Reading::Known { value: true, .. } => match configured {
                 Some(Reading::Known { value, source }) => {
-                    let base = within(self.data, &value);
-                    self.real(base.parent().unwrap_or(self.data), source)
+                    let base = within(self.seen, &value);
+                    self.real(base.parent().unwrap_or(self.seen), source)
                 }
                 _ => self.data_directory(),
             },
@@ -132,7 +141,7 @@ impl Places<'_> {
                 // A name without a beginning of its own gets one, lest it be taken for a schema's.
                 let own = matches!(value.first(), Some(b'.' | b'#' | b'/'));
                 let value = if own { value } else { [b"#".as_slice(), &value].concat() };
-                self.real(&within(self.data, &value), source)
+                self.real(&within(self.seen, &value), source)
             }
             Some(Reading::Unknown { why, detail, remedy }) => Reading::Unknown { why, detail, remedy },
         }

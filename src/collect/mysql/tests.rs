@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::collect::testing::{Fake, shown};
-use crate::facts::catalog::{cluster, mysql};
+use crate::facts::catalog::{cluster, mount, mysql};
 use crate::facts::{Reading, Scope, Subject, Why};
 use crate::host::{Dialect, Question, Setting, Stat, Tool};
 
@@ -44,6 +44,8 @@ fn running(program: &str, version: &str) -> Fake {
         .symlink("/proc/10/exe", program)
         .answer(Question::RealPath(program.into()), program)
         .answer(Question::Stat("/proc/10/cwd/.".into()), stat(0o040_755, 3, 5))
+        .answer(Question::Stat("/proc/10/exe".into()), stat(0o100_755, 77, 5))
+        .answer(Question::Stat(program.into()), stat(0o100_755, 77, 5))
         .answer(Question::Run(tool, vec!["--version".to_owned()]), version)
         .file("/proc/stat", "cpu 1\nbtime 1000\n")
         .file("/proc/10/stat", "10 (db) S 1 1 1 0 -1 1 1 0 0 0 5 3 0 0 20 0 9 0 10000 1 2\n");
@@ -195,6 +197,9 @@ fn what_the_server_may_see_otherwise_is_unknown() {
     assert_eq!(told(&facts, "mysql.sync_binlog"), "? ambiguous");
     assert_eq!(told(&facts, "mysql.innodb_flush_method"), "? not collected");
     assert_eq!(told(&facts, "cluster.kind"), "mariadb /proc/10/exe");
+    // The same name can be another program in a container.
+    let other = base().answer(Question::Stat("/proc/10/exe".into()), stat(0o100_755, 78, 5));
+    assert_eq!(told(&collect(&other), "mysql.version"), "? ambiguous");
 }
 
 #[test]
@@ -232,6 +237,34 @@ fn what_is_installed_is_found_where_packages_put_it_and_a_directory_that_is_aske
         "? not collected",
         "this host's files are about another one"
     );
+}
+
+#[test]
+fn a_server_in_a_container_is_read_as_it_sees_itself_and_found_where_it_lies_here() {
+    let fake = running("/usr/sbin/mariadbd", MARIADB)
+        .symlink("/proc/self/ns/mnt", "mnt:[1]")
+        .symlink("/proc/10/ns/mnt", "mnt:[2]")
+        .file(
+            "/proc/10/mountinfo",
+            "9 1 0:40 / / rw - overlay overlay rw\n10 9 8:1 /vol /srv/db rw - ext4 /dev/sda1 rw\n",
+        )
+        .answer(Question::Stat("/proc/10/root/srv/db".into()), stat(0o040_755, 3, 5))
+        .answer(Question::Stat("/proc/10/root/etc".into()), stat(0o040_755, 8, 5))
+        .answer(Question::Stat("/srv/db".into()), stat(0o040_755, 99, 5))
+        .answer(Question::Stat("/mnt/vol".into()), stat(0o040_755, 3, 5));
+    let fake = cnf(fake, "/etc/my.cnf", &[("mysqld.sync_binlog", "7")]);
+    let fake = cnf(fake, "/proc/10/root/etc/my.cnf", &[("mysqld.sync_binlog", "1")]);
+    let mut facts = FactSet::default();
+    let here = Subject::mount("/mnt");
+    let read = || crate::facts::Source::file("/proc/self/mountinfo");
+    for (key, text) in [(&mount::POINT, "/mnt"), (&mount::ROOT, "/"), (&mount::DEVNO, "8:1")] {
+        facts.know(&here, key, text.to_owned(), read());
+    }
+    facts.know(&here, &mount::IN_SIGHT, true, read());
+    run(&fake, &Request::default(), &mut facts);
+    let subject = Subject::cluster("/mnt/vol");
+    assert_eq!(facts.value(&subject, &mysql::DATA).as_deref(), Some("/mnt/vol"), "{}", shown(&facts));
+    assert_eq!(facts.value(&subject, &mysql::SYNC_BINLOG), Some(1), "its own files, not ours");
 }
 
 proptest! {

@@ -11,6 +11,7 @@ use super::process::Server;
 use super::server::{self, Answer};
 use super::start::Start;
 use super::{installed, settings};
+use crate::collect::inside::Inside;
 use crate::collect::{Request, path_of, refused, servers};
 use crate::facts::catalog::{cluster as kind, postgres};
 use crate::facts::{FactSet, Reading, Remedy, Source, Subject, Why};
@@ -34,15 +35,22 @@ pub struct Lead {
 /// Where a cluster is, and what is configured so far.
 pub struct Found {
     lead: Lead,
-    /// The real path of the data directory.
+    /// The real path of the data directory here.
     pub data: PathBuf,
+    /// The same as the server sees it.
+    seen: PathBuf,
     data_source: Source,
     conf: Conf,
 }
 
 impl Lead {
     /// Reads the configuration and finds the data directory; the error says why there is none.
-    pub fn follow(self, host: &dyn Host, facts: &mut FactSet) -> Result<Found, String> {
+    pub fn follow(
+        self,
+        host: &dyn Host,
+        inside: Option<&Inside<'_>>,
+        facts: &mut FactSet,
+    ) -> Result<Found, String> {
         let mut conf = Conf::default();
         conf.file(host, &self.config_file, facts);
         let absolute = |value: &[u8]| Some(path_of(value.to_vec())).filter(|path| path.is_absolute());
@@ -65,8 +73,18 @@ impl Lead {
                 shown(&self.config_file)
             ));
         };
-        let data = host.real_path(&data).unwrap_or(data);
-        Ok(Found { lead: self, data, data_source, conf })
+        let seen = host.real_path(&data).unwrap_or(data);
+        let data = match inside.map(|inside| inside.here(&seen)) {
+            None => seen.clone(),
+            Some(Reading::Known { value, .. }) => value,
+            Some(Reading::Unknown { detail, .. }) => {
+                return Err(format!(
+                    "a PostgreSQL server runs where other file systems are mounted, such as in a container: {detail}; run \
+                     walwise where the server runs"
+                ));
+            }
+        };
+        Ok(Found { lead: self, data, seen, data_source, conf })
     }
 
     fn origin(&self) -> Source {
@@ -80,13 +98,20 @@ impl Lead {
 
 impl Found {
     /// Records everything about the cluster; the error says why the directory is none.
-    pub fn put(mut self, host: &dyn Host, request: &Request, facts: &mut FactSet) -> Result<(), String> {
+    pub fn put(
+        mut self,
+        host: &dyn Host,
+        inside: Option<&Inside<'_>>,
+        request: &Request,
+        facts: &mut FactSet,
+    ) -> Result<(), String> {
         let shown_data = shown(&self.data);
         let owner = self.owner(host)?;
-        let pid_file = PidFile::read(host, &self.data);
+        let pid_file = PidFile::read(host, &self.seen);
         if let Some(server) = &self.lead.server {
             let elsewhere = match &pid_file {
-                Ok(file) => file.pid != Some(server.pid),
+                // In a container processes have other numbers, and which directory it is has been proven.
+                Ok(file) => inside.is_none() && file.pid != Some(server.pid),
                 Err(miss) => miss.kind == MissKind::Absent,
             };
             if elsewhere {
@@ -107,14 +132,17 @@ impl Found {
         let stopped = running.value() == Some(&false);
         let start = (!stopped).then(|| Start::new(host, pid_file.ok().and_then(|file| file.started)));
         let certain = start.map(|start| start.certain(&self.conf, owner.value()));
-        let version = Self::version(host, request, answer.as_ref(), major);
+        // The program of this host is none of a container's.
+        let request =
+            Request { without_programs: request.without_programs || inside.is_some(), ..request.clone() };
+        let version = Self::version(host, &request, answer.as_ref(), major);
 
         facts.know(&subject, &postgres::DATA, shown_data.clone(), self.data_source.clone());
         facts.put(&subject, &postgres::RUNNING, running);
         facts.know(&subject, &postgres::NAME, self.name(version.value()), self.lead.origin());
         facts.know(&subject, &postgres::CONFIG_FILE, shown(&self.lead.config_file), self.lead.origin());
-        facts.put(&subject, &postgres::WAL, self.wal(host, version.value()));
-        facts.put(&subject, &postgres::TABLESPACES, self.tablespaces(host));
+        facts.put(&subject, &postgres::WAL, self.wal(host, inside, version.value()));
+        facts.put(&subject, &postgres::TABLESPACES, self.tablespaces(host, inside));
         self.put_settings(&subject, answer.as_ref(), certain.as_ref(), version.value(), facts);
         facts.put(&subject, &postgres::VERSION, version);
         let preloaded = self.lead.server.map_or_else(servers::not_running, |server| server.preloaded);
@@ -130,7 +158,7 @@ impl Found {
     fn owner(&self, host: &dyn Host) -> Result<Reading<String>, String> {
         let data = shown(&self.data);
         let config = shown(&self.lead.config_file);
-        let uid = match host.stat(&self.data) {
+        let uid = match host.stat(&self.seen) {
             Ok(stat) => u32::try_from(stat.uid).ok(),
             Err(miss) => match (miss.kind, &self.lead.server) {
                 (MissKind::Absent, None) => {
@@ -173,7 +201,7 @@ impl Found {
     }
 
     fn major(&self, host: &dyn Host) -> Reading<Version> {
-        let path = self.data.join("PG_VERSION");
+        let path = self.seen.join("PG_VERSION");
         let parse = |text: String| Version::parse(&text).ok_or_else(|| format!("`{text}` is no version"));
         let read = match host.attribute(&path) {
             Ok(text) => Reading::known(text, Source::file(shown(&path))).and_then(parse),
@@ -191,7 +219,7 @@ impl Found {
     /// Adds what is read after the main file: settings made with ALTER SYSTEM (9.4 and later), then the command line.
     fn configure(&mut self, host: &dyn Host, major: Option<&Version>, facts: &mut FactSet) {
         if major.is_none_or(|major| (major.number(0), major.number(1)) >= (9, 4)) {
-            self.conf.optional_file(host, &self.data.join("postgresql.auto.conf"), facts);
+            self.conf.optional_file(host, &self.seen.join("postgresql.auto.conf"), facts);
         }
         if let Some(server) = &self.lead.server {
             for (name, value) in &server.settings {
@@ -209,7 +237,7 @@ impl Found {
         let socket = pid_file.and_then(|file| file.socket.clone()).or_else(|| self.configured_socket())?;
         let answer = server::ask(host, &socket)?;
         let same_directory =
-            answer.data_directory().is_none_or(|path| host.real_path(&path).unwrap_or(path) == self.data);
+            answer.data_directory().is_none_or(|path| host.real_path(&path).unwrap_or(path) == self.seen);
         let version = answer.version();
         let same_version = match (major, version.as_ref().and_then(Reading::value)) {
             (Some(major), Some(version)) => settings::major(major) == settings::major(version),
@@ -269,19 +297,25 @@ impl Found {
     }
 
     /// The directory of the WAL, which is often a symbolic link (`pg_xlog` before 10).
-    fn wal(&self, host: &dyn Host, version: Option<&Version>) -> Reading<String> {
+    fn wal(
+        &self,
+        host: &dyn Host,
+        inside: Option<&Inside<'_>>,
+        version: Option<&Version>,
+    ) -> Reading<String> {
         let old = version.is_some_and(|version| version.number(0) < 10);
-        let path = self.data.join(if old { "pg_xlog" } else { "pg_wal" });
+        let path = self.seen.join(if old { "pg_xlog" } else { "pg_wal" });
         let call = format!("realpath {}", shown(&path));
-        match host.real_path(&path) {
-            Ok(real) => Reading::known(shown(&real), Source::call(call)),
-            Err(miss) => refused(&miss, &call),
+        match (host.real_path(&path), inside) {
+            (Ok(real), Some(inside)) => inside.here(&real).map(|here| shown(&here)),
+            (Ok(real), None) => Reading::known(shown(&real), Source::call(call)),
+            (Err(miss), _) => refused(&miss, &call),
         }
     }
 
     /// Where tablespaces are: symbolic links in pg_tblspc, each named by the tablespace's id.
-    fn tablespaces(&self, host: &dyn Host) -> Reading<Vec<String>> {
-        let links = self.data.join("pg_tblspc");
+    fn tablespaces(&self, host: &dyn Host, inside: Option<&Inside<'_>>) -> Reading<Vec<String>> {
+        let links = self.seen.join("pg_tblspc");
         let names = match host.list(&links) {
             Ok(names) => names,
             Err(miss) => return refused(&miss, &shown(&links)),
@@ -290,8 +324,14 @@ impl Found {
         for name in names {
             let link = links.join(name);
             match host.real_path(&link) {
-                Ok(real) if real.starts_with(&self.data) => {}
-                Ok(real) => found.push(shown(&real)),
+                Ok(real) if real.starts_with(&self.seen) => {}
+                Ok(real) => match inside.map(|inside| inside.here(&real)) {
+                    None => found.push(shown(&real)),
+                    Some(Reading::Known { value, .. }) => found.push(shown(&value)),
+                    Some(Reading::Unknown { why, detail, remedy }) => {
+                        return Reading::Unknown { why, detail, remedy };
+                    }
+                },
                 Err(miss) => {
                     // A link that leads nowhere is not one tablespace fewer.
                     let miss = Miss::new(

@@ -1,6 +1,6 @@
 //! Running servers: the postmasters among the processes, and their options.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::collect::path_of;
 use crate::collect::servers::{self, Row};
@@ -53,11 +53,19 @@ fn server(host: &dyn Host, row: &Row, facts: &mut FactSet) -> Option<Server> {
     };
     let environment = host.ask(&Question::Environment(row.pid));
     let given = options.iter().rev().find(|(name, _)| name == HOME).map(|(_, value)| value.clone());
-    let home = given.or_else(|| servers::variable(environment.as_deref().ok()?, "PGDATA"));
+    let home = given.or_else(|| servers::variable(environment.as_deref().ok()?, "PGDATA")).map(path_of);
+    // A server changes into its data directory when it starts (ChangeToDataDir), so that settles what was not said or
+    // said relative to wherever it was started.
+    let told = options.iter().any(|(name, _)| matches!(name.as_str(), "config_file" | "data_directory"));
+    let home = match home {
+        Some(home) if home.is_absolute() => Some(home),
+        None if told => None,
+        home => host.link(Path::new(&format!("/proc/{}/cwd", row.pid))).ok().or(home),
+    };
     Some(Server {
         pid: row.pid,
         uid: row.uid,
-        home: home.map(path_of),
+        home,
         preloaded: servers::preloaded(host, row.pid, &environment),
         settings: options.into_iter().filter(|(name, _)| name != HOME).collect(),
     })
@@ -86,8 +94,6 @@ fn options(answer: &[u8]) -> Vec<(String, Vec<u8>)> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-
-    use std::path::Path;
 
     use super::*;
     use crate::collect::testing::Fake;

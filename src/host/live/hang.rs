@@ -73,11 +73,19 @@ impl Mounts {
     /// Whether touching this path may hang.
     pub fn may_hang(&self, path: &Path) -> bool {
         if !self.any_hang {
-            return false;
+            return leads_inside(path);
         }
         !is_kernels_own(path)
             || path.ancestors().find_map(|over| self.points.get(over)).is_none_or(|hangs| *hangs)
     }
+}
+
+/// Whether the path leads through a process' own root, where mounts may be that are none of ours.
+fn leads_inside(path: &Path) -> bool {
+    let mut names = path.components().skip(1).map(Component::as_os_str);
+    names.next().is_some_and(|name| name == "proc")
+        && names.nth(1).is_some_and(|name| name == "root" || name == "cwd")
+        && names.next().is_some()
 }
 
 /// Whether the path stays in directories that the kernel fills itself.

@@ -15,6 +15,8 @@ pub struct Mariadb {
     /// The data directory.
     pub data: PathBuf,
     server: Option<Child>,
+    /// Where the server sees its data, when that is elsewhere.
+    seen: Option<PathBuf>,
     uid: u32,
     gid: u32,
 }
@@ -25,18 +27,20 @@ impl Mariadb {
         let id = |flag| run("id", &[flag, "mysql"]).trim().parse().unwrap();
         let directory = tempfile::tempdir().unwrap();
         let (uid, gid) = (id("-u"), id("-g"));
-        let server = Self { data: data.join("mysql"), directory, server: None, uid, gid };
+        let server = Self { data: data.join("mysql"), directory, server: None, seen: None, uid, gid };
         let open = std::fs::Permissions::from_mode(0o755);
         std::fs::set_permissions(server.own(), open).unwrap();
         server.give(server.own());
         server.directory_for(&server.data);
         std::fs::create_dir(server.own().join("conf.d")).unwrap();
+        // Servers that are made at once would meet in the common one.
+        server.directory_for(&server.own().join("tmp"));
         let (own, data) = (server.own().display(), server.data.display());
         server.write(
             "my.cnf",
             &format!(
                 "[client]\nsocket = {own}/socket\n[mysqld]\ndatadir = {data}\nsocket = {own}/socket\n\
-                 pid-file = {own}/pid\nskip-networking\nuser = mysql\ninnodb_buffer_pool_size = 16M\n\
+                 pid-file = {own}/pid\ntmpdir = {own}/tmp\nskip-networking\nuser = mysql\ninnodb_buffer_pool_size = 16M\n\
                  innodb_log_file_size = 10M\n!includedir {own}/conf.d\n"
             ),
         );
@@ -56,6 +60,16 @@ impl Mariadb {
     pub fn directory_for(&self, path: &Path) {
         std::fs::create_dir_all(path).unwrap();
         self.give(path);
+    }
+
+    /// Lets the server see its data in another directory, in a mount name space of its own.
+    pub fn see_data_elsewhere(&mut self) {
+        let seen = self.own().join("elsewhere");
+        self.directory_for(&seen);
+        let text = std::fs::read_to_string(self.own().join("my.cnf")).unwrap();
+        let (here, there) = (self.data.display().to_string(), seen.display().to_string());
+        self.write("my.cnf", &text.replace(&here, &there));
+        self.seen = Some(seen);
     }
 
     /// Writes one of its option files.
@@ -83,6 +97,11 @@ impl Mariadb {
         });
         let log = std::fs::File::create(self.own().join("log")).unwrap();
         let mut command = Command::new("mariadbd");
+        if let Some(seen) = &self.seen {
+            command = Command::new("unshare");
+            let script = "mount --make-rprivate / && mount --bind \"$1\" \"$2\" && exec mariadbd \"$3\"";
+            command.args(["-m", "sh", "-c", script, "sh"]).arg(&self.data).arg(seen);
+        }
         command.arg(self.defaults()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
         self.server = Some(command.spawn().unwrap());
         wait_for("the server answers", || self.sql("SELECT 1").is_some_and(|answer| answer == "1"));
