@@ -14,7 +14,9 @@ use walwise::validity;
 use super::support::loops::{ext4, file_system, xfs};
 use super::support::mariadb::Mariadb;
 use super::support::postgres::Cluster;
-use super::support::{check_json, fact, outcome, stdout, verdict, walwise};
+use super::support::{check_json, fact, outcome, stderr, stdout, verdict, walwise};
+
+const SECRET: &str = "Zk7hunter2";
 
 /// What a report says that a directory is for.
 fn roles(report: &Value, directory: &Path) -> Vec<String> {
@@ -74,7 +76,8 @@ fn a_running_mariadb_is_found_with_its_logs_on_other_file_systems_and_where_each
     let (redo, undo, binlog) = (logs.dir("redo"), logs.dir("undo"), binlogs.dir("binlog"));
     let lines = format!(
         "[mariadb-10.11]\ninnodb-log-group-home-dir = {}\ninnodb_undo_directory = {}\ninnodb_undo_tablespaces = 3\n\
-         log-bin = {}/bin\n[mariadb]\nsync_binlog = 1 # each commit\ninnodb_flush_log_at_trx_commit = 2\n",
+         log-bin = {}/bin\n[mariadb]\nsync_binlog = 1 # each commit\ninnodb_flush_log_at_trx_commit = 2\n\
+         report-password = {SECRET}\n[mysqldump]\npassword = {SECRET}\n",
         redo.display(),
         undo.display(),
         binlog.display()
@@ -120,6 +123,17 @@ fn a_running_mariadb_is_found_with_its_logs_on_other_file_systems_and_where_each
     let text = stdout(&walwise().args(["check", "--no-probe"]).output().unwrap());
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains(&format!("now 2, set in {}:8", storage.display())), "{text}");
+
+    // Passwords stand beside what is read.
+    for arguments in [&["capture", "--no-mask"][..], &["facts"]] {
+        let output = walwise().args(arguments).output().unwrap();
+        let said = stdout(&output) + &stderr(&output);
+        assert!(
+            said.contains("innodb_log_group_home_dir") || said.contains("mysql.redo_directory"),
+            "{said}"
+        );
+        assert!(!said.contains(SECRET), "{arguments:?}");
+    }
 
     // A change that the server has not read is not in force.
     server.write("conf.d/storage.cnf", &lines.replace("commit = 2", "commit = 1"));
