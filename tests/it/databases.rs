@@ -122,6 +122,8 @@ fn a_running_mariadb_is_found_with_its_logs_on_other_file_systems_and_where_each
     assert_eq!(outcome(&report, "pg.fsync-off", &subject), None, "that is no question of MariaDB");
     let text = stdout(&walwise().args(["check", "--no-probe"]).output().unwrap());
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let kept = format!("Kept here: redo {}, undo {}.", redo.display(), undo.display());
+    assert!(text.contains(&kept), "{text}");
     assert!(text.contains(&format!("now 2, set in {}:8", storage.display())), "{text}");
 
     // Passwords stand beside what is read.

@@ -7,6 +7,7 @@ use super::telling::Telling;
 use super::{advice, findings, measured, shout, words};
 use crate::durability::{Path, Standing, Verdict};
 use crate::facts::catalog::device::BLANK;
+use crate::facts::catalog::target as facts;
 use crate::facts::{Subject, Value};
 use crate::report::{LOOKED_AT, LayerRow, Report, TargetSummary};
 use crate::rules::{Finding, Level, Outcome};
@@ -47,6 +48,7 @@ pub fn write<'a>(page: &mut Page, telling: &mut Telling<'a>, target: &'a TargetS
         }
         None => {}
     }
+    kept(page, report, target);
     first(page, telling, target);
     if let Some(stack) = report.stack(&target.target) {
         page.gap();
@@ -66,6 +68,30 @@ pub fn write<'a>(page: &mut Page, telling: &mut Telling<'a>, target: &'a TargetS
     }
     advice::plan(page, telling, target);
     findings::of_target(page, telling, target);
+}
+
+/// What servers keep on it, where that is more than the directory itself, and what it shares with other targets.
+fn kept(page: &mut Page, report: &Report, target: &TargetSummary) {
+    let list = |name: &str| match report.value(&target.target, name) {
+        Some(Value::List(words)) => words.as_slice(),
+        _ => &[],
+    };
+    let directories = list(facts::DIRECTORIES.name());
+    let itself =
+        |directory: &String| directory.split_once(' ').is_some_and(|(_, path)| path == target.target.name());
+    if !directories.iter().all(itself) {
+        page.para(2, &format!("Kept here: {}.", directories.join(", ")));
+    }
+    for (what, fact) in [
+        ("the disks", &facts::SHARES_DISK),
+        ("the file system", &facts::SHARES_FILE_SYSTEM),
+        ("the thin pool", &facts::SHARES_THIN_POOL),
+    ] {
+        let others = list(fact.name());
+        if !others.is_empty() {
+            page.para(2, &format!("Shares {what} of {}.", others.join(", ")));
+        }
+    }
 }
 
 /// What to do first: everything critical, and the warnings, in a line each.
