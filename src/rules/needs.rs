@@ -18,9 +18,9 @@ use crate::truth::Truth;
 /// How many ways to one answer are pursued for one sub-condition.
 const MOST_WAYS: usize = 128;
 
-/// A way that asks for more facts than this is not joined with alternatives any more: nobody would go it, and on a stack of
-/// thousands of layers there is no end of them.
-const MOST_FACTS: usize = 64;
+/// Conditions joined at once beyond which only the best way of each is pursued: a stack of ten thousand layers has as many
+/// conditions, and all ways of all of them would be copied for each.
+const WIDE: usize = 64;
 
 /// The smallest sets of missing facts of which each alone could decide it: no set contains another. Fewest facts first;
 /// among equals, those with a remedy first.
@@ -31,7 +31,7 @@ pub(super) fn needs(ground: &Ground<'_>) -> Vec<Vec<Need>> {
     sets.sort_by(|a, b| a.len().cmp(&b.len()).then_with(|| a.cmp(b)));
     let mut smallest: Vec<Vec<usize>> = Vec::new();
     for set in sets {
-        if !smallest.iter().any(|small| small.iter().all(|slot| set.contains(slot))) {
+        if !smallest.iter().any(|small| small.iter().all(|slot| set.binary_search(slot).is_ok())) {
             smallest.push(set);
         }
     }
@@ -107,17 +107,22 @@ impl<'g> Unknowns<'g> {
             (Node::Test(test, seen), wanted) => self.ways_of_test(test, seen, wanted),
             (Node::All(kids), true) | (Node::Any(kids), false) => {
                 let Some((first, rest)) = kids.split_first() else { return Vec::new() };
+                let most = if kids.len() > WIDE { 1 } else { MOST_WAYS };
+                let ways = |kid: &Ground<'_>| {
+                    let mut ways = self.ways(kid, wanted);
+                    ways.truncate(most);
+                    ways
+                };
                 // One way each is the rule, and the stack can be wide: then nothing is copied.
-                let join = |ways: Vec<Way>, kid: &Ground<'_>| match self.ways(kid, wanted).as_slice() {
-                    [only] => ways.into_iter().filter_map(|way| way.with(only)).collect(),
+                let join = |so_far: Vec<Way>, kid: &Ground<'_>| match ways(kid).as_slice() {
+                    [only] => so_far.into_iter().filter_map(|way| way.with(only)).collect(),
                     more => {
                         let each =
                             |way: &Way| more.iter().filter_map(|other| way.clone().with(other)).collect();
-                        let short = ways.iter().filter(|way| way.0.len() < MOST_FACTS);
-                        fewest(short.flat_map(|way| -> Vec<Way> { each(way) }).collect())
+                        fewest(so_far.iter().flat_map(|way| -> Vec<Way> { each(way) }).collect())
                     }
                 };
-                rest.iter().fold(self.ways(first, wanted), join)
+                rest.iter().fold(ways(first), join)
             }
             (Node::All(kids), false) | (Node::Any(kids), true) => {
                 fewest(kids.iter().flat_map(|kid| self.ways(kid, wanted)).collect())
