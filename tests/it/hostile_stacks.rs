@@ -45,11 +45,24 @@ fn checked(slaves: &[Vec<usize>]) -> Value {
     check_json(&["/data", "--host", file.path().to_str().unwrap()]).1
 }
 
+/// Each on the next.
+fn chain(layers: usize) -> Vec<Vec<usize>> {
+    (1..layers).map(|n| vec![n]).chain([Vec::new()]).collect()
+}
+
 #[test]
-fn ten_thousand_layers_end_in_a_report_and_prove_nothing() {
-    let mut chain: Vec<Vec<usize>> = (1..10_000).map(|n| vec![n]).collect();
-    chain.push(Vec::new());
-    let report = checked(&chain);
+fn ten_thousand_layers_are_walked_and_prove_nothing() {
+    let mut facts = collect(&chain(10_000));
+    let verdicts = walwise::durability::judge(&mut facts, false);
+    assert!(!verdicts.is_empty());
+    assert!(verdicts.iter().all(|verdict| verdict.standing.word() == "unproven"));
+    assert_eq!(facts.leaves(&Subject::mount("/data")), [Subject::device("dm-9999")]);
+}
+
+/// All rules are asked about every layer, of which nothing is known.
+#[test]
+fn two_thousand_layers_end_in_a_report() {
+    let report = checked(&chain(2_000));
     assert_eq!(verdict(&report, "/data".as_ref()), Some("unproven"));
 }
 
