@@ -60,6 +60,11 @@ pub fn describe(node: &Node, facts: &mut FactSet) {
             let help = "look for DATALOSS_WARNING_README.txt on it: Azure writes it on temporary disks";
             Reading::unknown(Why::Ambiguous, detail).or_try(Remedy::Do(help.to_owned()))
         }
+        // A model that could not be read may be one of those above.
+        Reading::Known { .. } if let Some(why) = unread(&model) => {
+            let detail = "how long a virtual disk lasts is told by its model, which could not be read";
+            Reading::unknown(why, detail).or_try(Remedy::RunAsRoot)
+        }
         Reading::Known { .. } => {
             let detail = "nothing in a virtual disk of this model says how long it lasts";
             Reading::unknown(Why::Absent, detail)
@@ -67,6 +72,14 @@ pub fn describe(node: &Node, facts: &mut FactSet) {
         Reading::Unknown { why, detail, remedy } => Reading::Unknown { why, detail, remedy },
     };
     facts.put(subject, &device::EPHEMERAL, ephemeral);
+}
+
+/// Why a model is not known, where the disk may well have one.
+fn unread(model: &Reading<String>) -> Option<Why> {
+    match model {
+        Reading::Unknown { why: Why::Absent, .. } | Reading::Known { .. } => None,
+        Reading::Unknown { why, .. } => Some(*why),
+    }
 }
 
 #[cfg(test)]

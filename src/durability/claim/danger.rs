@@ -7,8 +7,8 @@
 
 use super::{Evidence, Standing, claim};
 use crate::durability::ask::Ask;
-use crate::facts::Subject;
 use crate::facts::catalog::device;
+use crate::facts::{Reading, Subject, Why};
 
 /// Warnings that say nothing of what was acknowledged.
 const HARMLESS: [&str; 3] = ["spare low", "temperature", "persistent memory"];
@@ -22,6 +22,13 @@ pub fn find(ask: &mut Ask, disk: &Subject) -> (Vec<Evidence>, bool) {
             "{name} belongs to the machine it is in: everything on it is gone when that is stopped, moved or fails"
         );
         found.push(claim(ask, disk, &device::EPHEMERAL, Standing::AtRisk, says));
+    }
+    if was_hidden(ask, disk) {
+        ask.miss(disk, &device::EPHEMERAL, None);
+        let says = format!(
+            "whether {name} outlives the machine it is in is not known, because its model could not be read"
+        );
+        found.push(claim(ask, disk, &device::EPHEMERAL, Standing::Unproven, says));
     }
     for warning in ask.value(disk, &device::NVME_WARNINGS).unwrap_or_default() {
         let (standing, says) = match warning.as_str() {
@@ -41,4 +48,16 @@ pub fn find(ask: &mut Ask, disk: &Subject) -> (Vec<Evidence>, bool) {
         found.push(claim(ask, disk, &device::NVME_WARNINGS, standing, says));
     }
     (found, forgets)
+}
+
+/// Whether something that would have told how long a disk lasts could not be read. That nothing tells is another matter,
+/// and the rule with virtual disks.
+fn was_hidden(ask: &Ask, disk: &Subject) -> bool {
+    let hidden = |name: &str| {
+        matches!(
+            ask.facts.reading(disk, name),
+            Reading::Unknown { why: Why::Denied | Why::TimedOut | Why::Malformed, .. }
+        )
+    };
+    hidden(device::EPHEMERAL.name())
 }

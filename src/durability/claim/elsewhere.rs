@@ -28,10 +28,10 @@ pub fn judge(
         (None, Some("pmem")) => format!(
             "whether {name} is memory that survives a power failure, and whether what keeps it alive is healthy, is not known (ndctl list -DHR shows it)"
         ),
-        // An adapter that nobody named may be a RAID controller.
-        (None, Some("scsi")) if ask.value(disk, &device::DRIVER).is_none() => {
+        // An adapter that nobody knows may be a RAID controller.
+        (None, Some("scsi" | "sas")) if !is_plain_adapter(ask, disk) => {
             ask.miss(disk, &device::DRIVER, None);
-            format!("which adapter {name} is attached to is not known, and it may cache")
+            format!("that the adapter {name} is attached to keeps nothing back is not known")
         }
         (
             None,
@@ -52,6 +52,38 @@ pub fn judge(
         claim(ask, disk, &device::TRANSPORT, Standing::Unproven, says)
     };
     Some((cache, evidence))
+}
+
+/// SCSI and SAS adapters without a cache of their own, by the names their drivers in drivers/scsi give themselves.
+const PLAIN_ADAPTERS: &[&str] = &[
+    "mpt2sas",
+    "mpt3sas",
+    "mptsas",
+    "mptspi",
+    "mptscsih",
+    "mvsas",
+    "pm80xx",
+    "pm8001",
+    "isci",
+    "aic94xx",
+    "aic7xxx",
+    "aic79xx",
+    "sym53c8xx",
+    "hisi_sas_v2_hw",
+    "hisi_sas_v3_hw",
+    "scsi_debug",
+    "virtio_scsi",
+    "ibmvscsi",
+    "BusLogic",
+    "esp",
+    "qla1280",
+    "ahci",
+    "ata_piix",
+];
+
+fn is_plain_adapter(ask: &mut Ask, disk: &Subject) -> bool {
+    let driver = ask.value(disk, &device::DRIVER);
+    driver.is_some_and(|driver| PLAIN_ADAPTERS.contains(&driver.as_str()))
 }
 
 /// The way to another machine, for people.

@@ -92,7 +92,7 @@ fn the_disk_asked_past_the_kernel() {
         for transport in ["sata", "sas", "scsi", "virtio-scsi", "vmware", "hyperv"] {
             let machine = Machine::plain()
                 .with("device.transport", transport)
-                .with("device.driver", "any")
+                .with("device.driver", "mpt3sas")
                 .with("device.write_cache", queue)
                 .with("device.cache_type", kept)
                 .with("device.drive_cache", answer)
@@ -172,6 +172,8 @@ fn what_nobody_here_can_prove_says_why() {
     assert_eq!(gone.word(), "at risk");
     assert!(gone.verdict().sentence.contains("everything on it is gone"), "{}", gone.verdict().sentence);
     assert_eq!(Machine::plain().with("device.ephemeral", "false").word(), "durable");
+    let unread = Machine::plain().with("device.ephemeral", "?");
+    assert_eq!(unread.word(), "unproven", "a model that may not be read may be an ephemeral disk's");
 }
 
 #[test]
@@ -338,6 +340,15 @@ fn controllers() {
     assert_eq!(overridden.with("controller.battery", "failed").word(), "at risk", "the worst wins");
     let by_driver = Machine::plain().with("device.transport", "scsi").with("device.driver", "megaraid_sas");
     assert_eq!(by_driver.word(), "unproven", "its flushes may end in the driver");
+    for transport in ["scsi", "sas"] {
+        let behind = |driver| {
+            let disk = Machine::plain().with("device.transport", transport).with("device.driver", driver);
+            disk.with("device.cache_type", "write back").word()
+        };
+        assert_eq!(behind("mpt3sas"), "durable");
+        assert_eq!(behind("?"), "unproven");
+        assert_eq!(behind("fancyraid"), "unproven", "an adapter that nobody knows may have a cache");
+    }
 }
 
 #[test]

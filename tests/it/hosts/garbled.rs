@@ -116,8 +116,7 @@ fn judged(host: &Garbled<'_>, target: &str) -> (Vec<Subject>, Option<Standing>) 
 }
 
 /// The questions whose answers, when refused, make the target durable that was not. Without the mount table or a path it
-/// may seem to lie on another mount; that is another question, not another answer. And nothing but its model says of a
-/// virtual disk how long it lasts.
+/// may seem to lie on another mount; that is another question, not another answer.
 fn better<'a>(
     target: &str,
     answers: &'a Answers,
@@ -127,11 +126,10 @@ fn better<'a>(
     if standing == Some(Standing::Durable) {
         return BTreeSet::new();
     }
-    let is_model = |question: &Question| question.path().is_some_and(|path| path.ends_with("device/model"));
     let is_better = |question: &&Question| {
         let answer = Err(Miss::new(MissKind::Denied, "refused"));
         let host = Garbled { answers, question: Some(question), answer };
-        !is_model(question) && judged(&host, target) == (lies_on.clone(), Some(Standing::Durable))
+        judged(&host, target) == (lies_on.clone(), Some(Standing::Durable))
     };
     questions.filter(is_better).collect()
 }
