@@ -81,7 +81,9 @@ pub fn judge(facts: &FactSet, target: &Subject, disks: &BTreeMap<Subject, Leaf>)
     } else {
         worst.map_or(Cache::Unknown, |c| c.min(Cache::Unknown))
     };
-    let names: Vec<&str> = below.keys().map(|disk| disk.name()).collect();
+    // Several paths to one unit are one disk for a reader.
+    let units: BTreeSet<&Subject> = below.keys().map(|disk| facts.unit(disk)).collect();
+    let names: Vec<&str> = units.iter().map(|disk| disk.name()).collect();
     let suppressed_by: BTreeSet<&'static str> =
         passages.iter().chain(&at_disks).filter_map(dropped_by).collect();
     let verdict = Verdict {
@@ -199,8 +201,10 @@ fn sentence(standing: Standing, paths: &[Path], no_database: bool, cache: Cache,
             )
         }
         Standing::Durable => {
+            let several = disks.len() > 1;
             let disks = match disks {
                 [] => "the disk".to_owned(),
+                [first, second] => format!("{first} and {second}"),
                 names if names.len() <= 3 => names.join(", "),
                 names => format!("{} disks", names.len()),
             };
@@ -208,7 +212,13 @@ fn sentence(standing: Standing, paths: &[Path], no_database: bool, cache: Cache,
                 Cache::Protected => {
                     format!("the cache before {disks} is protected by a healthy battery or flash module")
                 }
+                Cache::None if several => {
+                    format!("{disks} hold nothing back in volatile caches, by their own word")
+                }
                 Cache::None => format!("{disks} holds nothing back in a volatile cache, by its own word"),
+                _ if several => format!(
+                    "flushes are sent all the way to {disks}, which have to write their volatile caches out"
+                ),
                 _ => format!(
                     "flushes are sent all the way to {disks}, which has to write its volatile cache out"
                 ),
