@@ -2,4 +2,4 @@
 a=$(disk cache-a)
 echo "temporary write through" >"$(appears "a SCSI disk" '/sys/class/scsi_disk/*/cache_type')"
 ext4 "$a"
-#= standing("unproven") or standing("contradictory")
+#= standing("contradictory")
