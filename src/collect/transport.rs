@@ -116,7 +116,12 @@ fn model(host: &dyn Host, node: &Node) -> Reading<String> {
     if node.component(is_scsi_address).is_none() {
         return Reading::unknown(Why::Absent, "a disk of this kind has no model attribute");
     }
-    let vendor = attribute::text(host, &node.attribute("device/vendor")).value().cloned().unwrap_or_default();
+    let vendor = match attribute::text(host, &node.attribute("device/vendor")) {
+        Reading::Known { value, .. } => value,
+        Reading::Unknown { why: Why::Absent | Why::Malformed, .. } => String::new(),
+        // Half a model would be taken for a whole one of another maker.
+        hidden @ Reading::Unknown { .. } => return hidden,
+    };
     attribute::text(host, &node.attribute("device/model")).map(|model| match vendor.as_str() {
         // `ATA` is what libata writes there; the maker is in the model.
         "" | "ATA" => model,

@@ -166,7 +166,7 @@ const DECIDING: &[(&str, &[&str], &[&str])] = &[
     ("device.write_cache", &["write back"], &["write through", "?"]),
     ("device.cache_type", &["write back", "write through", "none", "?"], &[]),
     ("device.drive_cache", &["on", "off", "?"], &[]),
-    ("device.ephemeral", &["false", "?"], &["true"]),
+    ("device.ephemeral", &["false"], &["true", "?"]),
     ("nvme.critical_warning", &["", "?", "temperature"], &["memory backup failed", "read-only"]),
     ("mount.class", &["block"], &["network", "memory", "fuse", "overlay", "zfs", "other", "?"]),
     ("mount.fstype", &["ext4"], &["ext3", "xfs", "btrfs", "f2fs", "?"]),
