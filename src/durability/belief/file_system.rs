@@ -156,7 +156,13 @@ fn zfs(ask: &mut Ask, hop: &Subject, bottom: Bottom) -> Hop {
             let off = format!(
                 "{name} is ZFS, which was told not to flush its disks (zfs_nocacheflush or zil_nocacheflush)"
             );
-            let (standing, says) = unflushed(bottom, &off);
+            let (standing, says) = match (sync.as_deref(), unflushed(bottom, &off)) {
+                (None, (Durable, says)) => (
+                    Unproven,
+                    format!("{says}; whether it writes before it answers (its property sync) is not known"),
+                ),
+                (_, unflushed) => unflushed,
+            };
             let hop = (
                 Passage::Dropped(BY_FILE_SYSTEM),
                 evidence(ask, &host, &kernel::ZFS_NO_FLUSH, standing, says),

@@ -220,7 +220,7 @@ fn is_against(machine: &Machine, of: &Subject, fact: &str) -> bool {
 
 proptest! {
     // Most random stacks are not durable, and the first property is about those that are.
-    #![proptest_config(ProptestConfig { max_global_rejects: 16_384, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { max_global_rejects: 1 << 20, ..ProptestConfig::default() })]
 
     /// *Durable* with something unknown stays durable whatever that turns out to be: nothing unknown is taken for granted.
     #[test]

@@ -242,6 +242,7 @@ fn zfs() {
         ("standard", "true", "write back", "?", "at risk", "suppressed"),
         ("?", "true", "write back", "?", "at risk", "suppressed"),
         ("standard", "true", "write through", "off", "durable", "suppressed"),
+        ("?", "true", "write through", "off", "unproven", "suppressed"),
         ("disabled", "true", "write through", "off", "at risk", "suppressed"),
     ] {
         let machine = pool(sync, told, queue, answer);
