@@ -62,7 +62,7 @@ impl Session {
     /// The report of now.
     pub fn report(&self) -> Report {
         let (facts, verdicts) = self.judged();
-        let findings = rules::evaluate(&self.rules, &facts, self.circumstances());
+        let evaluation = rules::evaluate(&self.rules, &facts, self.circumstances());
         let guard = |subject: &Subject, advice: &rules::Advice| {
             let values: Vec<&str> = advice.change.values().iter().map(String::as_str).collect();
             validity::guard(&advice.setting, &values, &facts, subject)
@@ -70,7 +70,7 @@ impl Session {
         let mut report = report::build(report::Input {
             facts: &facts,
             verdicts,
-            findings,
+            evaluation,
             measurements: self.measured.clone(),
             overrides: self.overrides(),
             circumstances: report::Circumstances {

@@ -36,26 +36,20 @@ fn wanted(name: &str, keys: &[String]) -> bool {
     keys.is_empty() || keys.iter().any(|key| name == key || name.starts_with(key.as_str()))
 }
 
-fn rows(facts: &FactSet, keys: &[String]) -> Vec<FactRow> {
-    let rows = facts.rows().filter(|(_, name, _)| wanted(name, keys));
-    rows.map(|(subject, name, reading)| FactRow {
-        subject: subject.clone(),
-        fact: name.to_owned(),
-        reading: reading.clone(),
-    })
-    .collect()
+fn rows<'f>(facts: &'f FactSet, keys: &[String]) -> Vec<FactRow<'f>> {
+    facts.rows().filter(|row| wanted(row.fact, keys)).collect()
 }
 
 fn listing(facts: &FactSet, keys: &[String]) -> String {
     let mut out = String::new();
     let mut last = None;
     for FactRow { subject, fact, reading } in rows(facts, keys) {
-        if last.as_ref() != Some(&subject) {
+        if last != Some(subject) {
             let gap = if out.is_empty() { "" } else { "\n" };
             let _ = writeln!(out, "{gap}{subject}");
             last = Some(subject);
         }
-        let _ = writeln!(out, "  {fact:<28} {}", reading_text(&fact, &reading));
+        let _ = writeln!(out, "  {fact:<28} {}", reading_text(fact, reading));
     }
     if keys.is_empty() && !facts.warnings().is_empty() {
         let _ = writeln!(out, "\nwarnings");

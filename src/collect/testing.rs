@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Mutex;
 
-use crate::facts::{FactSet, Reading};
+use crate::facts::{FactRow, FactSet, Reading};
 use crate::host::{Host, Miss, MissKind, Question, path_bytes};
 
 /// Answers by question, and which questions were asked.
@@ -83,7 +83,7 @@ impl Host for Fake {
 /// Everything that a set would show to somebody: names, values, sources, reasons and warnings.
 pub(crate) fn shown(facts: &FactSet) -> String {
     let mut out = facts.warnings().to_vec();
-    for (subject, _, reading) in facts.rows() {
+    for FactRow { subject, reading, .. } in facts.rows() {
         out.push(subject.to_string());
         match reading {
             Reading::Known { value, source } => out.push(format!("{value} {source}")),

@@ -4,6 +4,9 @@
 //! surprise: facts that are *concluded* (the verdict, validity, probe results) are declared here too, because rules use
 //! them like any other.
 
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
 use super::{KeyInfo, Kind};
 
 /// Declares the facts of an area: constants for code and the list `ALL` for everything that goes by name.
@@ -50,7 +53,9 @@ pub fn all() -> impl Iterator<Item = &'static KeyInfo> {
 
 /// The fact of this name.
 pub fn find(name: &str) -> Option<&'static KeyInfo> {
-    all().find(|info| info.name == name)
+    static BY_NAME: LazyLock<BTreeMap<&str, &KeyInfo>> =
+        LazyLock::new(|| all().map(|info| (info.name, info)).collect());
+    BY_NAME.get(name).copied()
 }
 
 /// Whether a word is among those that a choice allows; true for every other kind.

@@ -1,34 +1,56 @@
 //! All facts of one run, with how their subjects hang together. Ordered, so that every output is deterministic.
+//!
+//! A copy shares what neither side changes, down to the single reading: what was read, what follows from it and the
+//! report of both are three sets that differ in a few facts, and a large host has half a million of them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::collections::hash_map::{Entry, HashMap};
+use std::sync::{Arc, LazyLock};
 
-use schemars::JsonSchema;
-use serde::Serialize;
+use foldhash::fast::FixedState;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Serialize, Serializer};
 
 use super::{FactValue, Key, KeyInfo, Reading, Scope, Source, Subject, Value, Why};
 
 /// One fact as every output shows it.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct FactRow {
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct FactRow<'f> {
     /// What it is about.
-    pub subject: Subject,
+    pub subject: &'f Subject,
     /// Its name.
-    pub fact: String,
+    pub fact: &'static str,
     /// What is known of it.
-    pub reading: Reading<Value>,
+    pub reading: &'f Reading<Value>,
 }
 
 /// Facts by subject and name; the stack as edges from what stands to what it stands on; and links from a subject to the
 /// one other subject of a scope that facts about it are looked up in.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct FactSet {
-    facts: BTreeMap<Subject, BTreeMap<&'static str, Reading<Value>>>,
-    below: BTreeMap<Subject, Vec<Subject>>,
-    links: BTreeMap<(Subject, Scope), Subject>,
-    ruled_out: BTreeSet<(Subject, Scope)>,
-    units: BTreeMap<Subject, Subject>,
+    facts: Map<Subject, Arc<Row>>,
+    /// The subjects of `facts`.
+    order: BTreeSet<Subject>,
+    below: Map<Subject, Vec<Subject>>,
+    links: Map<Subject, Vec<Subject>>,
+    ruled_out: Map<Subject, Vec<Scope>>,
+    units: Map<Subject, Subject>,
     foreign: BTreeSet<(Subject, &'static str)>,
     warnings: Vec<String>,
+}
+
+/// Judgement looks up millions of facts on a large host; what is shown goes by `order`.
+type Map<K, V> = HashMap<K, V, FixedState>;
+
+/// The facts of one subject, by name.
+type Row = Vec<(&'static str, Arc<Reading<Value>>)>;
+
+fn put_in(row: &mut Row, name: &'static str, reading: Arc<Reading<Value>>) {
+    match row.binary_search_by_key(&name, |(name, _)| name) {
+        Ok(at) => row.splice(at..=at, [(name, reading)]).for_each(drop),
+        Err(at) => row.insert(at, (name, reading)),
+    }
 }
 
 impl FactSet {
@@ -44,12 +66,19 @@ impl FactSet {
 
     /// Records a reading by its declaration.
     pub fn put_value(&mut self, subject: &Subject, key: &KeyInfo, reading: Reading<Value>) {
-        self.facts.entry(subject.clone()).or_default().insert(key.name, reading);
+        put_in(self.row(subject), key.name, Arc::new(reading));
+    }
+
+    fn row(&mut self, subject: &Subject) -> &mut Row {
+        if !self.contains(subject) {
+            self.order.insert(subject.clone());
+        }
+        Arc::make_mut(self.facts.entry(subject.clone()).or_default())
     }
 
     /// Mentions a subject, so that it exists even before a fact about it is known.
     pub fn mention(&mut self, subject: &Subject) {
-        self.facts.entry(subject.clone()).or_default();
+        self.row(subject);
     }
 
     /// Whether the subject has been mentioned or has facts.
@@ -71,17 +100,26 @@ impl FactSet {
 
     /// The reading of a fact by name; *not collected* when there is none.
     pub fn reading(&self, subject: &Subject, name: &str) -> &Reading<Value> {
-        static NOT_COLLECTED: std::sync::LazyLock<Reading<Value>> =
-            std::sync::LazyLock::new(Reading::not_collected);
-        self.facts.get(subject).and_then(|facts| facts.get(name)).unwrap_or(&NOT_COLLECTED)
+        self.shared(subject, name)
+    }
+
+    /// The same, to keep.
+    pub fn shared(&self, subject: &Subject, name: &str) -> &Arc<Reading<Value>> {
+        static NOT_COLLECTED: LazyLock<Arc<Reading<Value>>> =
+            LazyLock::new(|| Arc::new(Reading::not_collected()));
+        let found = self.facts.get(subject).and_then(|row| {
+            let at = row.binary_search_by_key(&name, |(name, _)| name).ok()?;
+            row.get(at).map(|(_, reading)| reading)
+        });
+        found.unwrap_or(&NOT_COLLECTED)
     }
 
     /// The reading of a fact for a subject: its own, or that of the subject it is linked to in the fact's scope (the
     /// host for host facts). Unknown when there is no such subject.
-    pub fn lookup(&self, subject: &Subject, info: &KeyInfo) -> Reading<Value> {
+    pub fn lookup(&self, subject: &Subject, info: &KeyInfo) -> Arc<Reading<Value>> {
         match self.resolve(subject, info.scope) {
-            Some(of) => self.reading(&of, info.name).clone(),
-            None => Reading::unknown(Why::Absent, format!("{subject} has no {}", info.scope)),
+            Some(of) => Arc::clone(self.shared(&of, info.name)),
+            None => Arc::new(Reading::unknown(Why::Absent, format!("{subject} has no {}", info.scope))),
         }
     }
 
@@ -90,24 +128,26 @@ impl FactSet {
         match scope {
             Scope::Host => Some(Subject::host()),
             scope if scope == subject.scope() => Some(subject.clone()),
-            scope => self.links.get(&(subject.clone(), scope)).cloned(),
+            scope => self.links.get(subject)?.iter().find(|to| to.scope() == scope).cloned(),
         }
     }
 
     /// Says in which subject facts of the other's scope are looked up for this one.
     pub fn link(&mut self, from: &Subject, to: &Subject) {
-        self.links.insert((from.clone(), to.scope()), to.clone());
+        let links = self.links.entry(from.clone()).or_default();
+        links.retain(|other| other.scope() != to.scope());
+        links.push(to.clone());
     }
 
     /// Says that a subject is known to have none of a scope: a blank disk has no mount. Facts of that scope are then no
     /// question of it, which is something else than not knowing them.
     pub fn rule_out(&mut self, subject: &Subject, scope: Scope) {
-        self.ruled_out.insert((subject.clone(), scope));
+        self.ruled_out.entry(subject.clone()).or_default().push(scope);
     }
 
     /// Whether a subject is known to have none of a scope.
     pub fn lacks(&self, subject: &Subject, scope: Scope) -> bool {
-        self.ruled_out.contains(&(subject.clone(), scope))
+        self.ruled_out.get(subject).is_some_and(|scopes| scopes.contains(&scope))
     }
 
     /// Says that the facts of an area, the word before the dot of their names, are no question of a subject: a MySQL server
@@ -187,36 +227,52 @@ impl FactSet {
 
     /// All subjects of a scope, in order.
     pub fn subjects(&self, scope: Scope) -> impl Iterator<Item = &Subject> {
-        let of_scope = self.facts.range(Subject::first_of(scope)..);
-        of_scope.map(|(subject, _)| subject).take_while(move |subject| subject.scope() == scope)
+        self.order.range(Subject::first_of(scope)..).take_while(move |subject| subject.scope() == scope)
     }
 
     /// Every fact, in order.
-    pub fn rows(&self) -> impl Iterator<Item = (&Subject, &'static str, &Reading<Value>)> {
-        let of_subject = |(subject, facts)| {
-            let facts: &BTreeMap<&'static str, Reading<Value>> = facts;
-            facts.iter().map(move |(name, reading)| (subject, *name, reading))
+    pub fn rows(&self) -> impl Iterator<Item = FactRow<'_>> {
+        let of_subject = |subject| {
+            let row = self.facts.get(subject).into_iter().flat_map(|row| row.iter());
+            row.map(move |(name, reading)| FactRow { subject, fact: name, reading })
         };
-        self.facts.iter().flat_map(of_subject)
+        self.order.iter().flat_map(of_subject)
     }
 
     /// Every edge of the stack.
     pub fn edges(&self) -> impl Iterator<Item = (&Subject, &Subject)> {
-        self.below.iter().flat_map(|(top, below)| below.iter().map(move |base| (top, base)))
+        let mut below: Vec<_> = self.below.iter().collect();
+        below.sort_unstable_by_key(|(top, _)| *top);
+        below.into_iter().flat_map(|(top, below)| below.iter().map(move |base| (top, base)))
     }
 
     /// Adds what another set knows: facts, edges, links and warnings.
     pub fn merge(&mut self, other: Self) {
         for (subject, facts) in other.facts {
-            self.facts.entry(subject).or_default().extend(facts);
+            match self.facts.entry(subject) {
+                Entry::Vacant(place) => {
+                    self.order.insert(place.key().clone());
+                    place.insert(facts);
+                }
+                Entry::Occupied(mut place) => {
+                    let row = Arc::make_mut(place.get_mut());
+                    facts.iter().for_each(|(name, reading)| put_in(row, name, Arc::clone(reading)));
+                }
+            }
         }
         for (top, below) in other.below {
             for base in below {
                 self.stand(&top, &base);
             }
         }
-        self.links.extend(other.links);
-        self.ruled_out.extend(other.ruled_out);
+        for (from, links) in other.links {
+            for to in &links {
+                self.link(&from, to);
+            }
+        }
+        for (subject, scopes) in other.ruled_out {
+            self.ruled_out.entry(subject).or_default().extend(scopes);
+        }
         for (path, first) in other.units {
             self.same_unit(&path, &first);
         }
@@ -235,6 +291,27 @@ impl FactSet {
     /// What was noted of the run.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
+    }
+}
+
+/// Every fact in order; edges and links show in other parts of the outputs.
+impl Serialize for FactSet {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        out.collect_seq(self.rows())
+    }
+}
+
+impl JsonSchema for FactSet {
+    fn schema_name() -> Cow<'static, str> {
+        <Vec<FactRow<'_>>>::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        <Vec<FactRow<'_>>>::json_schema(generator)
+    }
+
+    fn inline_schema() -> bool {
+        true
     }
 }
 

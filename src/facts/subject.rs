@@ -1,6 +1,7 @@
 //! What a fact is about.
 
 use std::fmt;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
@@ -48,49 +49,50 @@ impl fmt::Display for Scope {
 }
 
 /// One thing that facts are about: a scope and a name that is unique in it, such as `device sda` or `mount /srv`.
-/// The name is display-safe and stays the same from run to run.
+/// The name is display-safe and stays the same from run to run. Copies share it: a subject is named in every finding,
+/// edge and trace that is about it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema)]
 #[schemars(with = "String")]
 pub struct Subject {
     scope: Scope,
-    name: String,
+    name: Arc<str>,
 }
 
 impl Subject {
     /// The host itself.
     pub fn host() -> Self {
-        Self { scope: Scope::Host, name: String::new() }
+        Self { scope: Scope::Host, name: Arc::default() }
     }
 
     /// A block device by its kernel name: `sda1`, `dm-0`.
-    pub fn device(name: impl Into<String>) -> Self {
-        Self { scope: Scope::Device, name: name.into() }
+    pub fn device(name: impl AsRef<str>) -> Self {
+        Self { scope: Scope::Device, name: name.as_ref().into() }
     }
 
     /// A mount by its mount point; a second mount on the same point has `#2` behind it, and so on, the last being the one
     /// in sight.
-    pub fn mount(name: impl Into<String>) -> Self {
-        Self { scope: Scope::Mount, name: name.into() }
+    pub fn mount(name: impl AsRef<str>) -> Self {
+        Self { scope: Scope::Mount, name: name.as_ref().into() }
     }
 
     /// A line that mounts at boot, by its mount point (`#2` for a second line).
-    pub fn boot(name: impl Into<String>) -> Self {
-        Self { scope: Scope::Boot, name: name.into() }
+    pub fn boot(name: impl AsRef<str>) -> Self {
+        Self { scope: Scope::Boot, name: name.as_ref().into() }
     }
 
     /// A database server's data directory.
-    pub fn cluster(name: impl Into<String>) -> Self {
-        Self { scope: Scope::Cluster, name: name.into() }
+    pub fn cluster(name: impl AsRef<str>) -> Self {
+        Self { scope: Scope::Cluster, name: name.as_ref().into() }
     }
 
     /// A target, by its directory or device path.
-    pub fn target(name: impl Into<String>) -> Self {
-        Self { scope: Scope::Target, name: name.into() }
+    pub fn target(name: impl AsRef<str>) -> Self {
+        Self { scope: Scope::Target, name: name.as_ref().into() }
     }
 
     /// What comes before every other subject of this kind.
     pub(super) fn first_of(scope: Scope) -> Self {
-        Self { scope, name: String::new() }
+        Self { scope, name: Arc::default() }
     }
 
     /// Its kind.

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use super::method::Server;
 use crate::facts::catalog::{device, host as machine, mount, postgres, target as target_facts};
-use crate::facts::{FactSet, Key, Reading, Scope, Subject, Value};
+use crate::facts::{FactSet, Key, Scope, Subject};
 use crate::measure::{Method, SpeedLimit};
 use crate::text;
 
@@ -73,7 +73,7 @@ impl Request {
         let leaves = facts.leaves(target);
         let all_leaves = |holds: &dyn Fn(&Subject) -> bool| !leaves.is_empty() && leaves.iter().all(holds);
         let path = facts.value(target, &target_facts::PATH).unwrap_or_else(|| target.name().to_owned());
-        let mount_class = text_of(facts.lookup(target, &mount::CLASS.info));
+        let mount_class = facts.resolve(target, Scope::Mount).and_then(|on| facts.value(&on, &mount::CLASS));
         Self {
             leaves_count_flushes: all_leaves(&|leaf| {
                 facts.value(leaf, &device::COUNTS_FLUSHES) == Some(true)
@@ -134,13 +134,6 @@ fn server(target: &Subject, facts: &FactSet) -> Server {
         wal_level: facts.value(&cluster, &postgres::WAL_LEVEL),
         max_wal_senders: facts.value(&cluster, &postgres::MAX_WAL_SENDERS),
         debug_io_direct: facts.value(&cluster, &postgres::DEBUG_IO_DIRECT),
-    }
-}
-
-fn text_of(reading: Reading<Value>) -> Option<String> {
-    match reading {
-        Reading::Known { value: Value::Text(text), .. } => Some(text),
-        _ => None,
     }
 }
 

@@ -14,9 +14,9 @@ use super::{
 };
 use crate::durability::Verdict;
 use crate::facts::catalog::{host, kernel, mysql, postgres, target};
-use crate::facts::{FactRow, FactSet, Scope, Subject};
+use crate::facts::{FactSet, Scope, Subject};
 use crate::measure::Measurement;
-use crate::rules::{Advice, Finding, Outcome};
+use crate::rules::{Advice, Evaluation, Finding, Outcome};
 
 /// Says whether advice on a subject would be accepted by the kernel, tool or server; the error says what would refuse it.
 pub type Guard<'a> = dyn Fn(&Subject, &Advice) -> Result<(), String> + 'a;
@@ -27,8 +27,8 @@ pub struct Input<'a> {
     pub facts: &'a FactSet,
     /// The verdict of each target.
     pub verdicts: Vec<Verdict>,
-    /// Every rule on every subject, in any order.
-    pub findings: Vec<Finding>,
+    /// What all rules came to.
+    pub evaluation: Evaluation,
     /// Measurements by target.
     pub measurements: BTreeMap<Subject, Measurement>,
     /// Rule → the rules it overrides.
@@ -56,9 +56,10 @@ pub struct Circumstances {
 
 /// Makes the report.
 pub fn build(input: Input<'_>) -> Report {
-    let Input { facts, mut verdicts, mut findings, measurements, overrides, circumstances, guard } = input;
+    let Input { facts, mut verdicts, evaluation, measurements, overrides, circumstances, guard } = input;
+    let Evaluation { mut findings, tallies } = evaluation;
     let withheld = withhold(&mut findings, guard);
-    findings.sort_by_cached_key(place);
+    findings.sort_by(|a, b| place(a).cmp(&place(b)));
     verdicts.sort_by(|a, b| a.target.cmp(&b.target));
     let concerns = Concerns::of(facts);
     let mut targets: Vec<TargetSummary> =
@@ -93,18 +94,12 @@ pub fn build(input: Input<'_>) -> Report {
             .map(|(target, measurement)| ProbeResult { target, measurement })
             .collect(),
         findings,
+        rules: tallies,
         plans,
         conflicts,
         withheld,
         warnings: facts.warnings().to_vec(),
-        facts: facts
-            .rows()
-            .map(|(subject, fact, reading)| FactRow {
-                subject: subject.clone(),
-                fact: fact.to_owned(),
-                reading: reading.clone(),
-            })
-            .collect(),
+        facts: facts.clone(),
     }
 }
 
@@ -132,19 +127,13 @@ fn withhold(findings: &mut [Finding], guard: &Guard<'_>) -> Vec<Withheld> {
 }
 
 /// Where a finding stands: what applies before what is undecided, worst and surest first.
-fn place(finding: &Finding) -> impl Ord + use<> {
+fn place(finding: &Finding) -> impl Ord {
     let outcome = match finding.outcome {
         Outcome::Applies => 0,
         Outcome::Undecided { .. } => 1,
         Outcome::DoesNotApply => 2,
     };
-    (
-        outcome,
-        Reverse(finding.level),
-        Reverse(finding.confidence),
-        finding.rule.clone(),
-        finding.subject.clone(),
-    )
+    (outcome, Reverse(finding.level), Reverse(finding.confidence), &finding.rule, &finding.subject)
 }
 
 fn host_summary(facts: &FactSet, live: bool) -> HostSummary {

@@ -6,9 +6,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::durability::Verdict;
-use crate::facts::{FactRow, Reading, Subject, Value, Why};
+use crate::facts::{FactRow, FactSet, Reading, Subject, Value, Why};
 use crate::measure::Measurement;
-use crate::rules::{Advice, Confidence, Finding, Level};
+use crate::rules::{Advice, Confidence, Finding, Level, Tally};
 
 /// Version of the JSON's meaning.
 pub const SCHEMA_VERSION: u32 = 2;
@@ -35,8 +35,10 @@ pub struct Report {
     pub verdicts: Vec<Verdict>,
     /// What was measured, by target.
     pub probes: Vec<ProbeResult>,
-    /// Every rule on every subject, worst first; those that do not apply come last.
+    /// Every rule on every subject where it applies or is undecided, in this order, the worst first.
     pub findings: Vec<Finding>,
+    /// What each rule came to, also those that apply to nothing here.
+    pub rules: Vec<Tally>,
     /// What to do, per target.
     pub plans: Vec<Plan>,
     /// Findings that want different things of one setting.
@@ -46,24 +48,23 @@ pub struct Report {
     /// What concerns the run as a whole.
     pub warnings: Vec<String>,
     /// Every fact.
-    pub facts: Vec<FactRow>,
+    pub facts: FactSet,
 }
 
 impl Report {
     /// The value of a fact by name, when known.
     pub fn value(&self, subject: &Subject, fact: &str) -> Option<&Value> {
-        let place = |row: &FactRow| (&row.subject, row.fact.as_str()).cmp(&(subject, fact));
-        found(&self.facts, place)?.reading.value()
+        self.facts.reading(subject, fact).value()
     }
 
     /// Facts that are not known and could be. What is not there and needs nothing is no gap: a disk without a model has no
     /// model.
-    pub fn gaps(&self) -> impl Iterator<Item = &FactRow> {
-        let gap = |row: &&FactRow| match &row.reading {
+    pub fn gaps(&self) -> impl Iterator<Item = FactRow<'_>> {
+        let gap = |row: &FactRow<'_>| match row.reading {
             Reading::Known { .. } => false,
             Reading::Unknown { why, remedy, .. } => remedy.is_some() || *why != Why::Absent,
         };
-        self.facts.iter().filter(gap)
+        self.facts.rows().filter(gap)
     }
 
     /// The verdict of a target.

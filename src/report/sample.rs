@@ -8,7 +8,7 @@ use crate::durability::{Evidence, Layer, Path, Standing, Verdict};
 use crate::facts::catalog::{boot, device, host, kernel, mount, postgres, target};
 use crate::facts::{FactSet, Need, Reading, Remedy, Source, Subject, Value, Why};
 use crate::measure::{Caveat, Comparison, Estimate, Measurement, Method, MethodResult, Settled};
-use crate::rules::{Advice, Change, Confidence, Finding, Level, Outcome, Reach, Risk, Trace};
+use crate::rules::{Advice, Change, Confidence, Evaluation, Finding, Level, Outcome, Reach, Risk, Trace};
 use crate::truth::Truth;
 
 /// A database on ext4 mounted `nobarrier` over a mirror of two disks, measured.
@@ -50,7 +50,7 @@ pub fn report(
     build(Input {
         facts,
         verdicts,
-        findings,
+        evaluation: Evaluation { findings, tallies: Vec::new() },
         measurements,
         overrides: BTreeMap::new(),
         circumstances: Circumstances {
@@ -341,10 +341,6 @@ fn at_risk_findings() -> Vec<Finding> {
         finding("kernel.fsync-errors", &Subject::host(), Level::Warning, Vec::new()),
         undecided("ext4.journal-features", Level::Warning),
         undecided("ext4.fast-commit", Level::Option),
-        Finding {
-            outcome: Outcome::DoesNotApply,
-            ..finding("mount.btrfs-cow", &fs, Level::Warning, Vec::new())
-        },
     ]
 }
 

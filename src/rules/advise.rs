@@ -124,7 +124,7 @@ impl AdviceSpec {
         let commands =
             |templates: &[Template]| templates.iter().map(|one| one.command(facts, subject)).collect();
         let current = match self.setting.current {
-            Some(fact) => facts.lookup(subject, fact),
+            Some(fact) => Reading::clone(&facts.lookup(subject, fact)),
             None => Reading::unknown(Why::NotCollected, "nothing holds its current value"),
         };
         Advice {

@@ -1,12 +1,15 @@
-//! Rules × facts → findings: every rule on every subject of its scope, in the order of the rules and of the subjects.
+//! Rules × facts → findings: every rule on every subject of its scope.
 //!
-//! The surprise: a host with thousands of disks has a hundred thousand findings, nearly all of rules that do not apply;
-//! those are short, and who wants to know more ([`evaluate_one`]) evaluates one again.
+//! The surprise: a host with thousands of disks has hundreds of thousands of answers, nearly all of rules that do not
+//! apply. Of those only the subject is kept; who wants to know why one does not ([`evaluate_one`]) evaluates it again.
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::advise::{self, Circumstances};
-use super::ground::Ground;
+use super::ground::{Ground, View};
 use super::model::Rule;
 use super::needs;
 use super::set::RuleSet;
@@ -14,30 +17,103 @@ use super::{Finding, Outcome};
 use crate::facts::{FactSet, Scope, Subject};
 use crate::truth::Truth;
 
-/// Evaluates all rules.
-pub fn evaluate(rules: &RuleSet, facts: &FactSet, circumstances: Circumstances) -> Vec<Finding> {
-    let of_rule = |rule| {
-        let on = move |subject| evaluate_briefly(rule, facts, &subject, circumstances);
-        subjects(rule, facts).into_iter().map(on)
-    };
-    rules.rules().iter().flat_map(of_rule).collect()
+/// What all rules come to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Evaluation {
+    /// Every rule on every subject where it applies or is undecided.
+    pub findings: Vec<Finding>,
+    /// Every rule, in the order of the rules.
+    pub tallies: Vec<Tally>,
 }
 
-/// The subjects that a rule is evaluated on. Those that are known to lack what it asks about are none of its business:
-/// a rule about mount options says nothing of a blank disk, and one about PostgreSQL nothing of a MySQL server.
-pub fn subjects(rule: &Rule, facts: &FactSet) -> Vec<Subject> {
-    let areas: BTreeSet<&str> = rule.areas().collect();
-    let concerns = |subject: &&Subject| {
-        !Scope::ALL.iter().any(|s| facts.lacks(subject, *s) && rule.when.asks(*s))
-            && !areas.iter().any(|area| facts.lacks_area(subject, area))
-    };
-    match rule.scope {
-        Scope::Host => vec![Subject::host()],
-        scope => facts.subjects(scope).filter(concerns).cloned().collect(),
+/// What one rule came to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Tally {
+    /// The rule's id.
+    pub rule: String,
+    /// On how many it applies.
+    pub applies: usize,
+    /// On how many it cannot be said.
+    pub undecided: usize,
+    /// On which it does not apply; `walwise explain RULE` says why.
+    pub does_not_apply: Vec<Subject>,
+}
+
+impl Tally {
+    /// Of a rule that was evaluated on nothing yet.
+    pub fn of(rule: &str) -> Self {
+        Self { rule: rule.to_owned(), applies: 0, undecided: 0, does_not_apply: Vec::new() }
+    }
+
+    fn count(&mut self, finding: &Finding) {
+        match finding.outcome {
+            Outcome::Applies => self.applies += 1,
+            Outcome::Undecided { .. } => self.undecided += 1,
+            Outcome::DoesNotApply => self.does_not_apply.push(finding.subject.clone()),
+        }
     }
 }
 
-/// Evaluates a rule on a subject, and keeps the whole trace whatever it comes to.
+/// Evaluates all rules.
+pub fn evaluate(rules: &RuleSet, facts: &FactSet, circumstances: Circumstances) -> Evaluation {
+    let rules = rules.rules();
+    let concerns: Vec<Concern<'_>> = rules.iter().map(Concern::of).collect();
+    let mut tallies: Vec<Tally> = rules.iter().map(|rule| Tally::of(&rule.id)).collect();
+    let mut findings = Vec::new();
+    for subject in Scope::ALL.iter().flat_map(|scope| of_scope(facts, *scope)) {
+        let view = View::new(facts, &subject);
+        for (concern, tally) in concerns.iter().zip(&mut tallies) {
+            if !concern.about(facts, &subject) {
+                continue;
+            }
+            if Ground::deciding(&concern.rule.when, &view).truth() == Truth::False {
+                tally.does_not_apply.push(subject.clone());
+            } else {
+                let finding = evaluate_one(concern.rule, facts, &subject, circumstances);
+                tally.count(&finding);
+                findings.push(finding);
+            }
+        }
+    }
+    Evaluation { findings, tallies }
+}
+
+/// The subjects that a rule is evaluated on.
+pub fn subjects(rule: &Rule, facts: &FactSet) -> Vec<Subject> {
+    let concern = Concern::of(rule);
+    of_scope(facts, rule.scope).filter(|subject| concern.about(facts, subject)).collect()
+}
+
+/// The subjects of a scope; the host is one even while nothing is known of it.
+fn of_scope(facts: &FactSet, scope: Scope) -> impl Iterator<Item = Subject> {
+    let host = (scope == Scope::Host).then(Subject::host);
+    let others = facts.subjects(scope).filter(|subject| subject.scope() != Scope::Host).cloned();
+    host.into_iter().chain(others)
+}
+
+/// What a rule asks about. Subjects that are known to lack it are none of its business: a rule about mount options says
+/// nothing of a blank disk, and one about PostgreSQL nothing of a MySQL server.
+struct Concern<'r> {
+    rule: &'r Rule,
+    scopes: Vec<Scope>,
+    areas: BTreeSet<&'static str>,
+}
+
+impl<'r> Concern<'r> {
+    fn of(rule: &'r Rule) -> Self {
+        let scopes = Scope::ALL.into_iter().filter(|scope| rule.when.asks(*scope)).collect();
+        Self { rule, scopes, areas: rule.areas().collect() }
+    }
+
+    fn about(&self, facts: &FactSet, subject: &Subject) -> bool {
+        subject.scope() == self.rule.scope
+            && (subject.scope() == Scope::Host
+                || !self.scopes.iter().any(|scope| facts.lacks(subject, *scope))
+                    && !self.areas.iter().any(|area| facts.lacks_area(subject, area)))
+    }
+}
+
+/// Evaluates a rule on a subject, whatever it comes to.
 pub fn evaluate_one(
     rule: &Rule,
     facts: &FactSet,
@@ -69,31 +145,5 @@ pub fn evaluate_one(
         advice,
         held_back,
         trace,
-    }
-}
-
-/// The same; of a rule that does not apply only what decides that, for these are most by far.
-fn evaluate_briefly(
-    rule: &Rule,
-    facts: &FactSet,
-    subject: &Subject,
-    circumstances: Circumstances,
-) -> Finding {
-    let ground = Ground::deciding(&rule.when, facts, subject);
-    if ground.truth() != Truth::False {
-        return evaluate_one(rule, facts, subject, circumstances);
-    }
-    Finding {
-        rule: rule.id.clone(),
-        subject: subject.clone(),
-        outcome: Outcome::DoesNotApply,
-        level: rule.level,
-        confidence: rule.confidence,
-        title: rule.title.text(facts, subject, &[]),
-        because: String::new(),
-        refs: Vec::new(),
-        advice: Vec::new(),
-        held_back: Vec::new(),
-        trace: ground.trace(),
     }
 }

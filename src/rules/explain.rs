@@ -69,9 +69,9 @@ fn add(trace: &Trace, drawing: Drawing, branch: String, stem: &str, rows: &mut V
 }
 
 fn told(seen: &Seen, drawing: Drawing) -> (String, String) {
-    match &seen.reading {
+    match &*seen.reading {
         Reading::Known { value, source } => {
-            let info = catalog::find(&seen.fact);
+            let info = catalog::find(seen.fact);
             let shown = info.map_or_else(|| value.to_string(), |info| info.show(value));
             (shown, source.to_string())
         }

@@ -1,5 +1,7 @@
 //! What evaluating a rule on a subject comes to.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -264,15 +266,15 @@ pub struct Finding {
     pub confidence: Confidence,
     /// One line.
     pub title: String,
-    /// Why it matters; in a report empty where it does not apply.
+    /// Why it matters.
     pub because: String,
-    /// Public sources; in a report none where it does not apply.
+    /// Public sources.
     pub refs: Vec<String>,
     /// What to do. Empty unless it applies.
     pub advice: Vec<Advice>,
     /// Advice that could lose data and is not given, because not every fact that decides it was seen on this machine.
     pub held_back: Vec<HeldBack>,
-    /// Why it is so: every sub-condition with what was seen; in a report, of a rule that does not apply, those that decide it.
+    /// Why it is so: every sub-condition with what was seen.
     pub trace: Trace,
 }
 
@@ -305,7 +307,7 @@ pub struct Seen {
     /// What the fact is about.
     pub subject: Subject,
     /// The fact's name.
-    pub fact: String,
+    pub fact: &'static str,
     /// What is known of it.
-    pub reading: Reading<Value>,
+    pub reading: Arc<Reading<Value>>,
 }

@@ -5,6 +5,10 @@
 //! nothing is known, because a stack that was not fully read could hold anything. Most rules do not apply to most
 //! subjects, and one false part is why; [`Ground::deciding`] goes no further than to it.
 
+use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::sync::Arc;
+
 use super::model::{Cond, Relation, Test};
 use super::{Seen, Trace};
 use crate::facts::catalog::mount;
@@ -14,12 +18,20 @@ use crate::truth::Truth;
 /// A condition on one subject.
 #[derive(Debug)]
 pub(super) struct Ground<'a> {
-    /// In words.
-    pub label: String,
+    says: Says<'a>,
     /// Which element of a quantifier it is about.
     pub element: Option<Subject>,
     /// What it is.
     pub node: Node<'a>,
+}
+
+/// What a condition says; in words only where somebody reads them.
+#[derive(Debug)]
+enum Says<'a> {
+    /// This condition.
+    Cond(&'a Cond),
+    /// That what this stands on is not known.
+    Unseen(Subject),
 }
 
 /// A condition on one subject, without its words.
@@ -40,13 +52,29 @@ pub(super) enum Node<'a> {
 impl<'a> Ground<'a> {
     /// Brings a condition down to a subject.
     pub fn of(cond: &'a Cond, facts: &FactSet, subject: &Subject) -> Self {
-        Place { facts, subject, elements: &[], whole: true }.ground(cond)
+        Self::on(cond, &View::new(facts, subject), true)
     }
 
     /// The same as far as it decides: where one part settles a condition, the other parts are left out. It comes to the
     /// same, but not everything that could change it is there.
-    pub fn deciding(cond: &'a Cond, facts: &FactSet, subject: &Subject) -> Self {
-        Place { facts, subject, elements: &[], whole: false }.ground(cond)
+    pub fn deciding(cond: &'a Cond, view: &View<'_>) -> Self {
+        Self::on(cond, view, false)
+    }
+
+    fn on(cond: &'a Cond, view: &View<'_>, whole: bool) -> Self {
+        Place { view, elements: &[], whole }.ground(cond)
+    }
+
+    /// In words.
+    pub fn label(&self) -> String {
+        let says = match &self.says {
+            Says::Cond(cond) => cond.label(),
+            Says::Unseen(end) => format!("what {end} stands on is not known"),
+        };
+        match &self.element {
+            Some(element) => format!("{}: {says}", element.name()),
+            None => says,
+        }
     }
 
     /// What it comes to.
@@ -74,7 +102,7 @@ impl<'a> Ground<'a> {
             Node::Test(_, seen) => Some(seen.clone()),
             _ => None,
         };
-        Trace { label: self.label.clone(), truth, seen, kids }
+        Trace { label: self.label(), truth, seen, kids }
     }
 
     /// The elements of the first quantifier for which its condition comes out as the whole does: those for which it
@@ -103,12 +131,29 @@ impl<'a> Ground<'a> {
     }
 }
 
+/// A subject with what is known of it and, once somebody asks, its stack: many rules ask for the stack of one subject.
+pub(super) struct View<'f> {
+    pub facts: &'f FactSet,
+    pub subject: &'f Subject,
+    stack: OnceCell<Stack>,
+}
+
+impl<'f> View<'f> {
+    /// Nothing is looked up yet.
+    pub fn new(facts: &'f FactSet, subject: &'f Subject) -> Self {
+        Self { facts, subject, stack: OnceCell::new() }
+    }
+
+    fn stack(&self) -> &Stack {
+        self.stack.get_or_init(|| Stack::of(self.facts, self.subject))
+    }
+}
+
 /// Where facts are looked up: in the innermost element of their scope, or from the rule's subject.
 #[derive(Clone, Copy)]
-struct Place<'f> {
-    facts: &'f FactSet,
-    subject: &'f Subject,
-    elements: &'f [Subject],
+struct Place<'p> {
+    view: &'p View<'p>,
+    elements: &'p [Subject],
     /// Whether parts that change nothing are kept.
     whole: bool,
 }
@@ -124,7 +169,7 @@ impl Place<'_> {
             Cond::Some(relation, cond) => Node::Any(self.spread(*relation, cond, Truth::True)),
             Cond::Fact(test) => Node::Test(test, self.look(test.fact)),
         };
-        Ground { label: cond.label(), element: None, node }
+        Ground { says: Says::Cond(cond), element: None, node }
     }
 
     /// All parts, or the first that settles the whole.
@@ -140,72 +185,76 @@ impl Place<'_> {
     }
 
     fn look(&self, fact: &KeyInfo) -> Seen {
+        let View { facts, subject, .. } = self.view;
         let (subject, reading) = match self.elements.iter().rev().find(|one| one.scope() == fact.scope) {
-            Some(element) => (element.clone(), self.facts.reading(element, fact.name).clone()),
+            Some(element) => (element.clone(), Arc::clone(facts.shared(element, fact.name))),
             None => (
-                self.facts.resolve(self.subject, fact.scope).unwrap_or_else(|| self.subject.clone()),
-                self.facts.lookup(self.subject, fact),
+                facts.resolve(subject, fact.scope).unwrap_or_else(|| (*subject).clone()),
+                facts.lookup(subject, fact),
             ),
         };
-        Seen { subject, fact: fact.name.to_owned(), reading }
+        Seen { subject, fact: fact.name, reading }
     }
 
     /// The condition on every element, and on one of which nothing is known where the stack may go on unseen.
     fn spread<'a>(&self, relation: Relation, cond: &'a Cond, settles: Truth) -> Vec<Ground<'a>> {
-        let top = self.elements.last().unwrap_or(self.subject);
-        let stack = Stack::of(self.facts, top);
-        let on = |element: Subject| {
-            let name = element.name().to_owned();
-            let elements = [self.elements, std::slice::from_ref(&element)].concat();
-            let ground = Place { elements: &elements, ..*self }.ground(cond);
-            let label = format!("{name}: {}", ground.label);
-            Ground { label, element: Some(element), node: ground.node }
+        let facts = self.view.facts;
+        let stack = match self.elements.last() {
+            Some(element) => Cow::Owned(Stack::of(facts, element)),
+            None => Cow::Borrowed(self.view.stack()),
         };
-        let unseen = stack.open_end(relation).map(|end| {
-            let label = format!("what {end} stands on is not known");
-            Ground { label, element: None, node: Node::Blind }
+        let on = |element: &Subject| {
+            let elements = [self.elements, std::slice::from_ref(element)].concat();
+            let ground = Place { elements: &elements, ..*self }.ground(cond);
+            Ground { element: Some(element.clone()), ..ground }
+        };
+        let unseen = stack.open_end(facts, relation).map(|end| Ground {
+            says: Says::Unseen(end.clone()),
+            element: None,
+            node: Node::Blind,
         });
-        self.kept(stack.elements(relation).into_iter().map(on).chain(unseen), settles)
+        self.kept(stack.elements(relation).map(on).chain(unseen), settles)
     }
 }
 
 /// A subject with all it stands on, nearest first.
-struct Stack<'f> {
-    facts: &'f FactSet,
+#[derive(Clone)]
+struct Stack {
     all: Vec<Subject>,
     leaves: Vec<Subject>,
 }
 
-impl<'f> Stack<'f> {
-    fn of(facts: &'f FactSet, subject: &Subject) -> Self {
+impl Stack {
+    fn of(facts: &FactSet, subject: &Subject) -> Self {
         // Clusters and boot lines stand on nothing themselves; their target or mount does.
         let linked = [Scope::Target, Scope::Mount].map(|scope| facts.resolve(subject, scope));
         let standing = |one: &Subject| !facts.below(one).is_empty();
         let top = [Some(subject.clone())].into_iter().chain(linked).flatten().find(standing);
         let top = top.unwrap_or_else(|| subject.clone());
         let all = [top.clone()].into_iter().chain(facts.stack(&top)).collect();
-        Self { facts, all, leaves: facts.leaves(&top) }
+        Self { all, leaves: facts.leaves(&top) }
     }
 
-    fn elements(&self, relation: Relation) -> Vec<Subject> {
-        match relation {
-            Relation::Leaf => self.leaves.clone(),
-            relation => self.all.iter().filter(|one| one.scope() == relation.scope()).cloned().collect(),
-        }
+    fn elements(&self, relation: Relation) -> impl Iterator<Item = &Subject> {
+        let (from, scope) = match relation {
+            Relation::Leaf => (&self.leaves, None),
+            relation => (&self.all, Some(relation.scope())),
+        };
+        from.iter().filter(move |one| scope.is_none_or(|scope| one.scope() == scope))
     }
 
     /// Something at an end of the stack that must stand on more, as far as the relation is concerned.
-    fn open_end(&self, relation: Relation) -> Option<&Subject> {
-        let ends = self.all.iter().filter(|one| self.facts.below(one).is_empty());
+    fn open_end(&self, facts: &FactSet, relation: Relation) -> Option<&Subject> {
+        let ends = self.all.iter().filter(|one| facts.below(one).is_empty());
         let mut open = ends.filter(|end| end.scope() != Scope::Device);
-        open.find(|end| relation == Relation::Leaf || !self.stands_alone(end))
+        open.find(|end| relation == Relation::Leaf || !stands_alone(facts, end))
     }
+}
 
-    /// File systems that stand on no device and no other file system of this machine.
-    fn stands_alone(&self, end: &Subject) -> bool {
-        let class = self.facts.value(end, &mount::CLASS);
-        matches!(class.as_deref(), Some("network" | "memory"))
-    }
+/// File systems that stand on no device and no other file system of this machine.
+fn stands_alone(facts: &FactSet, end: &Subject) -> bool {
+    let class = facts.value(end, &mount::CLASS);
+    matches!(class.as_deref(), Some("network" | "memory"))
 }
 
 /// Whether the truth rests on readings alone that `seen_here` accepts: enough of them are there, and none is unknown.

@@ -94,7 +94,7 @@ impl<'g> Unknowns<'g> {
         let slots = tests.into_values().map(|(seen, tests)| {
             let known =
                 domain::values(&tests).into_iter().map(|value| Reading::known(value, domain::learnt()));
-            Slot { seen, options: [seen.reading.clone()].into_iter().chain(known).collect() }
+            Slot { seen, options: [Reading::clone(&seen.reading)].into_iter().chain(known).collect() }
         });
         Self { slots: slots.collect(), places }
     }
@@ -132,7 +132,7 @@ impl<'g> Unknowns<'g> {
 
     fn ways_of_test(&self, test: &Test, seen: &Seen, wanted: bool) -> Vec<Way> {
         let wanted = Truth::from(wanted);
-        let Some(slot) = self.places.get(&(&seen.subject, seen.fact.as_str())) else {
+        let Some(slot) = self.places.get(&(&seen.subject, seen.fact)) else {
             return if test.holds(&seen.reading) == wanted { vec![Way::default()] } else { Vec::new() };
         };
         let options = self.slots.get(*slot).map(|slot| slot.options.as_slice()).unwrap_or_default();
@@ -145,7 +145,7 @@ impl<'g> Unknowns<'g> {
     fn named(&self, set: &[usize]) -> Option<Vec<Need>> {
         let need = |slot: &usize| {
             let seen = self.slots.get(*slot)?.seen;
-            Need::of(&seen.subject, catalog::find(&seen.fact)?, &seen.reading)
+            Need::of(&seen.subject, catalog::find(seen.fact)?, &seen.reading)
         };
         let needs: Vec<Need> = set.iter().filter_map(need).collect();
         (!needs.is_empty()).then_some(needs)
@@ -160,7 +160,7 @@ fn collect<'g>(
     if let Node::Test(test, seen) = &ground.node
         && !seen.reading.is_known()
     {
-        let (_, tests) = tests.entry((&seen.subject, &seen.fact)).or_insert((seen, Vec::new()));
+        let (_, tests) = tests.entry((&seen.subject, seen.fact)).or_insert((seen, Vec::new()));
         tests.push(test);
     }
     ground.kids().iter().for_each(|kid| collect(kid, tests));

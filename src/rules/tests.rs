@@ -7,7 +7,7 @@ mod properties;
 
 use proptest::prelude::*;
 
-use super::{Circumstances, Outcome, RuleFile, RuleSet, evaluate, examples};
+use super::{Circumstances, Evaluation, Outcome, RuleFile, RuleSet, Tally, evaluate, examples};
 use crate::facts::{FactSet, Scope, Subject};
 
 /// The rules of a file of the test directory.
@@ -75,10 +75,11 @@ example = [
     facts.mention(&diskless);
     facts.mention(&unseen);
     facts.rule_out(&diskless, Scope::Device);
-    let found = evaluate(&set, &facts, Circumstances { live: true });
-    let about: Vec<&Subject> = found.iter().map(|finding| &finding.subject).collect();
+    let Evaluation { findings, tallies } = evaluate(&set, &facts, Circumstances { live: true });
+    let about: Vec<&Subject> = findings.iter().map(|finding| &finding.subject).collect();
     assert_eq!(about, [&unseen]);
-    assert_eq!(found[0].outcome, Outcome::Undecided { needs: Vec::new() });
+    assert_eq!(findings[0].outcome, Outcome::Undecided { needs: Vec::new() });
+    assert_eq!(tallies, [Tally { undecided: 1, ..Tally::of("disk.memory") }]);
 }
 
 #[test]

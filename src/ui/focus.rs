@@ -133,7 +133,7 @@ impl Focus {
 /// Facts that are unknown: those that were asked for, and those that were not but would settle something.
 fn unknown(report: &Report, needs: &[(Need, Vec<String>)]) -> usize {
     let asked = report.gaps();
-    let mut all: BTreeSet<(&Subject, &str)> = asked.map(|row| (&row.subject, row.fact.as_str())).collect();
+    let mut all: BTreeSet<(&Subject, &str)> = asked.map(|row| (row.subject, row.fact)).collect();
     all.extend(needs.iter().map(|(need, _)| (&need.subject, need.fact.as_str())));
     all.len()
 }

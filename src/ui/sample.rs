@@ -1,6 +1,7 @@
 //! Sessions for tests: a database at risk with its measurement, a blank disk, an empty host, and the keys to move in them.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Rect, Size};
@@ -14,7 +15,7 @@ use super::update::update;
 use super::{frame, theme};
 use crate::durability::{Standing, Verdict};
 use crate::facts::catalog::target;
-use crate::facts::{FactRow, Reading, Remedy, Source, Subject, Value, Why};
+use crate::facts::{Reading, Remedy, Source, Subject, Value, Why};
 use crate::measure::{Phase, Progress};
 use crate::report::{Report, TargetSummary, sample};
 use crate::rules::{Finding, Level, Seen, Trace};
@@ -35,10 +36,10 @@ pub fn at_risk() -> Report {
 }
 
 fn trace() -> Trace {
-    let leaf = |label: &str, truth, subject: &Subject, fact: &str, reading| Trace {
+    let leaf = |label: &str, truth, subject: &Subject, fact: &'static str, reading| Trace {
         label: label.to_owned(),
         truth,
-        seen: Some(Seen { subject: subject.clone(), fact: fact.to_owned(), reading }),
+        seen: Some(Seen { subject: subject.clone(), fact, reading: Arc::new(reading) }),
         kids: Vec::new(),
     };
     let text = |value: &str, source| Reading::known(Value::Text(value.to_owned()), source);
@@ -88,12 +89,8 @@ pub fn two_targets() -> Report {
 /// A database at risk, with this for what becomes of its flushes.
 pub fn with_flush(flush: &str) -> Report {
     let mut report = at_risk();
-    report.facts.push(FactRow {
-        subject: sample::data(),
-        fact: target::FLUSH.name().to_owned(),
-        reading: Reading::known(Value::Text(flush.to_owned()), Source::derived(["mount.barrier"])),
-    });
-    report.facts.sort_by(|a, b| (&a.subject, &a.fact).cmp(&(&b.subject, &b.fact)));
+    let source = Source::derived(["mount.barrier"]);
+    report.facts.know(&sample::data(), &target::FLUSH, flush.to_owned(), source);
     report
 }
 

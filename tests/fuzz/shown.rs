@@ -1,6 +1,6 @@
 //! What every output must keep to.
 
-use walwise::facts::{FactSet, Reading};
+use walwise::facts::{FactRow, FactSet, Reading};
 use walwise::text::is_treacherous;
 
 /// That a text neither steers a terminal nor hides anything.
@@ -12,7 +12,7 @@ pub fn safe(text: &str) {
 #[allow(dead_code, reason = "not every target has facts")]
 pub fn facts(facts: &FactSet) {
     facts.warnings().iter().for_each(|warning| safe(warning));
-    for (subject, _, reading) in facts.rows() {
+    for FactRow { subject, reading, .. } in facts.rows() {
         safe(subject.name());
         match reading {
             Reading::Known { value, source } => {

@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use serde_json::Value;
 use walwise::collect::{Request, run_all};
 use walwise::facts::catalog::{postgres, target};
-use walwise::facts::{FactSet, Reading, Scope, Subject, Why};
+use walwise::facts::{FactRow, FactSet, Reading, Scope, Subject, Why};
 use walwise::host::LiveHost;
 use walwise::host::{Host, Miss, Question};
 
@@ -103,7 +103,7 @@ fn a_running_cluster_is_found_with_where_its_settings_are_set() {
     assert_eq!(facts.resolve(&subject, Scope::Target), Some(target));
 
     let mut everything = String::from_utf8_lossy(&host.answers.lock().unwrap()).into_owned();
-    for (_, _, reading) in facts.rows() {
+    for FactRow { reading, .. } in facts.rows() {
         let _ = write!(everything, "{reading:?}");
     }
     assert!(!everything.contains(SECRET) && !everything.contains("conninfo"), "a secret came out");

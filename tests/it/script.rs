@@ -9,7 +9,7 @@ use std::process::{Command, Output};
 use walwise::facts::catalog::{device, target};
 use walwise::facts::{FactSet, Reading, Source, Subject};
 use walwise::report::{Circumstances, Input, build, script};
-use walwise::rules::{Advice, Change, Confidence, Finding, Level, Outcome, Reach, Risk, Trace};
+use walwise::rules::{Advice, Change, Confidence, Evaluation, Finding, Level, Outcome, Reach, Risk, Trace};
 use walwise::truth::Truth;
 
 use crate::support::loops::{Loop, Point};
@@ -64,7 +64,7 @@ fn script_for(disk: &Loop, fstype: &str, mkfs: &[&str], mount: &str) -> String {
     script::render(&build(Input {
         facts: &facts,
         verdicts: Vec::new(),
-        findings: vec![finding],
+        evaluation: Evaluation { findings: vec![finding], tallies: Vec::new() },
         measurements: BTreeMap::new(),
         overrides: BTreeMap::new(),
         circumstances: Circumstances {

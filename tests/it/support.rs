@@ -70,8 +70,12 @@ pub fn fact<'r>(report: &'r serde_json::Value, subject: &str, name: &str) -> Opt
 /// The outcome of a rule on a subject: `applies`, `does-not-apply`, `undecided`; nothing when it was not evaluated.
 pub fn outcome<'r>(report: &'r serde_json::Value, rule: &str, subject: &str) -> Option<&'r str> {
     let findings = report["findings"].as_array()?;
-    let finding = findings.iter().find(|f| f["rule"] == rule && f["subject"] == subject)?;
-    finding["outcome"]["outcome"].as_str()
+    if let Some(finding) = findings.iter().find(|f| f["rule"] == rule && f["subject"] == subject) {
+        return finding["outcome"]["outcome"].as_str();
+    }
+    let tally = report["rules"].as_array()?.iter().find(|tally| tally["rule"] == rule)?;
+    let none = tally["does_not_apply"].as_array()?.iter().any(|name| name == subject);
+    none.then_some("does-not-apply")
 }
 
 /// The standing of a target's verdict.

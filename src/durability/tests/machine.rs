@@ -2,7 +2,7 @@
 
 use crate::durability::{Verdict, judge};
 use crate::facts::catalog::{self, target};
-use crate::facts::{FactSet, Kind, Reading, Scope, Source, Subject, Value, Why};
+use crate::facts::{FactRow, FactSet, Kind, Reading, Scope, Source, Subject, Value, Why};
 use crate::version::Version;
 
 /// A machine.
@@ -126,7 +126,7 @@ impl Machine {
     /// The same facts, with nothing standing on anything.
     pub fn unstacked(self) -> Self {
         let mut facts = FactSet::default();
-        for (subject, fact, reading) in self.facts.rows() {
+        for FactRow { subject, fact, reading } in self.facts.rows() {
             facts.put_value(subject, catalog::find(fact).unwrap(), reading.clone());
         }
         Self { facts, ..self }

@@ -8,7 +8,7 @@ use super::*;
 use crate::facts::catalog::mount;
 use crate::facts::{Reading, Source, Value};
 use crate::report::{Circumstances, Input, Report, build, options, sample};
-use crate::rules::{Advice, Confidence, Reach, Risk};
+use crate::rules::{Advice, Confidence, Evaluation, Reach, Risk};
 
 fn target() -> Subject {
     Subject::target("/srv/a")
@@ -33,7 +33,7 @@ fn report(findings: Vec<Finding>, overrides: &[(&str, &str)]) -> Report {
     build(Input {
         facts: &facts(),
         verdicts: Vec::new(),
-        findings,
+        evaluation: Evaluation { findings, tallies: Vec::new() },
         measurements: BTreeMap::new(),
         overrides: overrides.iter().map(|(a, b)| ((*a).to_owned(), vec![(*b).to_owned()])).collect(),
         circumstances: Circumstances {

@@ -97,7 +97,7 @@ fn row(result: &MethodResult, in_force: Option<&str>) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use crate::facts::{FactRow, Reading, Source, Value};
+    use crate::facts::Source;
     use crate::report::{sample, text};
 
     use super::FLUSH;
@@ -106,12 +106,8 @@ mod tests {
     fn figures_without_flushes_are_told_apart() {
         for flush in ["sent", "not needed", "suppressed", "unknown"] {
             let mut report = sample::at_risk();
-            report.facts.push(FactRow {
-                subject: sample::data(),
-                fact: FLUSH.name().to_owned(),
-                reading: Reading::known(Value::Text(flush.to_owned()), Source::derived(["mount.barrier"])),
-            });
-            report.facts.sort_by(|a, b| (&a.subject, &a.fact).cmp(&(&b.subject, &b.fact)));
+            let source = Source::derived(["mount.barrier"]);
+            report.facts.know(&sample::data(), &FLUSH, flush.to_owned(), source);
             let told =
                 text::render(&report).contains("No flush was sent: these are not the figures of durable");
             assert_eq!(told, flush == "suppressed", "{flush}");

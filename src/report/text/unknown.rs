@@ -14,8 +14,8 @@ const NAMED: usize = 8;
 pub fn write(page: &mut Page, report: &Report) {
     let mut groups: BTreeMap<Option<&Remedy>, Vec<&str>> = BTreeMap::new();
     for row in report.gaps() {
-        if let Reading::Unknown { remedy, .. } = &row.reading {
-            groups.entry(remedy.as_ref()).or_default().push(&row.fact);
+        if let Reading::Unknown { remedy, .. } = row.reading {
+            groups.entry(remedy.as_ref()).or_default().push(row.fact);
         }
     }
     let count: usize = groups.values().map(Vec::len).sum();

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::arbitrary::{self, World, every, few, subject, world};
 use crate::facts::{Kind, Reading, Source, Value, Why};
-use crate::rules::ground::Ground;
+use crate::rules::ground::{Ground, View};
 use crate::rules::model::{AdviceSpec, ChangeSpec, Cond, Rule};
 use crate::rules::{
     Change, Circumstances, Finding, Level, Outcome, Reach, Risk, Trace, evaluate_one, settings,
@@ -116,7 +116,8 @@ proptest! {
         world in world(every()),
     ) {
         let set = world.set();
-        let (whole, deciding) = (Ground::of(&cond, &set, &subject()), Ground::deciding(&cond, &set, &subject()));
+        let at = subject();
+        let (whole, deciding) = (Ground::of(&cond, &set, &subject()), Ground::deciding(&cond, &View::new(&set, &at)));
         prop_assert_eq!(whole.truth(), deciding.truth());
         prop_assert!(is_part(&deciding.trace(), &whole.trace()), "{:?}", deciding.trace());
     }

@@ -55,7 +55,7 @@ impl Row<'_> {
     }
 
     fn seen(&self) -> (String, Option<String>) {
-        match self.trace.seen.as_ref().map(|seen| &seen.reading) {
+        match self.trace.seen.as_ref().map(|seen| &*seen.reading) {
             None => (String::new(), None),
             Some(Reading::Known { value, source }) => (format!("{value}   {source}"), None),
             Some(Reading::Unknown { why, detail, remedy }) => {

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use proptest::prelude::*;
 use walwise::collect::Request;
 use walwise::durability::Standing;
-use walwise::facts::{Reading, Subject};
+use walwise::facts::{FactRow, Reading, Subject};
 use walwise::host::archive::{self, Answer, Answers};
 use walwise::host::{Host, Miss, MissKind, Question};
 use walwise::pipeline::Session;
@@ -86,7 +86,7 @@ proptest! {
         let answer = garbled(answer.as_deref().unwrap_or_default(), &noise, at, how);
         let host = Garbled { answers, question: Some(question), answer };
         let (session, report) = look(&host, target);
-        for (subject, fact, reading) in session.read.rows() {
+        for FactRow { subject, fact, reading } in session.read.rows() {
             let shown = match reading {
                 Reading::Known { value, source } => format!("{value} {source}"),
                 Reading::Unknown { detail, .. } => detail.clone(),

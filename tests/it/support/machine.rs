@@ -3,7 +3,7 @@
 
 use walwise::durability::{Verdict, judge};
 use walwise::facts::catalog;
-use walwise::facts::{FactSet, Kind, Reading, Scope, Source, Subject, Value, Why};
+use walwise::facts::{FactRow, FactSet, Kind, Reading, Scope, Source, Subject, Value, Why};
 use walwise::pipeline::Session;
 use walwise::report::Report;
 use walwise::rules::RuleSet;
@@ -99,7 +99,7 @@ impl Machine {
     #[must_use]
     pub fn over(self, kind: &str) -> Self {
         let mut facts = FactSet::default();
-        for (subject, fact, reading) in self.facts.rows() {
+        for FactRow { subject, fact, reading } in self.facts.rows() {
             facts.put_value(subject, catalog::find(fact).unwrap(), reading.clone());
         }
         let (mount, top) = (Subject::mount("/data"), Subject::device("top"));
