@@ -4,6 +4,7 @@
 mod caveats;
 mod compare;
 mod facts;
+mod import;
 mod measurement;
 mod order;
 mod progress;
@@ -17,6 +18,7 @@ mod simulation;
 pub use caveats::{Circumstances, DiskTraffic, SpeedLimit};
 pub use compare::{LOOKS, decided};
 pub use facts::to_facts;
+pub use import::{Group, Imported, ImportedRow, import, table as imported_table};
 pub use measurement::{Caveat, Comparison, Estimate, Measurement, Method, MethodResult, Settled};
 pub use order::{histogram, median_of};
 pub use progress::{Phase, Progress};
