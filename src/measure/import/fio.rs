@@ -45,8 +45,7 @@ pub fn read(input: &[u8]) -> Option<Result<Vec<Imported>, String>> {
     };
     Some(Ok(vec![Imported {
         tool: text::safe(version.as_str().unwrap_or("fio").as_bytes()),
-        budget: text::safe(format!("{} of jobs", jobs.len()).as_bytes())
-            .replace("of jobs", if jobs.len() == 1 { "job" } else { "jobs" }),
+        budget: if jobs.len() == 1 { "1 job".to_owned() } else { format!("{} jobs", jobs.len()) },
         rows,
         remarks,
         sentence,
