@@ -1,0 +1,174 @@
+"""walwise's measurements beside pg_test_fsync and a real server, interleaved, as ratios. Used by tests/bench/run."""
+import glob, json, os, re, shutil, statistics, subprocess, tempfile, threading
+
+from filesystems import MKFS, mounted
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+WALWISE = os.path.join(os.path.dirname(os.path.dirname(HERE)), "target", "release", "walwise")
+BIN = sorted(glob.glob("/usr/lib/postgresql/*/bin"))[-1:] or [""]
+PG_TEST_FSYNC = os.path.join(BIN[0], "pg_test_fsync")
+PAIRS = 3
+STABILITY_RUNS = 20
+SERVER_ROUNDS = 5
+SERVER_SECONDS = 4
+METHODS = ["fdatasync", "open_datasync", "fsync", "open_sync"]
+
+
+def rows_of(text):
+    """Every figure of pg_test_fsync's layout, by section and label."""
+    found, section = {}, ""
+    for line in text.splitlines():
+        row = re.match(r"\s+(\S.*?)\s+([\d.]+) ops/sec", line)
+        if row:
+            found[(section, row[1])] = float(row[2])
+        elif line and not line.startswith((" ", "(")) and line.endswith(":"):
+            section = re.sub("^(Compare |Test if )", "", line.rstrip(":"))
+    return found
+
+
+def theirs(directory, seconds):
+    argv = [PG_TEST_FSYNC, "-s", str(seconds), "-f", os.path.join(directory, "out")]
+    return rows_of(subprocess.run(argv, capture_output=True, text=True, check=True).stdout)
+
+
+def ours(directory, seconds):
+    argv = [WALWISE, "probe", directory, "--pg-test-fsync", "--seconds", str(seconds)]
+    return rows_of(subprocess.run(argv, capture_output=True, text=True, check=True).stdout)
+
+
+def equivalence(below):
+    """Every line of --pg-test-fsync over the same line of pg_test_fsync -s 2."""
+    lines = []
+    inside = total = 0
+    for kind in MKFS:
+        with mounted(kind, below) as directory:
+            a, b = [], []
+            for _ in range(PAIRS):
+                a.append(theirs(directory, 2))
+                b.append(ours(directory, 2))
+        lines += ["", f"### {kind}", "", "| line | pg_test_fsync | walwise | ratio of means | over itself |", "|---|---|---|---|---|"]
+        for key in a[0]:
+            x, y = ([run[key] for run in runs if key in run] for runs in (a, b))
+            if len(x) < PAIRS or len(y) < PAIRS:
+                lines.append(f"| {key[0]}: {key[1]} | – | – | not in both | – |")
+                continue
+            ratio = statistics.mean(y) / statistics.mean(x)
+            spread = [p / q for p in x for q in x if p is not q]
+            # What is set against a mean of several runs varies less than one run over another.
+            fits = min(spread) <= ratio <= max(spread)
+            inside, total = inside + fits, total + 1
+            lines.append(
+                f"| {key[0]}: {key[1]} | {statistics.mean(x):.0f}/s | {statistics.mean(y):.0f}/s | {ratio:.2f}{'' if fits else ' (outside)'} "
+                f"| {min(spread):.2f}–{max(spread):.2f} |")
+    return [f"{PAIRS} pairs in turn on each file system, `pg_test_fsync -s 2` and `walwise probe --pg-test-fsync --seconds 2`.",
+            f"*Over itself* is the range of one run of `pg_test_fsync` over another of the same session. {inside} of {total} ratios lie inside it.", *lines]
+
+
+class Neighbour:
+    """Somebody who writes and flushes on the same file system, in bursts."""
+
+    def __init__(self, directory):
+        self.file = os.path.join(directory, "neighbour")
+        self.over = threading.Event()
+        self.thread = threading.Thread(target=self.work)
+
+    def work(self):
+        block, nth = os.urandom(1 << 20), 0
+        with open(self.file, "wb") as out:
+            while not self.over.is_set():
+                out.seek((nth % 64) << 20)
+                for _ in range(8):
+                    out.write(block)
+                out.flush()
+                os.fsync(out.fileno())
+                nth += 8
+                self.over.wait(0.05 if nth % 64 else 0.7)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.over.set()
+        self.thread.join()
+        os.unlink(self.file)
+
+
+def changes(winners):
+    usual = max(set(winners), key=winners.count)
+    return sum(winner != usual for winner in winners), usual
+
+
+def stability(directory):
+    """How often each names another winner than it mostly does."""
+    lines = ["| disk | pg_test_fsync -s 1 (16 s) | mostly | walwise probe (at most 10 s) | mostly |", "|---|---|---|---|---|"]
+    for name in ("quiet", "with a neighbour that writes"):
+        them, us = [], []
+        with Neighbour(directory) if name != "quiet" else tempfile.TemporaryDirectory():
+            for _ in range(STABILITY_RUNS):
+                first = {label: rate for (section, label), rate in theirs(directory, 1).items() if "one 8kB" in section}
+                them.append(max(first, key=first.get))
+                argv = [WALWISE, "probe", directory, "--format", "json"]
+                us.append(json.loads(subprocess.run(argv, capture_output=True, text=True, check=True).stdout)["best"])
+        (a, most), (b, best) = changes(them), changes(us)
+        lines.append(f"| {name} | {a} of {STABILITY_RUNS} name another | {most} | {b} of {STABILITY_RUNS} name another | {best} |")
+    return [f"{STABILITY_RUNS} runs of each in turn in one directory: the method named as the best.", "", *lines]
+
+
+def as_postgres(*argv, **options):
+    return subprocess.run(["runuser", "-u", "postgres", "--", *argv], check=True, capture_output=True, text=True, **options)
+
+
+def throughput(sockets, clients):
+    out = as_postgres(os.path.join(BIN[0], "pgbench"), "-h", sockets, "-N", "-n", "-c", str(clients), "-j", "2",
+                      "-T", str(SERVER_SECONDS), "-M", "prepared", "bench").stdout
+    return float(re.search(r"tps = ([\d.]+)", out)[1])
+
+
+def server(below):
+    """pgbench -N with every method, and the advised one over the best."""
+    lines = ["| file system | clients | " + " | ".join(METHODS) + " | advised | over the best | noise of the comparison |",
+             "|---|---|" + "---|" * (len(METHODS) + 3)]
+    for kind in MKFS:
+        with mounted(kind, below) as directory, tempfile.TemporaryDirectory() as sockets:
+            data = os.path.join(directory, "data")
+            os.mkdir(data)
+            for path in (directory, data, sockets):
+                shutil.chown(path, "postgres", "postgres")
+            os.chmod(sockets, 0o755)
+            parent = directory
+            while parent != "/" and os.path.dirname(parent) != "/":
+                parent = os.path.dirname(parent)
+                os.chmod(parent, os.stat(parent).st_mode | 0o011)
+            if kind == "btrfs":
+                subprocess.run(["chattr", "+C", data], check=True)
+            as_postgres(os.path.join(BIN[0], "initdb"), "-D", data, "-A", "trust", cwd="/")
+            with open(os.path.join(data, "postgresql.auto.conf"), "a") as conf:
+                conf.write(f"listen_addresses=''\nunix_socket_directories='{sockets}'\nshared_buffers=256MB\nmax_wal_size=2GB\n")
+            control = os.path.join(BIN[0], "pg_ctl")
+            as_postgres(control, "-D", data, "-l", os.path.join(directory, "log"), "-w", "start", cwd="/")
+            try:
+                as_postgres(os.path.join(BIN[0], "createdb"), "-h", sockets, "bench", cwd="/")
+                as_postgres(os.path.join(BIN[0], "pgbench"), "-h", sockets, "-i", "-q", "-s", "10", "bench", cwd="/")
+                argv = [WALWISE, "probe", directory, "--format", "json"]
+                best = json.loads(subprocess.run(argv, capture_output=True, text=True, check=True).stdout)["best"]
+                rates = {(clients, method): [] for clients in (1, 8) for method in METHODS}
+                for nth in range(SERVER_ROUNDS):
+                    # Another order each round, so that no method always follows the same one.
+                    for method in METHODS[nth % 4:] + METHODS[:nth % 4]:
+                        as_postgres(os.path.join(BIN[0], "psql"), "-h", sockets, "-d", "bench", "-qc",
+                                    f"ALTER SYSTEM SET wal_sync_method = '{method}'", "-c", "SELECT pg_reload_conf()",
+                                    "-c", "CHECKPOINT", cwd="/")
+                        for clients in (1, 8):
+                            rates[(clients, method)].append(throughput(sockets, clients))
+            finally:
+                as_postgres(control, "-D", data, "-m", "fast", "-w", "stop", cwd="/")
+        for clients in (1, 8):
+            median = {method: statistics.median(rates[(clients, method)]) for method in METHODS}
+            top = max(median, key=median.get)
+            pairs = [a / b for a, b in zip(rates[(clients, best)], rates[(clients, top)])]
+            noise = "it is the best" if top == best else f"{min(pairs):.2f}–{max(pairs):.2f}"
+            lines.append(f"| {kind} | {clients} | " + " | ".join(f"{median[m]:.0f}/s" for m in METHODS)
+                         + f" | {best} | {median[best] / median[top]:.2f} | {noise} |")
+    return [f"`pgbench -N`, {SERVER_ROUNDS} rounds over the methods in turn, {SERVER_SECONDS} s each, medians of transactions per second.",
+            "*Advised* is what `walwise probe` names on that file system. The noise is that ratio round by round.", "", *lines]
