@@ -455,3 +455,47 @@ impl Signatures {
 pub fn path_bytes(path: &Path) -> &[u8] {
     OsStr::as_bytes(path.as_os_str())
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn stats() -> impl Strategy<Value = Stat> {
+        (any::<[u64; 9]>(), any::<Option<u64>>()).prop_map(|(numbers, changed)| {
+            let [mode, uid, gid, major, minor, node_major, node_minor, inode, size] = numbers;
+            Stat { mode, uid, gid, major, minor, node_major, node_minor, inode, size, changed }
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn answers_read_as_they_were_written(
+            stat in stats(),
+            [magic, size, available, inodes, inodes_free]: [u64; 5],
+            settings in prop::collection::vec(any::<(u32, Vec<u8>, Vec<u8>)>(), 0..5),
+            found in prop::collection::vec("[A-Za-z0-9_]{1,8}", 0..4),
+            data: bool,
+            noise in "[^\n\t]{0,20}",
+        ) {
+            prop_assert_eq!(Stat::decode(&stat.encode()), Ok(stat));
+            let statfs = StatFs { magic, size, available, inodes, inodes_free };
+            prop_assert_eq!(StatFs::decode(&statfs.encode()), Ok(statfs));
+            let signatures = Signatures { found, data };
+            prop_assert_eq!(&Signatures::decode(&signatures.encode()), &signatures);
+            let settings: Vec<Setting> =
+                settings.into_iter().map(|(line, key, value)| Setting { line, key, value }).collect();
+            let mut lines: Vec<Vec<u8>> = settings.iter().map(Setting::encode).collect();
+            lines.insert(lines.len() / 2, format!("{noise}\n").into_bytes());
+            prop_assert_eq!(Setting::decode_all(&lines.concat()), settings);
+        }
+
+        #[test]
+        fn any_bytes_do_no_harm(bytes: Vec<u8>) {
+            let _ = (Stat::decode(&bytes), StatFs::decode(&bytes));
+            Setting::decode_all(&bytes);
+            Signatures::decode(&bytes);
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! Version numbers as kernels, file system tools and servers print them.
 //!
-//! The numbers are compared, `-rcN` is below its release, and whatever follows is a *vendor tail* that is kept and
-//! shown but never compared. Every published crate treats some vendor tail as a pre-release; and what the number cannot
+//! The numbers are compared, `-rcN`, `betaN` and `devel` are below their release, and whatever follows is a *vendor tail*
+//! that is kept and shown but never compared. Every published crate treats some vendor tail as a pre-release; and what the number cannot
 //! say (enterprise kernels backport features) is said by [`Version::backports`], which turns "below" into unknown.
 
 use std::cmp::Ordering;
@@ -9,13 +9,44 @@ use std::fmt;
 
 use crate::truth::Truth;
 
-/// A parsed version. Equality and order look at the numbers and the release candidate only.
+/// A parsed version. Equality and order look at the numbers and what comes before a release only.
 #[derive(Clone, Debug)]
 pub struct Version {
     numbers: Vec<u64>,
-    candidate: Option<u64>,
+    /// Hardly any version has one.
+    before: Option<Box<Before>>,
     tail: String,
     backports: bool,
+}
+
+/// What comes before a release, in the order in which it does: PostgreSQL's `devel`, then its betas, then candidates.
+#[derive(Clone, Debug)]
+struct Before {
+    stage: usize,
+    number: u64,
+    written: String,
+}
+
+/// The marks of each stage.
+const STAGES: [&[&str]; 3] = [&["devel"], &["beta"], &["-rc", "rc"]];
+
+impl Before {
+    /// What the text begins with, and what follows it.
+    fn parse(text: &str) -> Option<(Self, &str)> {
+        let marks =
+            STAGES.iter().enumerate().flat_map(|(stage, marks)| marks.iter().map(move |mark| (stage, mark)));
+        marks.into_iter().find_map(|(stage, mark)| {
+            let after = text.strip_prefix(mark)?;
+            let digits = after.bytes().take_while(u8::is_ascii_digit).count();
+            let (written, rest) = text.split_at_checked(mark.len() + digits)?;
+            let number = after.get(..digits)?.parse().unwrap_or(0);
+            Some((Self { stage, number, written: written.to_owned() }, rest))
+        })
+    }
+
+    fn rank(&self) -> (usize, u64) {
+        (self.stage, self.number)
+    }
 }
 
 impl Version {
@@ -35,18 +66,12 @@ impl Version {
                 _ => break,
             }
         }
-        let mut candidate = None;
-        for mark in ["-rc", "rc", "beta", "devel"] {
-            if let Some(after) = rest.strip_prefix(mark) {
-                let digits = after.bytes().take_while(u8::is_ascii_digit).count();
-                let (number, after) = after.split_at_checked(digits)?;
-                candidate = Some(number.parse().unwrap_or(0));
-                rest = after;
-                break;
-            }
-        }
-        let tail = rest.trim().to_owned();
-        Some(Self { numbers, candidate, tail, backports: false })
+        let (before, rest) = match Before::parse(rest) {
+            Some((before, rest)) => (Some(Box::new(before)), rest),
+            None => (None, rest),
+        };
+        let tail = rest.trim_end().to_owned();
+        Some(Self { numbers, before, tail, backports: false })
     }
 
     /// Marks a kernel whose vendor backports features and fixes, so that "below" cannot be concluded from the number.
@@ -63,7 +88,7 @@ impl Version {
 
     /// What followed the numbers: `-28-amd64`, `-553.el8_10.x86_64`, or nothing.
     pub fn tail(&self) -> &str {
-        &self.tail
+        self.tail.trim_start()
     }
 
     /// The numbers alone, such as `6.1.0`.
@@ -127,11 +152,11 @@ impl Ord for Version {
     fn cmp(&self, other: &Self) -> Ordering {
         let depth = self.depth().max(other.depth());
         let numbers = (0..depth).map(|i| self.number(i).cmp(&other.number(i)));
-        numbers.fold(Ordering::Equal, Ordering::then).then_with(|| match (self.candidate, other.candidate) {
+        numbers.fold(Ordering::Equal, Ordering::then).then_with(|| match (&self.before, &other.before) {
             (None, None) => Ordering::Equal,
             (Some(_), None) => Ordering::Less,
             (None, Some(_)) => Ordering::Greater,
-            (Some(a), Some(b)) => a.cmp(&b),
+            (Some(a), Some(b)) => a.rank().cmp(&b.rank()),
         })
     }
 }
@@ -139,16 +164,17 @@ impl Ord for Version {
 impl fmt::Display for Version {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.base())?;
-        if let Some(candidate) = self.candidate {
-            write!(f, "-rc{candidate}")?;
+        if let Some(before) = &self.before {
+            f.write_str(&before.written)?;
         }
-        let gap = if self.tail.starts_with('(') { " " } else { "" };
-        write!(f, "{gap}{}", self.tail)
+        f.write_str(&self.tail)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::Version;
     use crate::truth::Truth;
 
@@ -179,6 +205,8 @@ mod tests {
             ("6.17", "6.18-rc1"),
             ("1.46", "1.46.1"),
             ("19beta3", "19"),
+            ("19beta3", "19rc1"),
+            ("19devel", "19beta1"),
             ("5.14.0-362.el9", "5.15"),
         ] {
             assert!(v(low) < v(high), "{low} < {high}");
@@ -188,7 +216,7 @@ mod tests {
 
     #[test]
     fn printing_keeps_what_was_read() {
-        for text in ["4.18.0-553.el8_10.x86_64", "6.18-rc3", "16.4 (Debian 16.4-1)"] {
+        for text in ["4.18.0-553.el8_10.x86_64", "6.18-rc3", "19beta3", "19devel", "16.4 (Debian 16.4-1)"] {
             assert_eq!(v(text).to_string(), text);
         }
     }
@@ -213,6 +241,43 @@ mod tests {
             ("6.1.0-28-amd64", Truth::Unknown),
         ] {
             assert_eq!(v(version).has_fix(&fixed), expect, "{version}");
+        }
+    }
+
+    /// Versions as kernels, tools and servers write them.
+    fn written() -> impl Strategy<Value = String> {
+        let numbers = prop::collection::vec(0u64..30, 1..5);
+        let before = prop::sample::select(vec!["", "-rc1", "-rc10", "rc2", "beta3", "devel"]);
+        let tail = prop_oneof![Just(String::new()), "[-+~_][a-z0-9._~+-]{0,12}", " \\([ -~]{0,12}\\)"];
+        (numbers, before, tail).prop_map(|(numbers, before, tail)| {
+            let numbers: Vec<String> = numbers.iter().map(u64::to_string).collect();
+            format!("{}{before}{tail}", numbers.join("."))
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_version_or_none(text: String) {
+            if let Some(version) = Version::parse(&text) {
+                let again = Version::parse(&version.to_string()).unwrap();
+                prop_assert_eq!(&again, &version);
+                prop_assert_eq!(again.to_string(), version.to_string());
+            }
+        }
+
+        #[test]
+        fn what_is_printed_reads_the_same(text in written()) {
+            prop_assert_eq!(v(&text).to_string(), text);
+        }
+
+        #[test]
+        fn the_order_is_one(a in written(), b in written(), c in written()) {
+            let [a, b, c] = [v(&a), v(&b), v(&c)];
+            prop_assert_eq!(a.cmp(&b), b.cmp(&a).reverse());
+            if a <= b && b <= c {
+                prop_assert!(a <= c);
+            }
+            prop_assert_eq!(a.at_least(&b), Truth::from(a >= b));
         }
     }
 }

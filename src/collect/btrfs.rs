@@ -185,6 +185,8 @@ fn is_nodatacow(options: &[String]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::collect::testing::Fake;
 
@@ -283,6 +285,32 @@ mod tests {
         ] {
             let options: Vec<String> = options.iter().map(|&o| o.to_owned()).collect();
             assert_eq!(is_nodatacow(&options), expect, "{options:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn counts_of_errors_are_added_whatever_they_count(counts in prop::collection::vec(("[a-z_]{1,12}", 0u64..1 << 40), 1..6), odd in "[a-z]{1,8}") {
+            let text = counts.iter().map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>().join("\n");
+            prop_assert_eq!(errors_in(&text), Ok(counts.iter().map(|(_, count)| count).sum()));
+            for bad in [format!("{text} {odd}"), format!("{text}\n{odd} {odd}")] {
+                prop_assert!(errors_in(&bad).is_err());
+            }
+        }
+
+        /// Any answer about a member is a count or unknown; it is never none.
+        #[test]
+        fn what_a_member_says_is_counted_or_unknown(bytes: Vec<u8>) {
+            let host = Fake::default()
+                .symlink(format!("{HOME}/devices/sda2"), "x")
+                .file(format!("{HOME}/devinfo/1/error_stats"), &bytes)
+                .file(format!("{HOME}/devinfo/1/missing"), &bytes)
+                .file(format!("{HOME}/allocation/data/total_bytes"), &bytes);
+            let (facts, root) = (collect(&host), Subject::mount("/"));
+            let digits = bytes.iter().any(u8::is_ascii_digit);
+            prop_assert!(digits || facts.value(&root, &mount::BTRFS_ERRORS).is_none());
+            prop_assert!(digits || facts.value(&root, &mount::BTRFS_MISSING).is_none());
+            prop_assert!(!crate::collect::testing::shown(&facts).chars().any(crate::text::is_treacherous));
         }
     }
 }

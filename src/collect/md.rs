@@ -77,6 +77,8 @@ fn members(host: &dyn Host, node: &Node) -> Reading<Vec<String>> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::collect::testing::Fake;
     use crate::facts::Why;
@@ -145,5 +147,26 @@ mod tests {
     fn an_array_being_reshaped_shows_the_new_count() {
         let (facts, Node { subject, .. }) = described(&[("raid_disks", "5 (4)")]);
         assert_eq!(facts.value(&subject, &device::MD_DISKS), Some(5));
+    }
+
+    proptest! {
+        /// Whatever the files of an array hold, each costs its own facts only.
+        #[test]
+        fn noise_in_one_file_costs_one_fact(noise: Vec<u8>, which in 0usize..9) {
+            let mut host = Fake::default();
+            for (n, (name, text)) in MIRROR.iter().enumerate() {
+                let path = format!("/sys/class/block/md0/md/{name}");
+                host = if n == which { host.file(path, &noise) } else { host.file(path, text) };
+            }
+            let (node, mut facts) = (Node::new("md0", "md"), FactSet::default());
+            describe(&host, &node, &mut facts);
+            let subject = &node.subject;
+            prop_assert!(!crate::collect::testing::shown(&facts).chars().any(crate::text::is_treacherous));
+            prop_assert!(which == 0 || facts.value(subject, &device::MD_LEVEL).as_deref() == Some("raid1"));
+            prop_assert!(which == 2 || facts.value(subject, &device::MD_DISKS) == Some(3));
+            prop_assert!(which == 3 || facts.value(subject, &device::MD_DEGRADED) == Some(1));
+            prop_assert!(which == 8 || facts.value(subject, &device::MD_WRITE_BEHIND) == Some(256));
+            prop_assert_eq!(facts.value(subject, &device::MD_WRITE_MOSTLY), Some(vec!["sdb1".to_owned()]));
+        }
     }
 }

@@ -26,7 +26,11 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     let mut lost: Option<String> = None;
     for line in text.iter().flat_map(|text| text.split(|b| *b == b'\n')).skip(1) {
         let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
-        let (Some(path), Some(kind)) = (words.next(), words.next()) else { continue };
+        let Some(path) = words.next() else { continue };
+        let Some(kind) = words.next() else {
+            lost = Some(format!("{SWAPS}: a line was cut short"));
+            continue;
+        };
         let path = unescape(path);
         let found = if kind == b"partition" {
             device_at(host, &path, facts).map(|device| vec![device])
@@ -55,11 +59,13 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::collect::testing::Fake;
     use crate::facts::catalog::mount;
 
-    fn collect(lines: &str) -> [Option<bool>; 3] {
+    fn collect(lines: impl AsRef<[u8]>) -> [Option<bool>; 3] {
         let mut facts = FactSet::default();
         for name in ["sda1", "sda2", "dm-1"] {
             facts.mention(&Subject::device(name));
@@ -68,7 +74,7 @@ mod tests {
         facts.know(&srv, &mount::POINT, "/srv".to_owned(), Source::Stated);
         facts.know(&srv, &mount::IN_SIGHT, true, Source::Stated);
         facts.stand(&srv, &Subject::device("dm-1"));
-        let text = format!("Filename\t\t\tType\t\tSize\tUsed\tPriority\n{lines}");
+        let text = [b"Filename\t\t\tType\t\tSize\tUsed\tPriority\n", lines.as_ref()].concat();
         run(&Fake::default().file(SWAPS, text), &Request::default(), &mut facts);
         ["sda1", "sda2", "dm-1"].map(|name| facts.value(&Subject::device(name), &device::SWAP))
     }
@@ -96,5 +102,30 @@ mod tests {
             collect("/dev/gone partition 1 0 -1\n/dev/sda2 partition 1 0 -1\n"),
             [None, Some(true), None]
         );
+    }
+
+    proptest! {
+        /// What is read stays read; nothing is said to be free of swap beside a line that is not understood.
+        #[test]
+        fn a_bad_line_costs_what_it_could_have_named(
+            bad in prop::collection::vec(any::<u8>().prop_filter("one line", |b| *b != b'\n'), 0..30),
+            at in 0usize..3,
+        ) {
+            let good: [&[u8]; 2] = [b"/dev/sda2 partition 1 0 -1", b"/srv/swap file 1 0 -2"];
+            let mut lines = good.to_vec();
+            lines.insert(at, &bad);
+            let blank = bad.iter().all(u8::is_ascii_whitespace);
+            let expect = if blank { Some(false) } else { None };
+            prop_assert_eq!(collect(lines.join(&b'\n')), [expect, Some(true), Some(true)]);
+        }
+
+        #[test]
+        fn the_order_of_lines_says_nothing(lines in Just(vec![
+            "/dev/sda2 partition 1 0 -1", "/srv/swap file 1 0 -2", "/dev/gone partition 1 0 -3", "", "cut",
+        ]).prop_shuffle(), count in 0usize..=5) {
+            let some = &lines[..count];
+            let backwards: Vec<&str> = some.iter().rev().copied().collect();
+            prop_assert_eq!(collect(some.join("\n")), collect(backwards.join("\n")));
+        }
     }
 }

@@ -71,6 +71,8 @@ fn first_version(answer: &[u8]) -> Option<Version> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::collect::testing::Fake;
     use crate::host::Question;
@@ -117,5 +119,20 @@ mod tests {
         let reading = collect(&host, true).get(&Subject::host(), &machine::E2FSPROGS);
         assert!(matches!(reading, Reading::Unknown { why: Why::NotCollected, .. }));
         assert!(host.asked().is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn the_version_is_found_behind_any_words(words in "[a-zA-Z, ()-]{0,40}", behind in "[ -~]{0,20}") {
+            let version = first_version(format!("{words} 6.1.0\n{behind}").as_bytes());
+            prop_assert_eq!(version, Version::parse("6.1.0"));
+        }
+
+        #[test]
+        fn any_bytes_do_no_harm(bytes: Vec<u8>) {
+            if let Some(version) = first_version(&bytes) {
+                prop_assert!(!version.to_string().chars().any(crate::text::is_treacherous));
+            }
+        }
     }
 }

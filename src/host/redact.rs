@@ -189,9 +189,56 @@ mod tests {
         }
 
         #[test]
+        fn secrets_stay_in_what_programs_print(
+            before in "[ -~]{0,20}", after in "[ -~]{0,20}", property in key(), tail in "[a-z]{1,8}",
+        ) {
+            let no = |tool, line: &str, text: &str| {
+                let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+                holds_secret(&printed(tool, &words, text.as_bytes().to_vec()))
+            };
+            let status = format!("  pool: tank\nstatus: {before}{SECRET}\naction: {SECRET}\n  scan: {SECRET}\nconfig:\n\n\
+                \ttank ONLINE 0 0 0 {before}{SECRET}\n\nerrors: {SECRET}\n\n        /tank/{SECRET}{after}\n");
+            prop_assert!(!no(Tool::Zpool, "status -P", &status));
+            let get = format!("tank\t{property}\t{SECRET}\ntank\tsync\tstandard\t{SECRET}\n{before}{SECRET}\n{tail} {SECRET}\n");
+            prop_assert!(!no(Tool::Zfs, "get -Hp", &get));
+        }
+
+        /// Whatever a line holds, those around it are read as if it were not there.
+        #[test]
+        fn a_bad_line_costs_itself(
+            bad in prop::collection::vec(any::<u8>().prop_filter("one line", |b| !matches!(b, b'\n' | b'\\')), 0..40)
+        ) {
+            // A heading would put what follows into another section.
+            prop_assume!(!bad.trim_ascii().starts_with(b"["));
+            for (dialect, head, good) in [
+                (Dialect::Postgres, "", ["fsync = off", "commit_delay = 10"]),
+                (Dialect::Mysql, "[mysqld]\n", ["datadir = /a", "sync_binlog = 1"]),
+                (Dialect::Service, "[Service]\n", ["User=pg", "Environment=PGDATA=/a"]),
+                (Dialect::Fstab, "", ["/dev/sda1 /a ext4 noatime 0 0", "/dev/sda2 /b xfs defaults 0 0"]),
+                (Dialect::MountUnit, "[Mount]\n", ["Type=ext4", "Where=/a"]),
+            ] {
+                let settings = |lines: &[&[u8]]| {
+                    let answer = config(&[head.as_bytes(), &lines.join(&b'\n')].concat(), dialect);
+                    let line = |line: &[u8]| line.splitn(2, |b| *b == b'\t').nth(1).map(<[u8]>::to_vec);
+                    answer.split(|b| *b == b'\n').filter_map(line).collect::<Vec<_>>()
+                };
+                let [first, last] = good.map(str::as_bytes);
+                let (clean, noisy) = (settings(&[first, last]), settings(&[first, &bad, last]));
+                prop_assert_eq!(clean.len(), 2, "{:?}", dialect);
+                for setting in &clean {
+                    prop_assert!(noisy.contains(setting), "{dialect:?}");
+                }
+            }
+        }
+
+        #[test]
         fn any_bytes_do_no_harm(text: Vec<u8>) {
             for dialect in Dialect::ALL {
                 config(&text, dialect);
+            }
+            for tool in Tool::FIXED {
+                printed(tool, &[], text.clone());
+                printed(tool, &["table".to_owned()], text.clone());
             }
             command_line(&text);
             environment(&text);

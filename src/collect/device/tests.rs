@@ -1,6 +1,8 @@
 //! A small machine as sysfs shows it: SATA and USB disk, partition, md, LVM and a loop file, and what is made of them.
 
-use crate::collect::testing::Fake;
+use proptest::prelude::*;
+
+use crate::collect::testing::{Fake, shown};
 use crate::collect::{Collector, Request, device::COLLECTOR, mounts, stack};
 use crate::facts::catalog::{device, mount};
 use crate::facts::{FactSet, Scope, Source, Subject, Why};
@@ -229,5 +231,22 @@ fn an_overlay_stands_on_its_upper_directory_unless_seen_from_a_container() {
             (collector.run)(&host, &Request::default(), &mut facts);
         }
         assert_eq!(names(facts.below(&Subject::mount("/merged"))), expect);
+    }
+}
+
+proptest! {
+    /// Noise in one attribute of a disk costs no other disk anything, and is safe to show.
+    #[test]
+    fn noise_in_a_disk_costs_no_other(noise: Vec<u8>, which in prop::sample::select(vec![
+        "size", "uevent", "ro", "stat", "queue/write_cache", "queue/fua", "queue/rotational", "queue/scheduler",
+        "queue/logical_block_size", "queue/discard_max_bytes", "queue/zoned", "device/model", "device/vendor",
+    ])) {
+        let clean = all(&machine());
+        let noisy = all(&machine().file(format!("/sys/class/block/sdb/{which}"), &noise));
+        let sda = Subject::device("sda");
+        let of = |facts: &FactSet| facts.rows().filter(|row| *row.subject == sda)
+            .map(|row| format!("{} {:?}", row.fact, row.reading)).collect::<Vec<_>>();
+        prop_assert_eq!(of(&noisy), of(&clean));
+        prop_assert!(!shown(&noisy).chars().any(crate::text::is_treacherous));
     }
 }

@@ -91,6 +91,8 @@ pub fn debian_level(build: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -130,5 +132,17 @@ mod tests {
             debian_level("gcc (Debian 12.2.0-14) 12.2.0, #1 SMP Debian 6.1.140-1").as_deref(),
             Some("6.1.140")
         );
+    }
+
+    proptest! {
+        /// "Older than" is concluded only of kernels that are known not to backport, or that no RPM brought.
+        #[test]
+        fn any_text_has_a_vendor_and_what_looks_like_an_rpm_backports(release: String, build: String, tail in "[a-z0-9._-]{0,12}") {
+            of(&release, &build);
+            debian_level(&build);
+            let vendor = of(&format!("4.19.90-1{tail}.x86_64"), "");
+            let known = BY_TAIL.iter().any(|(_, name, backports)| *name == vendor.name && !backports);
+            prop_assert!(vendor.backports || known || vendor.name == "opensuse", "{tail}: {vendor:?}");
+        }
     }
 }

@@ -135,6 +135,8 @@ pub fn path(value: &[u8]) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -151,5 +153,26 @@ mod tests {
             read,
             [("datadir".to_owned(), Some(b"/srv/a b".to_vec())), ("innodb_flush".to_owned(), None)]
         );
+    }
+
+    proptest! {
+        #[test]
+        fn any_value_of_an_option_is_read(
+            values in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..20), 0..5), noise in "[^-\n][^\n]{0,20}",
+        ) {
+            let name = |n: usize| format!("option_{n}");
+            let line = |(n, value): (usize, &Vec<u8>)| format!("--{}={}\n", name(n), crate::text::safe(value));
+            let mut lines: Vec<String> = values.iter().enumerate().map(line).collect();
+            lines.insert(lines.len() / 2, format!("{noise}\n"));
+            let expect: Options = values.into_iter().enumerate().map(|(n, value)| (name(n), Some(value))).collect();
+            prop_assert_eq!(options(lines.concat().as_bytes()), expect);
+        }
+
+        #[test]
+        fn any_bytes_do_no_harm(bytes: Vec<u8>, name in prop::collection::vec(any::<u8>(), 0..16)) {
+            start_ticks(&bytes);
+            let stat = [b"12 (", name.as_slice(), b") S 1 1 1 0 -1 4 1 0 0 0 5 3 0 0 20 0 9 0 4711 1\n"].concat();
+            prop_assert_eq!(start_ticks(&stat), Some(4711));
+        }
     }
 }

@@ -134,6 +134,8 @@ fn unescape(mut word: &[u8]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     const LOCAL: &str = "21 26 0:20 / /sys rw - sysfs sysfs rw\n\
@@ -186,5 +188,64 @@ mod tests {
         assert!(!mounts.may_hang(Path::new("/proc/stat")));
         let mounts = with("40 22 0:50 / /sys/x rw - fuse.y y rw\n41 22 0:51 / /sys/x rw - tmpfs z rw");
         assert!(!mounts.may_hang(Path::new("/sys/x/z")), "the last mount is in sight");
+    }
+
+    /// As the kernel writes it (mangle() in its fs/namespace.c).
+    fn escape(name: &[u8]) -> String {
+        let byte = |b: &u8| match b {
+            b' ' | b'\t' | b'\n' | b'\\' | b'#' | ..=31 | 127.. => format!("\\{b:03o}"),
+            b => char::from(*b).to_string(),
+        };
+        name.iter().map(byte).collect()
+    }
+
+    /// Mounts at places of their own.
+    fn lines() -> impl Strategy<Value = Vec<String>> {
+        let kind = prop::sample::select(vec![
+            "ext4 /dev/sda1",
+            "nfs4 server:/x",
+            "fuse.x y",
+            "ext4 /dev/rbd0",
+            "tmpfs t",
+        ]);
+        prop::collection::vec(kind, 0..6).prop_map(|kinds| {
+            let line = |(n, kind)| format!("{n} 26 0:50 / /sys/m{n} rw - {kind} rw");
+            kinds.into_iter().enumerate().map(line).collect()
+        })
+    }
+
+    proptest! {
+        /// What cannot be read may hang, and nothing else becomes safe by it.
+        #[test]
+        fn a_bad_line_makes_nothing_safe(bad: Vec<u8>, lines in lines(), at: prop::sample::Index) {
+            let good = Mounts::parse(lines.join("\n").as_bytes());
+            let mut all: Vec<&[u8]> = lines.iter().map(String::as_bytes).collect();
+            all.insert(at.index(all.len() + 1), &bad);
+            let both = Mounts::parse(&all.join(&b'\n'));
+            let alone = Mounts::parse(&bad);
+            prop_assert_eq!(both.any_hang(), good.any_hang() || alone.any_hang());
+            for path in ["/etc/fstab", "/sys/m0/x", "/sys/m1", "/proc/1/root/x", "x"].map(Path::new) {
+                prop_assert!(both.may_hang(path) || !good.may_hang(path), "{path:?}");
+            }
+        }
+
+        #[test]
+        fn the_order_of_mounts_at_places_of_their_own_says_nothing(lines in lines()) {
+            let backwards: Vec<&str> = lines.iter().rev().map(String::as_str).collect();
+            let [one, other] = [lines.join("\n"), backwards.join("\n")].map(|text| Mounts::parse(text.as_bytes()));
+            for path in ["/sys/m0/x", "/sys/m1/y", "/sys/m2", "/sys", "/etc"].map(Path::new) {
+                prop_assert_eq!(one.may_hang(path), other.may_hang(path));
+            }
+        }
+
+        #[test]
+        fn any_mount_point_is_found(name in prop::collection::vec(1u8.., 1..20)) {
+            prop_assert_eq!(unescape(escape(&name).as_bytes()), name.clone());
+            prop_assume!(!name.contains(&b'/') && name != b"." && name != b"..");
+            let path = Path::new("/sys").join(OsString::from_vec(name.clone()));
+            let mounts = with(&format!("40 21 0:50 / /sys/{} rw - fuse.x y rw", escape(&name)));
+            prop_assert!(mounts.may_hang(&path) && mounts.may_hang(&path.join("x")));
+            prop_assert!(!mounts.may_hang(Path::new("/sys/block")) || name == b"block");
+        }
     }
 }

@@ -68,6 +68,8 @@ fn name_in(list: &[u8], uid: u32) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -85,5 +87,19 @@ mod tests {
         let list = b"root:x:0:0:root:/root:/bin/sh\nbroken\npostgres:x:26:26::/:\n";
         assert_eq!(name_in(list, 26).as_deref(), Some(b"postgres".as_slice()));
         assert_eq!(name_in(list, 6), None);
+    }
+
+    proptest! {
+        #[test]
+        fn a_bad_line_costs_itself(bad in "[^\n:]{0,20}(:[^\n:]{0,4}){0,2}", uid in 1u32..) {
+            let list = format!("root:x:0:0::/:\n{bad}\nme:x:{uid}:1::/:\n");
+            prop_assume!(bad.split(':').nth(2) != Some(&uid.to_string()));
+            prop_assert_eq!(name_in(list.as_bytes(), uid), Some(b"me".to_vec()));
+        }
+
+        #[test]
+        fn any_bytes_do_no_harm(bytes: Vec<u8>, uid: u32) {
+            prop_assert!(name_in(&bytes, uid).is_none_or(|name| !name.contains(&b'\n') && !name.contains(&b':')));
+        }
     }
 }

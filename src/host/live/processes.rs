@@ -78,6 +78,8 @@ pub fn environment(pid: u32) -> Result<Vec<u8>, Miss> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -93,5 +95,21 @@ mod tests {
         let text = String::from_utf8(servers().unwrap()).unwrap();
         assert!(text.lines().all(|line| line.split(' ').count() >= 4), "{text}");
         assert_eq!(command_line(std::process::id()).unwrap(), b"");
+    }
+
+    proptest! {
+        #[test]
+        fn any_name_is_read(comm in prop::collection::vec(any::<u8>().prop_filter("proc_pid_comm(5)", |b| *b != 0), 0..16), parent: u32) {
+            let stat = [b"12 (", comm.as_slice(), format!(") S {parent} 12 12 0 -1\n").as_bytes()].concat();
+            prop_assert_eq!(comm_and_parent(&stat), Some((text::safe(&comm), parent)));
+        }
+
+        #[test]
+        fn any_bytes_do_no_harm(bytes: Vec<u8>) {
+            if let Some((comm, _)) = comm_and_parent(&bytes) {
+                prop_assert!(!comm.chars().any(text::is_treacherous));
+            }
+            effective_uid(&bytes);
+        }
     }
 }

@@ -42,6 +42,8 @@ pub fn properties(text: &[u8]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -57,5 +59,20 @@ mod tests {
         let get =
             "tank\tsync\tstandard\ntank\tkeylocation\tfile:///root/key\ntank/pg\trecordsize\t131072\nx\n";
         assert_eq!(properties(get.as_bytes()), b"tank\tsync\tstandard\ntank/pg\trecordsize\t131072\n");
+    }
+
+    proptest! {
+        /// What is left is left when it is reduced again, and a line of properties costs no other.
+        #[test]
+        fn reducing_twice_is_reducing_once(text in "([ \\t]{0,4}(pool:|state:|config:|errors:|[a-z/0-9-]{1,8})( [A-Z]{1,6})?\\n){0,12}", bad in "[^\n]{0,20}") {
+            let once = properties(text.as_bytes());
+            prop_assert_eq!(properties(&once), once);
+            let lines = format!("a\tsync\talways\n{bad}\nb\tsync\tdisabled\n");
+            let left = properties(lines.as_bytes());
+            prop_assert!(left.starts_with(b"a\tsync\talways\n") && left.ends_with(b"b\tsync\tdisabled\n"));
+            let most = pools(text.as_bytes());
+            let words = |line: &[u8]| line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).count();
+            prop_assert!(most.split(|b| *b == b'\n').all(|line| words(line) <= 2));
+        }
     }
 }
