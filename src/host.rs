@@ -78,6 +78,10 @@ pub enum Question {
     /// name, setting, unit, source, sourcefile and sourceline with tabs between, every field display-safe; what is NULL is
     /// empty. `server_version` and `data_directory` are among the names.
     PgSettings(PathBuf),
+    /// Storage settings of a running MySQL or MariaDB, through its Unix socket (this path), as the invoking user and without
+    /// a password. A line each, of name and value with a tab between, both display-safe. `version` and `datadir` are among
+    /// the names.
+    MysqlSettings(PathBuf),
     /// The answer of an allow-listed program, see [`Tool`].
     Run(Tool, Vec<String>),
 }
@@ -96,7 +100,8 @@ macro_rules! path_in {
             | Question::Flags(path)
             | Question::Config(path, _)
             | Question::Signatures(path)
-            | Question::PgSettings(path) => Some(path),
+            | Question::PgSettings(path)
+            | Question::MysqlSettings(path) => Some(path),
             Question::Uname
             | Question::Identity
             | Question::Summary

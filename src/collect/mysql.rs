@@ -4,13 +4,14 @@
 //! Leads come from processes, from what is installed and from the directory that was asked for; each is followed to a
 //! data directory, and each directory is recorded once. Only allow-listed keys of an option file ever arrive here. The
 //! surprise: a running server takes most of these settings at any time (SET GLOBAL) and keeps no record of it, so the
-//! files tell what it started with.
+//! files tell what it started with, and only the server what is in force.
 
 mod edition;
 mod instance;
 mod options;
 mod places;
 mod process;
+mod server;
 mod settings;
 
 use std::collections::BTreeSet;

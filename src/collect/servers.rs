@@ -31,6 +31,12 @@ impl Row {
     }
 }
 
+/// Our effective user id.
+pub fn our_uid(host: &dyn Host) -> Option<u32> {
+    let identity = host.ask(&Question::Identity).ok()?;
+    String::from_utf8_lossy(&identity).lines().find_map(|line| line.strip_prefix("euid=")?.parse().ok())
+}
+
 /// The servers that are no other's children; an error when processes cannot be listed.
 pub fn list(host: &dyn Host) -> Result<Vec<Row>, Miss> {
     let answer = host.ask(&Question::Servers)?;
@@ -86,4 +92,54 @@ fn eats_data(libraries: &[u8]) -> Option<String> {
 /// What is known of a preload when no server runs.
 pub fn not_running() -> Reading<String> {
     Reading::unknown(Why::Absent, "no server runs on it, and what will be preloaded into one is not known")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::collect::testing::Fake;
+
+    fn pids(lines: &[String]) -> Vec<u32> {
+        let host = Fake::default().answer(Question::Servers, lines.join("\n"));
+        list(&host).unwrap().iter().map(|row| row.pid).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn workers_are_no_servers_in_whatever_order_they_come(
+            lines in Just(["10 1 26 postgres", "11 10 26 postgres", "20 1 27 mariadbd", "21 20 27 x y", "30 2 0 mysqld"]).prop_map(|all| all.map(str::to_owned).to_vec()).prop_shuffle(),
+            bad in "[^\n]{0,20}",
+            at in 0usize..6,
+        ) {
+            prop_assume!(row(&bad).is_none());
+            let mut noisy = lines;
+            noisy.insert(at, bad);
+            let mut found = pids(&noisy);
+            found.sort_unstable();
+            prop_assert_eq!(found, [10, 20, 30]);
+        }
+
+        #[test]
+        fn the_last_value_of_a_variable_counts(
+            value in prop::collection::vec(1u8.., 1..20), before in "[^\n]{0,20}", bytes: Vec<u8>,
+        ) {
+            variable(&bytes, "PGDATA");
+            eats_data(&bytes);
+            let text = format!("{before}\nPGDATA=x\nPGDATA={}\n", safe(&value));
+            prop_assert_eq!(variable(text.as_bytes(), "PGDATA"), Some(value));
+        }
+
+        #[test]
+        fn a_library_that_eats_data_is_found_among_any(libraries in prop::collection::vec("[a-z./]{0,12}", 0..5), at: prop::sample::Index) {
+            prop_assume!(!libraries.iter().any(|library| library.contains("eatmydata")));
+            prop_assert_eq!(eats_data(libraries.join(":").as_bytes()), None);
+            let mut all = libraries;
+            all.insert(at.index(all.len() + 1), "/usr/lib/libeatmydata.so".to_owned());
+            for separator in [":", " ", "\n"] {
+                prop_assert!(eats_data(all.join(separator).as_bytes()).is_some_and(|found| found.contains("eatmydata")));
+            }
+        }
+    }
 }

@@ -4,11 +4,13 @@
 //! child runs the same code. Reads are bounded and nothing is ever opened for writing. One `LiveHost` is made per
 //! scan, because it looks at the mount table once.
 
+mod conversation;
 mod device;
 mod files;
 mod hang;
 mod machine;
 mod magic;
+mod mysql;
 mod postgres;
 mod processes;
 mod programs;
@@ -59,7 +61,7 @@ impl LiveHost {
     fn deadline(&self, question: &Question) -> Option<Duration> {
         match question {
             // Connecting waits without an end while a stopped server's queue is full.
-            Question::PgSettings(_) => Some(SERVER_DEADLINE),
+            Question::PgSettings(_) | Question::MysqlSettings(_) => Some(SERVER_DEADLINE),
             Question::Signatures(_) => Some(DEVICE_DEADLINE),
             // Reading these takes a lock of that process, which it may hold while it is stuck.
             Question::CommandLine(_) | Question::Environment(_) => {
@@ -121,5 +123,6 @@ pub(super) fn answer(question: &Question) -> Result<Vec<u8>, Miss> {
         }
         Question::Signatures(path) => device::signatures(path),
         Question::PgSettings(path) => postgres::settings(path),
+        Question::MysqlSettings(path) => mysql::settings(path),
     }
 }

@@ -17,6 +17,7 @@ mod zfs;
 use std::path::Path;
 
 use super::{Dialect, Tool};
+pub use mysql::SETTINGS as MYSQL_SETTINGS;
 pub use postgres::SETTINGS as POSTGRES_SETTINGS;
 pub use process::{command_line, environment};
 

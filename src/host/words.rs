@@ -52,6 +52,7 @@ pub fn encode(question: &Question) -> String {
         }
         Question::Signatures(path) => with_path("signatures", path),
         Question::PgSettings(path) => with_path("pg-settings", path),
+        Question::MysqlSettings(path) => with_path("mysql-settings", path),
         Question::Run(tool, arguments) => {
             let words =
                 arguments.iter().map(|a| format!(" {}", text::safe(a.as_bytes()).replace(' ', "\\x20")));
@@ -92,6 +93,7 @@ pub fn decode(words: &str) -> Option<Question> {
         }
         "signatures" => Some(Question::Signatures(path())),
         "pg-settings" => Some(Question::PgSettings(path())),
+        "mysql-settings" => Some(Question::MysqlSettings(path())),
         "run" => {
             let mut words = rest.split(' ');
             let tool = Tool::of_name(words.next()?)?;
@@ -146,6 +148,7 @@ pub mod tests {
             (path(), dialect).prop_map(|(p, d)| Question::Config(p, d)),
             path().prop_map(Question::Signatures),
             path().prop_map(Question::PgSettings),
+            path().prop_map(Question::MysqlSettings),
             (tool, prop::collection::vec(any::<String>(), 0..4)).prop_map(|(t, a)| Question::Run(t, a)),
         ]
     }

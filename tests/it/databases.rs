@@ -137,10 +137,24 @@ fn a_running_mariadb_is_found_with_its_logs_on_other_file_systems_and_where_each
         assert!(!said.contains(SECRET), "{arguments:?}");
     }
 
-    // A change that the server has not read is not in force.
+    // A change that the server has not read is not in force, and one that it was told is.
     server.write("conf.d/storage.cnf", &lines.replace("commit = 2", "commit = 1"));
+    server.sql("SET GLOBAL sync_binlog = 7").unwrap();
     let (_, report) = check_json(&[]);
+    for (name, value) in [("mysql.innodb_flush_log_at_trx_commit", 2), ("mysql.sync_binlog", 7)] {
+        assert_eq!(fact(&report, &subject, name), Some(&Value::from(value)), "{}", report["warnings"]);
+        let set = source(&report, &subject, name);
+        assert!(set.contains(&format!("{}/socket", server.own().display())), "{set}");
+    }
+    assert!(report["warnings"].to_string().contains("sync_binlog is 1 in"), "{}", report["warnings"]);
+
+    // Who is not let in leaves it open, and the settings that no server takes while it runs stay known.
+    server.sql("ALTER USER root@localhost IDENTIFIED BY 'x'").unwrap();
+    let (_, report) = check_json(&[]);
+    assert_eq!(fact(&report, &subject, "mysql.sync_binlog"), None);
     assert_eq!(fact(&report, &subject, "mysql.innodb_flush_log_at_trx_commit"), None);
+    let log = server.log();
+    assert!(!log.contains("Aborted connection"), "{log}");
 }
 
 #[test]

@@ -10,6 +10,8 @@ use super::edition::Edition;
 use super::options;
 use super::places::Places;
 use super::process::Server;
+use super::server::{self, Answer};
+use super::settings::Setting;
 use super::{USUAL, is_data, settings};
 use crate::collect::conf::Conf;
 use crate::collect::inside::Inside;
@@ -183,11 +185,60 @@ impl Found {
             data_source: &self.data_source,
         }
         .put(&subject, facts);
+        let answer =
+            self.server.as_ref().map(|server| server::ask(view, &self.edition, server, &conf, &self.seen));
         for setting in &settings::ALL {
-            setting.put(facts, &subject, conf.get(setting.name), &self.edition);
+            let chosen = self.in_force(setting, &conf, answer.as_ref(), &shown, facts);
+            setting.put(facts, &subject, chosen, &self.edition);
         }
-        self.chosen_method(&conf, &subject, facts);
+        if answer.is_none_or(|answer| answer.get("innodb_flush_method").is_none()) {
+            self.chosen_method(&conf, &subject, facts);
+        }
         facts.put(&subject, &mysql::VERSION, self.edition.version);
+    }
+
+    /// What sets a setting that is in force: the line that does where the server agrees, or else the server. Where it said
+    /// nothing, what it may have been told since it started is not known.
+    fn in_force(
+        &self,
+        setting: &Setting,
+        certain: &Conf,
+        answer: Option<&Answer>,
+        shown: &str,
+        facts: &mut FactSet,
+    ) -> Option<Reading<Vec<u8>>> {
+        let name = setting.name;
+        let written = self.conf.get(name);
+        let text = setting.in_force(written.clone(), &self.edition);
+        let written_word = text.value().map(|text| setting.spelled(text.as_bytes()));
+        if let Some(told) = answer.and_then(|answer| answer.get(name)) {
+            let told_word = told.value().map(|value| setting.spelled(value)).unwrap_or_default();
+            if written_word.as_ref() == Some(&told_word) {
+                return written;
+            }
+            if let (Some(place), Some(word)) = (written.as_ref().and_then(Reading::source), written_word) {
+                facts.warn(format!(
+                    "{}: {name} is {word} in {place} and {told_word} in the running server: it was set while the server \
+                     runs, or the file was changed since, and a restart will undo that",
+                    self.name(shown),
+                ));
+            }
+            return Some(told);
+        }
+        let certain = certain.get(name);
+        match answer {
+            Some(Answer::Silent(why, detail, remedy))
+                if setting.is_dynamic(&self.edition)
+                    && setting.in_force(certain.clone(), &self.edition).is_known() =>
+            {
+                let word = written_word.unwrap_or_default();
+                let detail = format!(
+                    "{name} was {word} when the server started; SET GLOBAL may have changed it: {detail}"
+                );
+                Some(Reading::unknown(*why, detail).or_try(remedy.clone()))
+            }
+            _ => certain,
+        }
     }
 
     /// MySQL 8.0 itself chooses O_DIRECT_NO_FSYNC on a dedicated server where nothing sets the method (MySQL 8.0 manual,

@@ -148,6 +148,37 @@ impl Setting {
         }
     }
 
+    /// A value as it is compared with another one.
+    pub fn spelled(&self, value: &[u8]) -> String {
+        let text = safe(value.trim_ascii());
+        let plain = match self.slot {
+            Slot::Flag(_) => flag(self.name, &text).ok().map(|on| on.to_string()),
+            Slot::Word(_, word) => word(&text).map(ToOwned::to_owned),
+            Slot::Count(_) | Slot::Bytes(_) => number(&text).ok().map(|number| number.to_string()),
+        };
+        plain.unwrap_or(text)
+    }
+
+    /// Whether SET GLOBAL changes it while the server runs, in some version that it may be.
+    pub fn is_dynamic(&self, edition: &Edition) -> bool {
+        match self.name {
+            "innodb_flush_log_at_trx_commit"
+            | "sync_binlog"
+            | "innodb_io_capacity"
+            | "innodb_io_capacity_max"
+            | "innodb_flush_neighbors"
+            | "innodb_redo_log_capacity"
+            | "innodb_log_file_size"
+            | "innodb_log_file_buffering"
+            | "innodb_use_fdatasync" => true,
+            "innodb_doublewrite" => edition.known().is_none_or(|(line, version)| match line {
+                Line::Mysql => since(version, [8, 0, 30]),
+                Line::Mariadb => from(version, 11, 0),
+            }),
+            _ => false,
+        }
+    }
+
     /// What is in force as it is written.
     pub fn in_force(&self, configured: Option<Reading<Vec<u8>>>, edition: &Edition) -> Reading<String> {
         let name = self.name;
@@ -241,6 +272,8 @@ pub fn number(text: &str) -> Result<u64, String> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn edition(line: Line, version: &str) -> Edition {
@@ -302,5 +335,22 @@ mod tests {
         assert_eq!(flag("log_bin", "/srv/binlog"), Ok(true));
         assert_eq!(flag("log_bin", ""), Ok(false));
         assert!(flag("log_bin", "off").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_value_or_none(text: String) {
+            for name in ["log_bin", "innodb_use_native_aio"] {
+                let _ = flag(name, &text);
+            }
+            let _ = (number(&text), flush_method(&text), doublewrite(&text));
+        }
+
+        #[test]
+        fn numbers_have_powers_of_1024(count in 0u64..1000, unit in 0u32..7) {
+            let letter = ["", "k", "M", "g", "T", "p", "E"][unit as usize];
+            let expect = count.checked_mul(1 << (10 * unit));
+            prop_assert_eq!(number(&format!("{count}{letter}")).ok(), expect);
+        }
     }
 }

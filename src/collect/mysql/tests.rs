@@ -32,7 +32,16 @@ fn cnf(fake: Fake, path: &str, lines: &[(&str, &str)]) -> Fake {
         .answer(Question::Stat(path.into()), stat(0o100_644, 9, 50))
 }
 
-/// A MariaDB of process 10 in /srv/db that started in second 1100.
+const SOCKET: &str = "/run/mysqld/mysqld.sock";
+
+/// A server that lets root in and says this of itself.
+fn saying(fake: Fake, lines: &str) -> Fake {
+    fake.answer(Question::Identity, "euid=0\n")
+        .answer(Question::Stat(SOCKET.into()), stat(0o140_777, 12, 1200))
+        .answer(Question::MysqlSettings(SOCKET.into()), format!("datadir\t/srv/db/\n{lines}"))
+}
+
+/// A MariaDB of process 10 in /srv/db that started in second 1100, and adds nothing to what its files say.
 fn running(program: &str, version: &str) -> Fake {
     let tool = if program.ends_with("mariadbd") { Tool::Mariadbd } else { Tool::Mysqld };
     let fake = Fake::default()
@@ -50,7 +59,7 @@ fn running(program: &str, version: &str) -> Fake {
         .file("/proc/stat", "cpu 1\nbtime 1000\n")
         .file("/proc/10/stat", "10 (db) S 1 1 1 0 -1 1 1 0 0 0 5 3 0 0 20 0 9 0 10000 1 2\n");
     let fake = ["/etc", "/etc/mysql"].iter().fold(fake, |fake, path| directory(fake, path, 4));
-    directory(fake, "/srv/db", 3)
+    saying(directory(fake, "/srv/db", 3), "")
 }
 
 fn collect(fake: &Fake) -> FactSet {
@@ -167,6 +176,74 @@ fn what_was_changed_since_the_start_is_not_in_force() {
     assert_eq!(told(&collect(&unknown_start), "mysql.sync_binlog"), "? ambiguous");
 }
 
+/// SET GLOBAL leaves no trace in any file.
+#[test]
+fn what_the_server_says_is_in_force_and_the_line_is_named_that_says_so_too() {
+    let lines = [
+        ("mysqld.sync_binlog", "1"),
+        ("mysqld.innodb_flush_log_at_trx_commit", "1"),
+        ("mysqld.log_bin", "x"),
+    ];
+    let base = || cnf(running("/usr/sbin/mariadbd", MARIADB), "/etc/my.cnf", &lines);
+    let facts = collect(&saying(
+        base(),
+        "sync_binlog\t1\ninnodb_flush_log_at_trx_commit\t2\nlog_bin\tON\ninnodb_flush_method\tO_DIRECT\n\
+         innodb_io_capacity\t400\ninnodb_log_file_size\t10485760\nnoise\n",
+    ));
+    for (name, expected) in [
+        ("mysql.sync_binlog", "1 /etc/my.cnf:1"),
+        ("mysql.innodb_flush_log_at_trx_commit", "2 the server at /run/mysqld/mysqld.sock"),
+        ("mysql.log_bin", "yes /etc/my.cnf:3"),
+        ("mysql.innodb_flush_method", "O_DIRECT default of MariaDB 10.11"),
+        ("mysql.innodb_io_capacity", "400 the server at /run/mysqld/mysqld.sock"),
+        ("mysql.innodb_log_file_size", "10485760 the server at /run/mysqld/mysqld.sock"),
+    ] {
+        assert_eq!(told(&facts, name), expected, "{name}");
+    }
+    let warned = |words: &str| facts.warnings().iter().filter(|warning| warning.contains(words)).count();
+    assert_eq!(warned("innodb_flush_log_at_trx_commit is 1 in /etc/my.cnf:2 and 2 in the running server"), 1);
+    assert_eq!(facts.warnings().len(), 1, "{:?}", facts.warnings());
+}
+
+#[test]
+fn what_a_server_that_says_nothing_may_have_been_told_is_unknown() {
+    let base = || cnf(running("/usr/sbin/mariadbd", MARIADB), "/etc/my.cnf", &[("mysqld.sync_binlog", "1")]);
+    let asked =
+        |fake: &Fake| fake.asked().iter().any(|question| matches!(question, Question::MysqlSettings(_)));
+    let old = Question::Run(Tool::Mariadbd, vec!["--version".to_owned()]);
+    for (fake, expected, asks) in [
+        (base().answer(Question::Identity, "euid=1000\n"), "? not collected", false),
+        // It would note in its log that it was asked.
+        (base().answer(old, MARIADB.replace("10.11.19", "10.3.39")), "? not collected", false),
+        (base().refuse(Question::Stat(SOCKET.into()), MissKind::Absent), "? absent", false),
+        (
+            base().answer(
+                Question::Stat(SOCKET.into()),
+                b"mode=49663 uid=1000 gid=27 major=8 minor=1 node_major=0 node_minor=0 inode=12 size=0",
+            ),
+            "? absent",
+            false,
+        ),
+        (base().refuse(Question::MysqlSettings(SOCKET.into()), MissKind::Denied), "? denied", true),
+        (
+            base().answer(Question::MysqlSettings(SOCKET.into()), "datadir\t/srv/other/\nsync_binlog\t1\n"),
+            "? ambiguous",
+            true,
+        ),
+        (base().answer(Question::MysqlSettings(SOCKET.into()), ""), "? ambiguous", true),
+        (base().answer(Question::Identity, "euid=27\n"), "1 /etc/my.cnf:1", true),
+    ] {
+        let facts = collect(&fake);
+        assert_eq!(told(&facts, "mysql.sync_binlog"), expected, "{}", shown(&facts));
+        assert_eq!(asked(&fake), asks, "{expected}");
+        assert!(facts.get(&db(), &mysql::FLUSH_METHOD).is_known(), "no server takes that while it runs");
+        if let Reading::Unknown { detail, remedy, .. } = facts.get(&db(), &mysql::SYNC_BINLOG) {
+            assert!(detail.contains("was 1") && detail.contains("SET GLOBAL"), "{detail}");
+            assert!(remedy.is_some());
+        }
+    }
+}
+
 #[test]
 fn what_the_server_may_see_otherwise_is_unknown() {
     let base = || running("/usr/sbin/mariadbd", MARIADB);
@@ -250,6 +327,8 @@ fn a_server_in_a_container_is_read_as_it_sees_itself_and_found_where_it_lies_her
         )
         .answer(Question::Stat("/proc/10/root/srv/db".into()), stat(0o040_755, 3, 5))
         .answer(Question::Stat("/proc/10/root/etc".into()), stat(0o040_755, 8, 5))
+        .answer(Question::Stat(format!("/proc/10/root{SOCKET}").into()), stat(0o140_777, 12, 1200))
+        .answer(Question::MysqlSettings(format!("/proc/10/root{SOCKET}").into()), "datadir\t/srv/db/\n")
         .answer(Question::Stat("/srv/db".into()), stat(0o040_755, 99, 5))
         .answer(Question::Stat("/mnt/vol".into()), stat(0o040_755, 3, 5));
     let fake = cnf(fake, "/etc/my.cnf", &[("mysqld.sync_binlog", "7")]);
@@ -290,10 +369,11 @@ proptest! {
 
     /// Whatever processes and files say costs no more than what they are about.
     #[test]
-    fn hostile_answers_never_fail(line: Vec<u8>, environment: Vec<u8>, file: Vec<u8>, version: Vec<u8>, stat: Vec<u8>) {
+    fn hostile_answers_never_fail(line: Vec<u8>, environment: Vec<u8>, file: Vec<u8>, version: Vec<u8>, stat: Vec<u8>, said: Vec<u8>) {
         let fake = running("/usr/sbin/mariadbd", MARIADB)
             .answer(Question::CommandLine(10), line)
             .answer(Question::Environment(10), environment)
+            .answer(Question::MysqlSettings(SOCKET.into()), [b"datadir\t/srv/db\nsync_binlog\t", said.as_slice()].concat())
             .answer(Question::Config("/etc/my.cnf".into(), Dialect::Mysql), &file)
             .answer(Question::Config("/srv/db/mysqld-auto.cnf".into(), Dialect::MysqlPersisted), file)
             .answer(Question::Run(Tool::Mariadbd, vec!["--version".to_owned()]), version)

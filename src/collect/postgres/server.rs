@@ -9,6 +9,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use crate::collect::servers::our_uid;
 use crate::facts::{Reading, Source};
 use crate::host::{Host, Question, path_bytes};
 use crate::text::{raw, safe};
@@ -30,12 +31,6 @@ struct Row {
 
 /// Origins that hold for our session only.
 const OWN: [&str; 6] = ["database", "user", "database user", "client", "session", "interactive"];
-
-/// Our effective user id.
-pub fn our_uid(host: &dyn Host) -> Option<u32> {
-    let identity = host.ask(&Question::Identity).ok()?;
-    String::from_utf8_lossy(&identity).lines().find_map(|line| line.strip_prefix("euid=")?.parse().ok())
-}
 
 /// Whether we are root, whom a server does not know.
 pub fn would_refuse(host: &dyn Host) -> bool {

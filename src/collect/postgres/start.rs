@@ -7,7 +7,8 @@ use std::path::Path;
 
 use super::conf::Conf;
 use super::server;
-use crate::collect::start;
+
+use crate::collect::{servers, start};
 use crate::facts::Remedy;
 use crate::host::{Host, Question};
 use crate::text::safe;
@@ -30,7 +31,7 @@ impl<'a> Start<'a> {
     }
 
     fn remedy(&self, owner: &str) -> Remedy {
-        let name = server::our_uid(self.host).and_then(|uid| self.host.ask(&Question::UserName(uid)).ok());
+        let name = servers::our_uid(self.host).and_then(|uid| self.host.ask(&Question::UserName(uid)).ok());
         if name.is_some_and(|name| safe(name.trim_ascii()) == owner) {
             Remedy::Do(format!(
                 "let the server answer {owner} over its socket, or restart it, then look again"

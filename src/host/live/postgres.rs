@@ -4,64 +4,18 @@
 //! session is read-only from its first packet on. Whatever the server demands beyond trusting us, we do not have: a
 //! password is never asked for, looked up or sent. What the server says is as hostile as any file.
 
-use std::io::{self, Read, Write};
-use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
-use super::{files, machine};
+use super::conversation::{self, LARGEST, Next};
+use super::machine;
 use crate::host::{Miss, MissKind, redact};
 use crate::text;
-
-/// How long the server may take for everything together.
-const DEADLINE: Duration = Duration::from_secs(2);
-
-/// Longer messages and answers are refused.
-const LARGEST: usize = 1 << 20;
 
 /// Name, setting, unit, source, sourcefile and sourceline, a line each.
 pub fn settings(socket: &Path) -> Result<Vec<u8>, Miss> {
     let user = machine::user_name(nix::unistd::geteuid().as_raw())?;
     let user = String::from_utf8_lossy(user.trim_ascii()).into_owned();
-    let stream = UnixStream::connect(socket).map_err(|e| match e.kind() {
-        io::ErrorKind::ConnectionRefused => Miss::new(MissKind::Absent, "no server listens there"),
-        _ => files::miss(&e),
-    })?;
-    talk(stream, &user, Instant::now() + DEADLINE)
-}
-
-fn talk(mut stream: UnixStream, user: &str, deadline: Instant) -> Result<Vec<u8>, Miss> {
-    let late = || Miss::new(MissKind::TimedOut, "the server did not answer in time");
-    let failed = |e: io::Error| match e.kind() {
-        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => late(),
-        _ => files::miss(&e),
-    };
-    stream.set_write_timeout(Some(DEADLINE)).map_err(failed)?;
-    stream.write_all(&startup(user)).map_err(failed)?;
-    let mut conversation = Conversation::default();
-    let mut piece = vec![0; 16 << 10];
-    loop {
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(late());
-        }
-        stream.set_read_timeout(Some(left)).map_err(failed)?;
-        let count = match stream.read(&mut piece) {
-            Ok(0) => return Err(Miss::new(MissKind::Failed, "the server ended the conversation")),
-            Ok(count) => count,
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
-            Err(e) => return Err(failed(e)),
-        };
-        match conversation.hear(piece.get(..count).unwrap_or_default())? {
-            Next::Listen => {}
-            Next::Ask => stream.write_all(&message(b'Q', query().as_bytes())).map_err(failed)?,
-            Next::Done(answer) => {
-                // A courtesy: the server would log a lost connection otherwise.
-                let _ = stream.write_all(&message(b'X', b""));
-                return Ok(answer);
-            }
-        }
-    }
+    conversation::with(socket, &mut Conversation { user, ..Conversation::default() })
 }
 
 /// The first packet: protocol 3.0, who we are, and that we only read.
@@ -105,25 +59,21 @@ fn length(body: &[u8]) -> [u8; 4] {
     u32::try_from(body.len() + 4).unwrap_or(u32::MAX).to_be_bytes()
 }
 
-/// What to do next.
-#[derive(Debug, PartialEq, Eq)]
-enum Next {
-    Listen,
-    Ask,
-    Done(Vec<u8>),
-}
-
 /// What was heard so far.
 #[derive(Default)]
 struct Conversation {
+    user: String,
     heard: Vec<u8>,
     authenticated: bool,
     asked: bool,
     answer: String,
 }
 
-impl Conversation {
-    /// Takes in what the server sent.
+impl conversation::Conversation for Conversation {
+    fn opening(&self) -> Vec<u8> {
+        startup(&self.user)
+    }
+
     fn hear(&mut self, bytes: &[u8]) -> Result<Next, Miss> {
         self.heard.extend_from_slice(bytes);
         let heard = std::mem::take(&mut self.heard);
@@ -139,7 +89,9 @@ impl Conversation {
         self.heard = rest.to_vec();
         Ok(Next::Listen)
     }
+}
 
+impl Conversation {
     fn message(&mut self, kind: u8, body: &[u8]) -> Result<Next, Miss> {
         let garbled = || Miss::new(MissKind::Failed, "the server's answer is garbled");
         match kind {
@@ -160,10 +112,13 @@ impl Conversation {
                     return Err(garbled());
                 }
             }
-            b'Z' if self.asked => return Ok(Next::Done(std::mem::take(&mut self.answer).into_bytes())),
+            b'Z' if self.asked => {
+                let answer = std::mem::take(&mut self.answer).into_bytes();
+                return Ok(Next::Done { answer, farewell: message(b'X', b"") });
+            }
             b'Z' if self.authenticated => {
                 self.asked = true;
-                return Ok(Next::Ask);
+                return Ok(Next::Say(message(b'Q', query().as_bytes())));
             }
             b'Z' | b'D' => return Err(garbled()),
             _ => {}
@@ -210,6 +165,7 @@ fn complaint(body: &[u8]) -> String {
 mod tests {
     use proptest::prelude::*;
 
+    use super::conversation::Conversation as _;
     use super::*;
 
     fn ready() -> Vec<u8> {
@@ -242,7 +198,9 @@ mod tests {
                 steps.push(next);
             }
         }
-        assert_eq!(steps, [Next::Ask, Next::Done(b"fsync\ton\t\tfile\t/a\\x09b\t3\n".to_vec())]);
+        let answer = b"fsync\ton\t\tfile\t/a\\x09b\t3\n".to_vec();
+        let ask = Next::Say(message(b'Q', query().as_bytes()));
+        assert_eq!(steps, [ask, Next::Done { answer, farewell: message(b'X', b"") }]);
     }
 
     #[test]
@@ -270,7 +228,7 @@ mod tests {
             let mut conversation = Conversation::default();
             for piece in pieces {
                 match conversation.hear(&piece) {
-                    Ok(Next::Done(answer)) => {
+                    Ok(Next::Done { answer, .. }) => {
                         let text = String::from_utf8(answer).unwrap();
                         prop_assert!(!text.chars().any(|c| text::is_treacherous(c) && !matches!(c, '\t' | '\n')));
                     }
@@ -282,12 +240,5 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn a_silent_server_is_given_up() {
-        let (ours, _theirs) = UnixStream::pair().unwrap();
-        let miss = talk(ours, "me", Instant::now() + Duration::from_millis(20)).unwrap_err();
-        assert_eq!(miss.kind, MissKind::TimedOut);
     }
 }

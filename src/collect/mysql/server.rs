@@ -1,0 +1,107 @@
+//! What a running server says of its own settings, asked through its socket as the invoking user.
+//!
+//! The host connects and asks; here its answer becomes values, and where there is none, what that leaves open. Nobody is
+//! asked who would hardly let us in, since MariaDB notes a refusal in its log: by MariaDB's own default since 10.4, and by
+//! that of Debian's and Ubuntu's packages of MySQL, root is let in without a password (unix_socket, auth_socket), and by
+//! MariaDB the server's own user. The surprise: the answer proves nothing unless it is about the same data directory and
+//! the socket is the server's own.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::edition::{Edition, Line};
+use super::options::within;
+use super::process::Server;
+use super::settings;
+use crate::collect::conf::Conf;
+use crate::collect::servers::our_uid;
+use crate::collect::{path_of, refused};
+use crate::facts::{Reading, Remedy, Source, Why};
+use crate::host::{Host, Question, path_bytes};
+use crate::text::{raw, safe};
+
+/// Where packages put the socket when nothing sets it: Debian and SUSE, Red Hat, the makers' own archives.
+const USUAL: [&str; 3] = ["/run/mysqld/mysqld.sock", "/var/lib/mysql/mysql.sock", "/tmp/mysql.sock"];
+
+/// What a server said.
+#[derive(Debug)]
+pub enum Answer {
+    /// Its settings, and the socket.
+    Told(BTreeMap<String, Vec<u8>>, Source),
+    /// Why it said nothing, and what would make it.
+    Silent(Why, String, Remedy),
+}
+
+/// Asks a server; `seen` is its data directory as `view`, the machine as it sees it, has it.
+pub fn ask(view: &dyn Host, edition: &Edition, server: &Server, conf: &Conf, seen: &Path) -> Answer {
+    let silent = |why, detail: String, remedy| Answer::Silent(why, detail, remedy);
+    let uid = our_uid(view);
+    let (root, own) = (uid == Some(0), uid == Some(server.uid));
+    let lets_in = edition.known().is_some_and(|(line, version)| match line {
+        Line::Mariadb => (root || own) && settings::from(version, 10, 4),
+        Line::Mysql => root && settings::from(version, 8, 0),
+    });
+    if !lets_in {
+        let whom =
+            if root { "such a server may want a password" } else { "only root is let in without a password" };
+        let remedy = if root { yourself() } else { Remedy::RunAsRoot };
+        return silent(Why::NotCollected, format!("the server was not asked: {whom}"), remedy);
+    }
+    let named = conf.hint("socket").map(|value| within(seen, value));
+    let sockets: Vec<PathBuf> =
+        named.map_or_else(|| USUAL.map(PathBuf::from).to_vec(), |socket| vec![socket]);
+    let own = |path: &PathBuf| view.stat(path).is_ok_and(|stat| stat.uid == u64::from(server.uid));
+    let Some(socket) = sockets.into_iter().find(own) else {
+        return silent(
+            Why::Absent,
+            "the server was not asked: its socket was not found".to_owned(),
+            yourself(),
+        );
+    };
+    let shown = safe(path_bytes(&socket));
+    match view.ask(&Question::MysqlSettings(socket)) {
+        Ok(answer) => {
+            let rows: BTreeMap<String, Vec<u8>> = answer.split(|b| *b == b'\n').filter_map(row).collect();
+            let directory = rows.get("datadir").map(|path| path_of(path.clone()));
+            if directory.is_some_and(|path| view.real_path(&path).unwrap_or(path) == seen) {
+                Answer::Told(rows, Source::Server { socket: shown })
+            } else {
+                silent(Why::Ambiguous, format!("the server at {shown} is another one"), yourself())
+            }
+        }
+        Err(miss) => match refused::<()>(&miss, &format!("the server at {shown} does not say")) {
+            Reading::Unknown { why, detail, .. } => silent(why, detail, yourself()),
+            Reading::Known { .. } => silent(Why::NotCollected, shown, yourself()),
+        },
+    }
+}
+
+/// What remains when it cannot be asked by us.
+fn yourself() -> Remedy {
+    Remedy::Do(
+        "let root in through the socket (unix_socket, auth_socket), or compare SHOW GLOBAL VARIABLES"
+            .to_owned(),
+    )
+}
+
+/// A line of the answer to [`Question::MysqlSettings`].
+fn row(line: &[u8]) -> Option<(String, Vec<u8>)> {
+    let line = String::from_utf8_lossy(line);
+    let (name, value) = line.split_once('\t')?;
+    Some((name.to_owned(), raw(value)))
+}
+
+impl Answer {
+    /// The value in force; `None` where the server said nothing of it.
+    pub fn get(&self, name: &str) -> Option<Reading<Vec<u8>>> {
+        let Self::Told(rows, source) = self else { return None };
+        let value = rows.get(name).filter(|value| !value.is_empty())?;
+        // As an option it is the beginning of a path, as a variable a switch.
+        let value = match (name, value.as_slice()) {
+            ("log_bin", b"ON") => b"1".to_vec(),
+            ("log_bin", b"OFF") => b"0".to_vec(),
+            _ => value.clone(),
+        };
+        Some(Reading::known(value, source.clone()))
+    }
+}

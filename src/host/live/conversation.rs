@@ -1,0 +1,116 @@
+//! A conversation with a database server over its Unix socket: bytes to and fro until there is an answer, within a deadline.
+//!
+//! What is said and heard is for the protocols in [`super::postgres`] and [`super::mysql`]. Nothing is ever said that the
+//! server chose. The surprise: connecting itself can wait without an end, so all of this happens in the expendable child.
+
+use std::io::{self, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use super::files;
+use crate::host::{Miss, MissKind};
+
+/// How long a server may take for everything together.
+const DEADLINE: Duration = Duration::from_secs(2);
+
+/// Longer messages and answers are refused.
+pub const LARGEST: usize = 1 << 20;
+
+/// What to do next.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Wait for more.
+    Listen,
+    /// Say this.
+    Say(Vec<u8>),
+    /// There is an answer; say farewell, lest the server log a lost connection.
+    Done {
+        /// The answer.
+        answer: Vec<u8>,
+        /// What says farewell.
+        farewell: Vec<u8>,
+    },
+}
+
+/// Our side of a conversation.
+pub trait Conversation {
+    /// What is said first; may be nothing.
+    fn opening(&self) -> Vec<u8>;
+
+    /// Takes in what the server sent.
+    fn hear(&mut self, bytes: &[u8]) -> Result<Next, Miss>;
+}
+
+/// Talks to the server behind a socket.
+pub fn with(socket: &Path, ours: &mut impl Conversation) -> Result<Vec<u8>, Miss> {
+    let stream = UnixStream::connect(socket).map_err(|e| match e.kind() {
+        io::ErrorKind::ConnectionRefused => Miss::new(MissKind::Absent, "no server listens there"),
+        _ => files::miss(&e),
+    })?;
+    hold(stream, ours, Instant::now() + DEADLINE)
+}
+
+fn hold(mut stream: UnixStream, ours: &mut impl Conversation, deadline: Instant) -> Result<Vec<u8>, Miss> {
+    let late = || Miss::new(MissKind::TimedOut, "the server did not answer in time");
+    let failed = |e: io::Error| match e.kind() {
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => late(),
+        _ => files::miss(&e),
+    };
+    stream.set_write_timeout(Some(DEADLINE)).map_err(failed)?;
+    stream.write_all(&ours.opening()).map_err(failed)?;
+    let mut piece = vec![0; 16 << 10];
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(late());
+        }
+        stream.set_read_timeout(Some(left)).map_err(failed)?;
+        let count = match stream.read(&mut piece) {
+            Ok(0) => return Err(Miss::new(MissKind::Failed, "the server ended the conversation")),
+            Ok(count) => count,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+            Err(e) => return Err(failed(e)),
+        };
+        match ours.hear(piece.get(..count).unwrap_or_default())? {
+            Next::Listen => {}
+            Next::Say(words) => stream.write_all(&words).map_err(failed)?,
+            Next::Done { answer, farewell } => {
+                // A courtesy: the server would log a lost connection otherwise.
+                let _ = stream.write_all(&farewell);
+                return Ok(answer);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Mute;
+
+    impl Conversation for Mute {
+        fn opening(&self) -> Vec<u8> {
+            Vec::new()
+        }
+
+        fn hear(&mut self, _: &[u8]) -> Result<Next, Miss> {
+            Ok(Next::Listen)
+        }
+    }
+
+    #[test]
+    fn a_silent_server_is_given_up() {
+        let (ours, _theirs) = UnixStream::pair().unwrap();
+        let miss = hold(ours, &mut Mute, Instant::now() + Duration::from_millis(20)).unwrap_err();
+        assert_eq!(miss.kind, MissKind::TimedOut);
+    }
+
+    #[test]
+    fn a_server_that_hangs_up_is_no_answer() {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        drop(theirs);
+        assert!(hold(ours, &mut Mute, Instant::now() + DEADLINE).is_err());
+    }
+}

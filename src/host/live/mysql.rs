@@ -1,0 +1,278 @@
+//! Asks a running MySQL or MariaDB for its storage settings, over its Unix socket and as the invoking user.
+//!
+//! Just enough of the client/server protocol (MySQL's and MariaDB's manuals have a chapter of that name): greeting, log in,
+//! one SHOW, end. We offer no password and can be sent no file's contents for (CLIENT_LOCAL_FILES is not offered); who
+//! proves us is the socket itself (plugins unix_socket and auth_socket). The surprise: the server speaks first, and may
+//! then want another way of proof, to which nothing is again all that we have.
+
+use std::path::Path;
+
+use super::conversation::{self, LARGEST, Next};
+use super::machine;
+use crate::host::{Miss, MissKind, redact};
+use crate::text;
+
+/// Name and value, a line each.
+pub fn settings(socket: &Path) -> Result<Vec<u8>, Miss> {
+    let user = machine::user_name(nix::unistd::geteuid().as_raw())?;
+    conversation::with(socket, &mut Conversation::of(user.trim_ascii()))
+}
+
+/// CLIENT_MYSQL (no extensions of MariaDB's), CLIENT_PROTOCOL_41, CLIENT_TRANSACTIONS, CLIENT_SECURE_CONNECTION and
+/// CLIENT_PLUGIN_AUTH.
+const CAPABILITIES: u32 = 1 | 1 << 9 | 1 << 13 | 1 << 15 | 1 << 19;
+
+/// utf8_general_ci, which every version knows.
+const UTF8: u8 = 33;
+
+/// Of the greeting.
+const PROTOCOL: u8 = 10;
+
+/// HandshakeResponse41: who we are, and an empty proof.
+fn log_in(user: &[u8]) -> Vec<u8> {
+    let largest = u32::try_from(LARGEST).unwrap_or(u32::MAX);
+    let fixed = [CAPABILITIES.to_le_bytes(), largest.to_le_bytes()].concat();
+    [&fixed, &[UTF8][..], &[0; 23], user, b"\0", b"\0", b"mysql_native_password\0"].concat()
+}
+
+fn query() -> Vec<u8> {
+    let names = redact::MYSQL_SETTINGS.iter().chain(&["version"]).map(|name| format!("'{name}'"));
+    let names = names.collect::<Vec<_>>().join(", ");
+    [b"\x03", format!("SHOW GLOBAL VARIABLES WHERE Variable_name IN ({names})").as_bytes()].concat()
+}
+
+/// A packet: length, number, body.
+fn packet(number: u8, body: &[u8]) -> Vec<u8> {
+    let [a, b, c, _] = u32::try_from(body.len()).unwrap_or(u32::MAX).to_le_bytes();
+    [&[a, b, c, number], body].concat()
+}
+
+/// What is expected next.
+#[derive(Clone, Copy, Default)]
+enum Expected {
+    #[default]
+    Greeting,
+    /// Whether we are let in; the number says how often we have been asked for another proof.
+    Welcome(u8),
+    /// How many columns there are.
+    Columns,
+    /// What one of them is, and how many more there are.
+    Column(u8),
+    Rows,
+}
+
+/// What was heard so far.
+#[derive(Default)]
+struct Conversation {
+    user: Vec<u8>,
+    heard: Vec<u8>,
+    expected: Expected,
+    answer: String,
+}
+
+impl conversation::Conversation for Conversation {
+    fn opening(&self) -> Vec<u8> {
+        Vec::new()
+    }
+
+    fn hear(&mut self, bytes: &[u8]) -> Result<Next, Miss> {
+        self.heard.extend_from_slice(bytes);
+        let heard = std::mem::take(&mut self.heard);
+        let mut rest = heard.as_slice();
+        while let Some((number, body, behind)) = split(rest)? {
+            rest = behind;
+            let next = self.packet(number, body)?;
+            if next != Next::Listen {
+                self.heard = rest.to_vec();
+                return Ok(next);
+            }
+        }
+        self.heard = rest.to_vec();
+        Ok(Next::Listen)
+    }
+}
+
+impl Conversation {
+    fn of(user: &[u8]) -> Self {
+        Self { user: user.to_vec(), ..Self::default() }
+    }
+
+    fn packet(&mut self, number: u8, body: &[u8]) -> Result<Next, Miss> {
+        let garbled = || Miss::new(MissKind::Failed, "the server's answer is garbled");
+        let say = |body: &[u8]| Ok(Next::Say(packet(number.wrapping_add(1), body)));
+        let end = body.first() == Some(&0xfe) && body.len() < 9;
+        match (self.expected, body) {
+            (_, [0xff, error @ ..]) => return Err(Miss::new(MissKind::Denied, complaint(error))),
+            (Expected::Greeting, [PROTOCOL, ..]) => {
+                self.expected = Expected::Welcome(0);
+                return say(&log_in(&self.user));
+            }
+            (Expected::Welcome(_), [0, ..]) => {
+                self.expected = Expected::Columns;
+                return Ok(Next::Say(packet(0, &query())));
+            }
+            // caching_sha2_password: that will do, the welcome follows.
+            (Expected::Welcome(_), [1, 3]) => {}
+            (Expected::Welcome(0), [0xfe, ..]) => {
+                self.expected = Expected::Welcome(1);
+                return say(&[]);
+            }
+            (Expected::Welcome(_), [1 | 0xfe, ..]) => {
+                return Err(Miss::new(MissKind::Denied, "the server wants a password or the like"));
+            }
+            (Expected::Columns, [2]) => self.expected = Expected::Column(2),
+            (Expected::Column(0), _) if end => self.expected = Expected::Rows,
+            (Expected::Column(more), _) if more > 0 && !end => self.expected = Expected::Column(more - 1),
+            (Expected::Rows, _) if end => {
+                let answer = std::mem::take(&mut self.answer).into_bytes();
+                return Ok(Next::Done { answer, farewell: packet(0, &[1]) });
+            }
+            (Expected::Rows, row) => {
+                let (name, rest) = string(row).ok_or_else(garbled)?;
+                let (value, _) = string(rest).ok_or_else(garbled)?;
+                for part in [&text::safe(name), "\t", &text::safe(value), "\n"] {
+                    self.answer.push_str(part);
+                }
+                if self.answer.len() > LARGEST {
+                    return Err(garbled());
+                }
+            }
+            (Expected::Greeting, _) => {
+                return Err(Miss::new(MissKind::Failed, "no MySQL or MariaDB answers there"));
+            }
+            _ => return Err(garbled()),
+        }
+        Ok(Next::Listen)
+    }
+}
+
+/// Number and body of a packet, and what follows it.
+type Packet<'a> = (u8, &'a [u8], &'a [u8]);
+
+/// The first packet, once it is there as a whole.
+fn split(bytes: &[u8]) -> Result<Option<Packet<'_>>, Miss> {
+    let Some((&[a, b, c, number], rest)) = bytes.split_first_chunk() else { return Ok(None) };
+    let length = u32::from_le_bytes([a, b, c, 0]) as usize;
+    if length > LARGEST {
+        return Err(Miss::new(MissKind::Failed, "no MySQL or MariaDB answers there"));
+    }
+    Ok(rest.split_at_checked(length).map(|(body, behind)| (number, body, behind)))
+}
+
+/// A string behind its length, and what follows it; NULL is empty. No setting is longer than 64 KiB.
+fn string(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    match bytes {
+        [0xfb, rest @ ..] => Some((&[], rest)),
+        [0xfc, a, b, rest @ ..] => rest.split_at_checked(usize::from(u16::from_le_bytes([*a, *b]))),
+        [length @ ..0xfb, rest @ ..] => rest.split_at_checked(usize::from(*length)),
+        _ => None,
+    }
+}
+
+/// The message of an error, behind its number and state.
+fn complaint(error: &[u8]) -> String {
+    let message = error.get(2..).unwrap_or_default();
+    let message = if message.starts_with(b"#") { message.get(6..).unwrap_or_default() } else { message };
+    if message.is_empty() { "the server refuses".to_owned() } else { text::safe(message) }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::conversation::Conversation as _;
+    use super::*;
+
+    const GREETING: &[u8] = b"\x0a10.11.19-MariaDB\0\x01\0\0\0abcdefgh\0\xff\xff";
+    const WELCOME: &[u8] = b"\0\0\0\x02\0\0\0";
+    const END: &[u8] = b"\xfe\0\0\x02\0";
+
+    fn row(name: &str, value: Option<&str>) -> Vec<u8> {
+        let string = |text: &str| [&[u8::try_from(text.len()).unwrap()], text.as_bytes()].concat();
+        [string(name), value.map_or(vec![0xfb], string)].concat()
+    }
+
+    fn packets(bodies: &[&[u8]]) -> Vec<u8> {
+        (0..).zip(bodies).flat_map(|(n, body)| packet(n, body)).collect()
+    }
+
+    fn talk(said: &[u8]) -> Vec<Next> {
+        let mut ours = Conversation::of(b"root");
+        let heard = said.iter().map(|byte| ours.hear(&[*byte]).unwrap());
+        heard.filter(|next| *next != Next::Listen).collect()
+    }
+
+    #[test]
+    fn a_conversation_in_single_bytes() {
+        let rows = [row("sync_binlog", Some("1")), row("datadir", Some("/a\tb")), row("socket", None)];
+        let said = packets(&[
+            GREETING, b"", WELCOME, b"\x02", b"def", b"def", END, &rows[0], &rows[1], &rows[2], END,
+        ]);
+        // The second packet of a real conversation is ours.
+        let said = said.split_at(GREETING.len() + 4);
+        let steps = talk(&[said.0, &said.1[4..]].concat());
+        let answer = b"sync_binlog\t1\ndatadir\t/a\\x09b\nsocket\t\n".to_vec();
+        assert_eq!(
+            steps,
+            [
+                Next::Say(packet(1, &log_in(b"root"))),
+                Next::Say(packet(0, &query())),
+                Next::Done { answer, farewell: packet(0, &[1]) },
+            ]
+        );
+    }
+
+    #[test]
+    fn nothing_is_all_we_offer() {
+        let switch = b"\xfecaching_sha2_password\0abcdefghabcdefghabcd\0";
+        let mut ours = Conversation::of(b"root");
+        ours.hear(&packet(0, GREETING)).unwrap();
+        assert_eq!(ours.hear(&packet(2, switch)).unwrap(), Next::Say(packet(3, &[])));
+        assert_eq!(ours.hear(&packet(4, b"\x01\x04")).unwrap_err().kind, MissKind::Denied);
+        let mut ours = Conversation::of(b"root");
+        ours.hear(&packet(0, GREETING)).unwrap();
+        let miss = ours.hear(&packet(2, b"\xff\x15\x04#28000Access denied\x1b")).unwrap_err();
+        assert_eq!(miss, Miss::new(MissKind::Denied, "Access denied\\x1b"));
+    }
+
+    #[test]
+    fn no_file_is_ever_sent() {
+        let mut ours = Conversation::of(b"root");
+        ours.hear(&packet(0, GREETING)).unwrap();
+        ours.hear(&packet(2, WELCOME)).unwrap();
+        assert!(ours.hear(&packet(1, b"\xfb/etc/shadow")).is_err());
+        assert_eq!(CAPABILITIES & 1 << 7, 0, "CLIENT_LOCAL_FILES");
+    }
+
+    proptest! {
+        /// Whatever a server says, we say nothing but these three things, and its answer is safe.
+        #[test]
+        fn garbage_does_no_harm(pieces in prop::collection::vec(
+            prop_oneof![
+                any::<Vec<u8>>(),
+                prop::sample::select(vec![GREETING, WELCOME, END, b"\x02", b"def"]).prop_map(|body| packet(1, body)),
+                (any::<u8>(), any::<Vec<u8>>()).prop_map(|(number, body)| packet(number, &body)),
+                ("[ -~]{0,20}", "[ -~]{0,20}").prop_map(|(name, value)| packet(1, &row(&name, Some(&value)))),
+            ], 0..12)
+        ) {
+            let mut ours = Conversation::of(b"root");
+            for piece in pieces {
+                match ours.hear(&piece) {
+                    Ok(Next::Say(words)) => {
+                        let body = words.get(4..).unwrap_or_default();
+                        prop_assert!(body.is_empty() || body == log_in(b"root") || body == query());
+                    }
+                    Ok(Next::Done { answer, .. }) => {
+                        let text = String::from_utf8(answer).unwrap();
+                        prop_assert!(!text.chars().any(|c| text::is_treacherous(c) && !matches!(c, '\t' | '\n')));
+                    }
+                    Ok(Next::Listen) => {}
+                    Err(miss) => {
+                        prop_assert!(!miss.detail.chars().any(text::is_treacherous));
+                        break;
+                    }
+                }
+            }
+        }
+    }
+}
