@@ -161,7 +161,7 @@ fn attached(mut ask: Ask, disk: &Subject) -> Leaf {
         judged.push(controller::judge(&mut ask, disk));
     }
     if !overridden && (!raid || remote) {
-        let elsewhere = elsewhere::judge(&mut ask, disk, transport, &word);
+        let elsewhere = elsewhere::judge(&mut ask, disk, transport, queue, &word);
         judged.push(elsewhere.unwrap_or_else(|| held_against(&mut ask, disk, transport, queue, &word)));
     }
     for (found, says) in judged {
@@ -247,7 +247,11 @@ fn held_against(
             (Cache::Unknown, Unproven, why.clone())
         }
     };
-    let source = said_by(ask, disk);
+    let source = match said_by(ask, disk) {
+        // Nobody but its queue says so.
+        none if none.is_empty() && cache == Cache::Volatile => ask.origin(disk, &device::WRITE_CACHE),
+        own => own,
+    };
     (cache, Evidence { layer: Layer::Claim, subject: disk.clone(), standing, says, source })
 }
 

@@ -14,6 +14,7 @@ pub fn judge(
     ask: &mut Ask,
     disk: &Subject,
     transport: Option<&str>,
+    queue: Option<bool>,
     word: &Word,
 ) -> Option<(Cache, Evidence)> {
     let name = disk.name();
@@ -45,7 +46,10 @@ pub fn judge(
         (None, Some(_)) => format!("{name} is attached in a way that walwise cannot see through"),
         (None, None) => format!("how {name} is attached is not known"),
     };
-    let cache = if *word == Word::Volatile { Cache::Volatile } else { Cache::Unknown };
+    // On the network the queue is set after what the other machine says, as it is here for a disk that says nothing itself.
+    let remote = fabric.is_some() || transport == Some("network");
+    let announced = remote && queue == Some(true) && matches!(word, Word::Silent(_));
+    let cache = if *word == Word::Volatile || announced { Cache::Volatile } else { Cache::Unknown };
     let evidence = if fabric.is_some() {
         claim(ask, disk, &device::FABRIC, Standing::Unproven, says)
     } else {

@@ -177,6 +177,39 @@ fn what_nobody_here_can_prove_says_why() {
 }
 
 #[test]
+fn a_cache_that_another_machine_announces_is_one_whatever_the_way_there() {
+    for (fabric, word) in [("tcp", "?"), ("rdma", "?"), ("iscsi", "write back"), ("iscsi", "?"), ("nbd", "?")]
+    {
+        let machine = Machine::plain()
+            .with("device.transport", "network")
+            .with("device.fabric", fabric)
+            .with("device.cache_type", word)
+            .with("device.write_cache", "write back");
+        let seen =
+            [machine.word().to_owned(), machine.concludes("target.cache"), machine.concludes("target.flush")];
+        assert_eq!(seen, ["unproven", "volatile", "sent"], "{fabric} {word}");
+    }
+}
+
+/// Where a disk says nothing itself, its queue is what says that there is a cache.
+#[test]
+fn a_volatile_cache_is_never_claimed_by_nobody() {
+    for transport in ["nvme", "xen", "virtio", "sata", "mmc"] {
+        let machine = Machine::plain()
+            .with("device.transport", transport)
+            .with("device.cache_type", "?")
+            .with("device.write_cache", "write back");
+        let verdict = machine.verdict();
+        let evidence = verdict.paths.iter().flat_map(|path| &path.evidence);
+        let says: Vec<_> = evidence.filter(|piece| piece.says.contains("in a volatile cache")).collect();
+        assert!(
+            !says.is_empty() && says.iter().all(|piece| !piece.source.is_empty()),
+            "{transport}: {says:?}"
+        );
+    }
+}
+
+#[test]
 fn a_controller_is_asked_with_its_own_tool() {
     for (driver, tool) in [
         ("megaraid_sas", "storcli"),
@@ -268,7 +301,7 @@ fn what_a_transport_lets_one_conclude() {
         ("usb", "write through", "write through", "unproven", "unknown"),
         ("usb", "write back", "write back", "unproven", "volatile"),
         ("sas", "write through", "write through", "unproven", "unknown"),
-        ("network", "write back", "?", "unproven", "unknown"),
+        ("network", "write back", "?", "unproven", "volatile"),
         ("network", "write through", "?", "unproven", "unknown"),
         ("other", "write back", "?", "unproven", "unknown"),
         ("megaraid", "write back", "write back", "unproven", "unknown"),

@@ -34,7 +34,7 @@ const HOSTS: &[Row] = &[
     ["nine-p", "/data", "unproven", "-", "-", "-", "mount /data", "mount.class", "network"],
     ["nvme-multipath", "/data", "unproven", "nvme1n1", "unknown", "write through", "device nvme1n1", "device.transport", "nvme"],
     ["nvme-plp", "/data", "unproven", "nvme1n1", "unknown", "write through", "device nvme1n1", "device.medium", "flash"],
-    ["nvme-tcp", "/data", "unproven", "nvme1n1", "unknown", "write back", "device nvme1n1", "device.fabric", "tcp"],
+    ["nvme-tcp", "/data", "unproven", "nvme1n1", "volatile", "write back", "device nvme1n1", "device.fabric", "tcp"],
     ["nvme-volatile", "/data", "durable", "nvme1n1", "volatile", "write back", "device nvme1n1", "device.fua", "yes"],
     ["overlay-container", "/var/lib/postgresql", "unproven", "-", "-", "-", "mount /", "mount.class", "overlay"],
     ["real-loop-xfs", "/mnt/capture-xfs", "at-risk", "vda", "volatile", "write back", "mount /", "ext4.journal", "no"],
