@@ -9,7 +9,7 @@ use super::transport::Transport;
 use super::unit::Units;
 use super::{Collector, Request, attribute, bcache, cloud, drbd, geometry, loops, md, medium};
 use crate::facts::catalog::device;
-use crate::facts::{FactSet, KeyInfo, Reading, Source, Subject, Why};
+use crate::facts::{FactSet, KeyInfo, Reading, Remedy, Source, Subject, Why};
 use crate::host::Host;
 
 /// Reads the block devices.
@@ -49,18 +49,26 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     }
 }
 
+/// queue/write_cache came with commit 93e9d8e836cb (*block: add ability to flag write back caching on a device*), Linux 4.7.
+const OLD_KERNEL: &str =
+    "boot Linux 4.7 or later: an older kernel tells nobody whether it sends flushes, and nothing else does";
+
 fn queue(host: &dyn Host, node: &Node, facts: &mut FactSet) {
     let at = |name: &str| node.attribute(&format!("queue/{name}"));
     let subject = &node.subject;
-    facts.put(
-        subject,
-        &device::WRITE_CACHE,
-        attribute::choice(host, &at("write_cache"), &device::WRITE_CACHE),
-    );
+    let logical = attribute::number(host, &at("logical_block_size"));
+    let believed = match attribute::choice(host, &at("write_cache"), &device::WRITE_CACHE) {
+        // The queue is there and does not say.
+        Reading::Unknown { why: Why::Absent, detail, .. } if logical.is_known() => {
+            Reading::unknown(Why::Absent, detail).or_try(Remedy::Do(OLD_KERNEL.to_owned()))
+        }
+        told => told,
+    };
+    facts.put(subject, &device::WRITE_CACHE, believed);
     facts.put(subject, &device::FUA, attribute::flag(host, &at("fua")));
     facts.put(subject, &device::ROTATIONAL, attribute::flag(host, &at("rotational")));
     facts.put(subject, &device::SCHEDULER, attribute::text(host, &at("scheduler")).map(|text| active(&text)));
-    facts.put(subject, &device::LOGICAL_BLOCK, attribute::number(host, &at("logical_block_size")));
+    facts.put(subject, &device::LOGICAL_BLOCK, logical);
     facts.put(subject, &device::PHYSICAL_BLOCK, attribute::number(host, &at("physical_block_size")));
     facts.put(subject, &device::DISCARD_MAX, attribute::number(host, &at("discard_max_bytes")));
     facts.put(subject, &device::ZONED, attribute::text(host, &at("zoned")));
