@@ -16,7 +16,7 @@ struct One {
     roles: Vec<String>,
     clusters: BTreeSet<String>,
     file_system: Option<Subject>,
-    leaves: BTreeSet<Subject>,
+    disks: BTreeSet<Subject>,
     pools: BTreeSet<Subject>,
 }
 
@@ -29,7 +29,7 @@ pub fn put(places: &[Place], facts: &mut FactSet) {
             others().filter(|other| with(other)).map(|other| other.subject.name().to_owned()).collect()
         };
         let same_fs = |other: &One| of.file_system.is_some() && of.file_system == other.file_system;
-        let disks = named(&|other| !of.leaves.is_disjoint(&other.leaves));
+        let disks = named(&|other| !of.disks.is_disjoint(&other.disks));
         let systems = named(&same_fs);
         let pools = named(&|other| !of.pools.is_disjoint(&other.pools) && !same_fs(other));
         let source = || Source::derived(["target.roles"]);
@@ -37,9 +37,9 @@ pub fn put(places: &[Place], facts: &mut FactSet) {
             || Reading::unknown(Why::Absent, format!("a block device beneath {}", of.subject.name()));
         let known =
             |found: Vec<String>, seen: bool| if seen { Reading::known(found, source()) } else { unseen() };
-        facts.put(&of.subject, &target::SHARES_DISK, known(disks, !of.leaves.is_empty()));
+        facts.put(&of.subject, &target::SHARES_DISK, known(disks, !of.disks.is_empty()));
         facts.put(&of.subject, &target::SHARES_FILE_SYSTEM, known(systems, of.file_system.is_some()));
-        facts.put(&of.subject, &target::SHARES_THIN_POOL, known(pools, !of.leaves.is_empty()));
+        facts.put(&of.subject, &target::SHARES_THIN_POOL, known(pools, !of.disks.is_empty()));
         let data =
             others().filter(|other| holds(other, &["data"]) && !of.clusters.is_disjoint(&other.clusters));
         let data: Vec<&One> = data.collect();
@@ -67,7 +67,7 @@ fn one(facts: &FactSet, place: &Place) -> Option<One> {
             .as_ref()
             .filter(|base| base.scope() == Scope::Mount)
             .map(|base| file_system(facts, base)),
-        leaves: facts.leaves(&subject).into_iter().collect(),
+        disks: facts.disks(&subject).into_iter().collect(),
         pools: stack.iter().filter(is_pool).cloned().collect(),
         subject,
     })
@@ -81,7 +81,7 @@ fn holds(one: &One, words: &[&str]) -> bool {
 fn slower(facts: &FactSet, log: &One, data: &[&One]) -> Reading<Vec<String>> {
     let media = |one: &One| -> Option<BTreeSet<String>> {
         let media: Option<BTreeSet<String>> =
-            one.leaves.iter().map(|leaf| facts.value(leaf, &device::MEDIUM)).collect();
+            one.disks.iter().map(|disk| facts.value(disk, &device::MEDIUM)).collect();
         media.filter(|media| !media.is_empty())
     };
     let unknown =

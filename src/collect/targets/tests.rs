@@ -382,6 +382,16 @@ fn what_servers_share_is_named_and_which_log_is_slower_than_its_data() {
 }
 
 #[test]
+fn two_paths_to_one_unit_are_one_disk_that_is_shared() {
+    let mut storage = storage();
+    storage.same_unit(&Subject::device("sdc"), &Subject::device("sdb"));
+    cluster(&mut storage, "/data/pg", "/wal/pg");
+    let facts = collect(&host().directory("/data/pg").directory("/wal/pg"), None, storage);
+    let shared = facts.value(&Subject::target("/wal/pg"), &target::SHARES_DISK);
+    assert_eq!(shared, Some(vec!["/data/pg".to_owned()]));
+}
+
+#[test]
 fn two_volumes_of_one_thin_pool_are_named() {
     let mut storage = storage();
     let pool = Subject::device("dm-2");

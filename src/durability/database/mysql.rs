@@ -278,9 +278,10 @@ fn shares_disks(ask: &mut Ask, of: &Subject, cluster: &Subject) -> Option<bool> 
     }
     // The server is looked up on the side of its redo log.
     let redo = facts.resolve(cluster, Scope::Target)?;
-    let (here, there) = (facts.leaves(of), facts.leaves(&redo));
+    // A flush by way of one path empties the cache that all paths to a unit share.
+    let (here, there) = (facts.disks(of), facts.disks(&redo));
     if here.is_empty() || there.is_empty() {
         return None;
     }
-    Some(here.iter().all(|leaf| there.contains(leaf)))
+    Some(here.iter().all(|disk| there.contains(disk)))
 }
