@@ -41,6 +41,8 @@ pub struct Family {
     install: &'static str,
     /// How volumes stand among SCSI addresses.
     addresses: Addresses,
+    /// Where tools lie that know them and whose answers walwise does not read.
+    unread: &'static [&'static str],
 }
 
 /// All families. What is here without tools is a RAID controller whose tool walwise cannot read.
@@ -50,30 +52,43 @@ const FAMILIES: &[Family] = &[
         tools: &[Tool::Storcli, Tool::Perccli, Tool::MegaCli],
         install: "storcli",
         addresses: Addresses::MegaRaid,
+        unread: &[],
     },
     Family {
         drivers: &["hpsa", "cciss"],
         tools: &[Tool::Ssacli, Tool::Hpssacli, Tool::Hpacucli],
         install: "ssacli",
         addresses: Addresses::SmartArray,
+        unread: &[],
     },
     Family {
         drivers: &["smartpqi"],
         tools: &[Tool::Ssacli, Tool::Arcconf],
         install: "ssacli",
         addresses: Addresses::Opaque,
+        unread: &[],
+    },
+    // MegaRAID 9600 and PERC 12: the tools have successors whose JSON has another shape, of which there is no public sample.
+    Family {
+        drivers: &["mpi3mr"],
+        tools: &[],
+        install: "storcli2",
+        addresses: Addresses::Opaque,
+        unread: &["/opt/MegaRAID/storcli2/storcli2", "/opt/MegaRAID/perccli2/perccli2"],
     },
     Family {
         drivers: &["aacraid"],
         tools: &[Tool::Arcconf],
         install: "arcconf",
         addresses: Addresses::Aacraid,
+        unread: &[],
     },
     Family {
-        drivers: &["mpi3mr", "megaraid", "arcmsr", "3w-9xxx", "3w-sas", "hptiop", "esas2r", "ips"],
+        drivers: &["megaraid", "arcmsr", "3w-9xxx", "3w-sas", "hptiop", "esas2r", "ips"],
         tools: &[],
         install: "",
         addresses: Addresses::Opaque,
+        unread: &[],
     },
 ];
 
@@ -122,9 +137,7 @@ fn ask(
     disks: &[Subject],
 ) -> Result<Answers, Reading<String>> {
     if family.tools.is_empty() {
-        let says = "walwise cannot read this controller's tool";
-        let remedy = "see in the controller's own tool whether its cache and its battery protect each other";
-        return Err(Reading::unknown(Why::Absent, says).or_try(Remedy::Do(remedy.to_owned())));
+        return Err(unread(host, family));
     }
     if request.without_programs {
         return Err(tools::not_run());
@@ -149,6 +162,26 @@ fn ask(
         Reading::unknown(Why::Absent, format!("no tool for {} is installed", family.drivers.join(", ")))
             .or_try(Remedy::Install(install.to_owned()))
     }))
+}
+
+/// What there is to say of controllers whose tools walwise does not read, and where theirs is.
+fn unread(host: &dyn Host, family: &Family) -> Reading<String> {
+    let says = "walwise cannot read this controller's tool";
+    let installed = family.unread.iter().find(|path| host.stat(Path::new(path)).is_ok());
+    let remedy = match (installed, family.unread) {
+        (Some(tool), _) => format!(
+            "read it yourself as root: `{tool} /call show all` and `{tool} /call/vall show all` tell the write cache of each \
+             volume and the state of the battery or flash module"
+        ),
+        (None, [_, ..]) => format!(
+            "install {} (of Dell: perccli2) and read it yourself as root: walwise does not know the form of its answers",
+            family.install
+        ),
+        (None, []) => {
+            "see in the controller's own tool whether its cache and its battery protect each other".to_owned()
+        }
+    };
+    Reading::unknown(Why::Absent, says).or_try(Remedy::Do(remedy))
 }
 
 fn leave_unknown(disk: &Subject, unknown: &Reading<String>, facts: &mut FactSet) {

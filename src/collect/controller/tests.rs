@@ -12,9 +12,10 @@ use self::machine::{ALL, HEALTHY, Machine, words};
 use super::samples::*;
 use super::{COLLECTOR, WORDS};
 use crate::collect::Request;
-use crate::facts::catalog::controller;
-use crate::facts::{Reading, Remedy, Subject, Why};
-use crate::host::{RecordedHost, RecordingHost, Tool};
+use crate::collect::testing::Fake;
+use crate::facts::catalog::{controller, device};
+use crate::facts::{FactSet, Reading, Remedy, Source, Subject, Why};
+use crate::host::{Question, RecordedHost, RecordingHost, Tool};
 
 /// Words by which something safe could be concluded, in the order of [`WORDS`].
 const SAFE: [&[&str]; 5] =
@@ -262,5 +263,29 @@ proptest! {
         let machine = Machine::storcli();
         let after = machine.clone().with_answer(0, answer).words();
         prop_assert!(safer(&machine.words(), &after).is_none());
+    }
+}
+
+/// Their successors answer in another form: where they are is said, and nothing that they might mean is guessed.
+#[test]
+fn tools_that_are_not_read_are_named_and_nothing_is_concluded() {
+    const TOOL: &str = "/opt/MegaRAID/perccli2/perccli2";
+    let stat = "mode=33261 uid=0 gid=0 major=8 minor=1 node_major=0 node_minor=0 inode=9 size=1";
+    for (host, words) in [
+        (Fake::default().answer(Question::Stat(TOOL.into()), stat), TOOL),
+        (Fake::default(), "install storcli2"),
+    ] {
+        let (disk, mut facts) = (Subject::device("sda"), FactSet::default());
+        facts.know(&disk, &device::KIND, "disk".to_owned(), Source::Stated);
+        facts.know(&disk, &device::DRIVER, "mpi3mr".to_owned(), Source::Stated);
+        (COLLECTOR.run)(&host, &Request::default(), &mut facts);
+        for key in WORDS {
+            let Reading::Unknown { remedy: Some(Remedy::Do(remedy)), .. } = facts.get(&disk, key) else {
+                panic!("{}", key.name());
+            };
+            assert!(remedy.contains(words), "{remedy}");
+        }
+        let ran = host.asked().iter().any(|question| matches!(question, Question::Run(..)));
+        assert!(!ran, "what is not read is not run");
     }
 }
