@@ -29,14 +29,24 @@ impl Drbd {
             Err(miss) => refused(&miss, PROC),
         });
         let minor = node.name.to_str().and_then(|name| name.strip_prefix("drbd")?.parse::<u32>().ok());
-        let help = || Remedy::Do("ask it as root: drbdsetup show --show-defaults".to_owned());
+        let help = || {
+            Remedy::Do(
+                "read it yourself as root: drbdsetup show --show-defaults (lines protocol and disk-flushes)"
+                    .to_owned(),
+            )
+        };
         let reading = match (&*table, minor) {
             (Reading::Known { value, source }, Some(minor)) => match value.get(&minor) {
                 Some(Some(protocol)) => Reading::known(protocol.to_string(), source.clone()),
                 Some(None) => {
                     Reading::unknown(Why::Ambiguous, format!("{PROC} shows it connected to no peer"))
+                        .or_try(help())
                 }
-                None => Reading::unknown(Why::Absent, format!("{PROC} does not list it")).or_try(help()),
+                None => Reading::unknown(
+                    Why::Absent,
+                    format!("{PROC} does not list it, as that of DRBD 9 never does"),
+                )
+                .or_try(help()),
             },
             (Reading::Known { .. }, None) => Reading::unknown(Why::Malformed, "its name holds no number"),
             (Reading::Unknown { why, detail, .. }, _) => {

@@ -120,7 +120,11 @@ fn by_its_kind(ask: &mut Ask, hop: &Subject, kind: &str) -> Option<Hop> {
             let peer = match ask.value(hop, &device::DRBD_PROTOCOL).as_deref() {
                 Some("A") => ", and its peer has a commit only some time after it was reported (protocol A)",
                 Some("B") => ", and its peer has a commit in memory when it is reported (protocol B)",
-                _ => "",
+                Some(_) => "",
+                None => {
+                    ask.miss(hop, &device::DRBD_PROTOCOL, None);
+                    ", and when its peer has a commit is not known either"
+                }
             };
             let says = format!(
                 "{name} is DRBD, and whether it flushes the disk below (disk-flushes in drbdsetup show) is not known{peer}"
