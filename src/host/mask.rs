@@ -136,7 +136,9 @@ impl Masks {
                 if let Some(bytes) = text.get(span.range) {
                     written.insert((spaces_as_underscores(bytes), span.kind, span.canonical.clone()));
                     if span.kind == Kind::Host {
-                        written.insert((span.canonical.clone(), span.kind, span.canonical.clone()));
+                        for form in host_forms(&span.canonical) {
+                            written.insert((form, span.kind, span.canonical.clone()));
+                        }
                     }
                 }
                 identities.insert((span.kind, span.canonical));
@@ -212,7 +214,8 @@ impl Masks {
     fn token(&self, text: &[u8], range: Range<usize>) -> Option<&Token> {
         let key = spaces_as_underscores(text.get(range.clone())?.get(..TOKEN_KEY)?);
         let list = self.tokens.get(key.first_chunk::<TOKEN_KEY>()?)?;
-        let free_before = !shapes::before(text, range.start).is_some_and(|b| b.is_ascii_alphanumeric());
+        let free_before = !shapes::before(text, range.start).is_some_and(|b| b.is_ascii_alphanumeric())
+            || follows_escape(text, range.start);
         list.iter().find(|token| {
             let end = range.start + token.written.len();
             let here = text.get(range.start..end).filter(|_| end <= range.end);
@@ -259,6 +262,22 @@ fn spans(text: &[u8], places: &[(Range<usize>, Kind)]) -> Vec<Span> {
     }
     spans.sort_by_key(|span| span.range.start);
     spans
+}
+
+/// How a host's name is written: as it is; in names of device-mapper, which double a dash; and in names of systemd's units,
+/// which escape it (systemd.unit(5)), once more where an answer is display-safe.
+fn host_forms(name: &[u8]) -> [Vec<u8>; 4] {
+    let with = |dash: &[u8]| name.split(|b| *b == b'-').collect::<Vec<_>>().join(dash);
+    [name.to_vec(), with(b"--"), with(b"\\x2d"), with(b"\\\\x2d")]
+}
+
+/// Whether an escape ends here, of a blank for instance: `\040` in a mount table, `\x20` elsewhere.
+fn follows_escape(text: &[u8], at: usize) -> bool {
+    match text.get(..at) {
+        Some([.., b'\\', a, b, c]) if [a, b, c].iter().all(|digit| (b'0'..=b'7').contains(digit)) => true,
+        Some([.., b'\\', b'x', a, b]) => a.is_ascii_hexdigit() && b.is_ascii_hexdigit(),
+        _ => false,
+    }
 }
 
 /// How far what has no shape of its own is replaced; `None` where it is expected only.

@@ -94,6 +94,31 @@ fn devices_keep_their_links() {
     );
 }
 
+/// A path that names the host is found again in every file that holds it, however that writes it.
+#[test]
+fn a_hosts_name_in_paths_keeps_its_joins() {
+    let archive = "uname\n|Linux\n|db-7.corp\n|6.1.0\n|#1\n|x86_64\n\
+        read /proc/self/mountinfo\n|40 26 253:0 / /srv/of\\\\040db-7/pg rw - ext4 /dev/mapper/db--7-pg rw\n\
+        real-path /srv/of db-7/pg\n:/srv/of db-7/pg\n\
+        stat /srv/of db-7/pg\n|mode=1\n\
+        read /sys/class/block/dm-0/dm/name\n|db--7-pg\n\
+        list /etc/systemd/system\n|srv-db\\\\x2d7.mount\n\
+        config mount-unit /etc/systemd/system/srv-db\\\\x2d7.mount\n|3\twhere\t/srv/db-7\n";
+    let text = masked(archive);
+    assert!(!text.contains("db") && !text.contains("corp"), "{text}");
+    for kept in [
+        "/srv/of\\\\040host1/pg rw - ext4 /dev/mapper/host1-pg",
+        "real-path /srv/of host1/pg\n:/srv/of host1/pg",
+        "stat /srv/of host1/pg",
+        "|host1-pg",
+        "|srv-host1.mount",
+        "config mount-unit /etc/systemd/system/srv-host1.mount",
+        "where\t/srv/host1",
+    ] {
+        assert!(text.contains(kept), "{kept} in {text}");
+    }
+}
+
 #[test]
 fn lvm_keeps_groups_and_prefixes() {
     let group = "abcdefghijklmnopqrstuvwxyzABCDEF";
