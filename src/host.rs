@@ -184,6 +184,11 @@ pub struct Miss {
 }
 
 impl Miss {
+    /// Whether the system call failed with EIO.
+    pub fn is_io_error(&self) -> bool {
+        self.kind == MissKind::Failed && self.detail == nix::errno::Errno::EIO.desc()
+    }
+
     /// A refusal with its detail.
     pub fn new(kind: MissKind, detail: impl Into<String>) -> Self {
         Self { kind, detail: detail.into() }

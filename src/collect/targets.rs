@@ -47,6 +47,8 @@ struct Place {
     existing: Option<PathBuf>,
     /// The mount it lies on, or the device it is.
     base: Option<Subject>,
+    /// Whether looking at it ended in an I/O error.
+    io_error: bool,
 }
 
 impl Place {

@@ -10,7 +10,7 @@ use super::role::{self, Home};
 use super::{Place, device_of, mount_over};
 use crate::collect::{path_of, refused};
 use crate::facts::catalog::{device, mount};
-use crate::facts::{FactSet, Reading, Scope, Source, Subject};
+use crate::facts::{FactSet, Reading, Remedy, Scope, Source, Subject};
 use crate::host::{Host, Miss, MissKind, Stat, path_bytes};
 use crate::text::{raw, safe};
 
@@ -50,7 +50,7 @@ pub fn place(host: &dyn Host, path: &Path, facts: &mut FactSet) -> Option<Place>
         }
         Err(miss) => {
             facts.warn(format!("{shown}: {}: it is taken for a directory, as it is written", reason(&miss)));
-            Some(unseen(facts, lexical(path), refused(&miss, &shown)))
+            Some(unseen(facts, lexical(path), &miss))
         }
     }
 }
@@ -61,13 +61,18 @@ fn reason(miss: &Miss) -> &str {
 
 fn directory(facts: &FactSet, path: PathBuf, kind: Reading<String>) -> Place {
     let base = mount_over(facts, &path);
-    Place { existing: Some(path.clone()), kind, base, path }
+    Place { existing: Some(path.clone()), kind, base, path, io_error: false }
 }
 
 /// What cannot be looked at is asked nothing more, since each question could take as long as the first.
-fn unseen(facts: &FactSet, path: PathBuf, kind: Reading<String>) -> Place {
-    Place { existing: None, ..directory(facts, path, kind) }
+pub fn unseen(facts: &FactSet, path: PathBuf, miss: &Miss) -> Place {
+    let io_error = miss.is_io_error();
+    let kind = refused(miss, &safe(path_bytes(&path)));
+    let kind = if io_error { kind.or_try(Remedy::Do(SEE_WHY.to_owned())) } else { kind };
+    Place { existing: None, io_error, ..directory(facts, path, kind) }
 }
+
+const SEE_WHY: &str = "see why in the kernel's messages (dmesg -T), unmount the file system, and repair it before it is used again";
 
 /// Whether only a device is meant by this path. Memory is shared in files below /dev/shm (`shm_overview(7)`).
 fn names_a_device(path: &Path) -> bool {
@@ -94,7 +99,7 @@ fn created(host: &dyn Host, path: &Path, facts: &mut FactSet) -> Option<Place> {
                 }
                 let kind = Reading::known("created".to_owned(), Source::call(format!("stat {shown}")));
                 let base = mount_over(facts, &real);
-                return Some(Place { path: place, kind, existing: Some(real), base });
+                return Some(Place { path: place, kind, existing: Some(real), base, io_error: false });
             }
             Ok(_) => {
                 let parent = safe(path_bytes(parent));
@@ -107,7 +112,7 @@ fn created(host: &dyn Host, path: &Path, facts: &mut FactSet) -> Option<Place> {
                     "{shown}: {}: it is taken for a directory, as it is written",
                     reason(&miss)
                 ));
-                return Some(unseen(facts, lexical(path), refused(&miss, &shown)));
+                return Some(unseen(facts, lexical(path), &miss));
             }
         }
     }
@@ -143,7 +148,7 @@ fn known_device(facts: &mut FactSet, path: &Path, miss: &Miss) -> Option<Place> 
 fn of_device(facts: &mut FactSet, path: PathBuf, subject: Subject, source: &Source) -> Option<Place> {
     let Some(mount) = mounted(facts, &subject) else {
         let kind = Reading::known("device".to_owned(), source.clone());
-        return Some(Place { path, kind, existing: None, base: Some(subject) });
+        return Some(Place { path, kind, existing: None, base: Some(subject), io_error: false });
     };
     let point = facts.value(&mount, &mount::POINT)?;
     facts.warn(format!("{} is mounted on {point}: the target is that directory", safe(path_bytes(&path))));

@@ -38,6 +38,11 @@ pub fn put(
         }
     }
     facts.put(&subject, &target::SWAP_BESIDE, swap_beside(facts, &subject, swapping));
+    let io_error = match &place.kind {
+        _ if place.io_error => Reading::known(true, Source::call(format!("stat {}", subject.name()))),
+        kind => kind.clone().map(|_| false),
+    };
+    facts.put(&subject, &target::IO_ERROR, io_error);
     if let Reading::Unknown { why, detail, remedy } = &place.kind {
         let (why, detail, remedy) = (*why, detail.clone(), remedy.clone());
         facts.put(

@@ -80,8 +80,11 @@ fn data_mounts(host: &dyn Host, facts: &FactSet, used: &BTreeSet<Subject>) -> Ve
         {
             continue;
         }
-        if !host.stat(&point).is_ok_and(|stat| stat.is_dir()) {
-            continue;
+        match host.stat(&point) {
+            Ok(stat) if stat.is_dir() => {}
+            // Somebody's data lies on it, and cannot be read any more.
+            Err(miss) if miss.is_io_error() => {}
+            _ => continue,
         }
         let part = facts.value(subject, &mount::ROOT).is_none_or(|root| root != "/");
         let candidate = (part, point.as_os_str().len(), point, subject);
@@ -91,14 +94,18 @@ fn data_mounts(host: &dyn Host, facts: &FactSet, used: &BTreeSet<Subject>) -> Ve
         }
     }
     let best = best.into_iter().filter(|(of, _)| !system.contains(of));
-    best.map(|(_, (_, _, path, mount))| Place {
-        kind: Reading::known(
-            "directory".to_owned(),
-            Source::call(format!("stat {}", safe(path_bytes(&path)))),
-        ),
-        existing: Some(path.clone()),
-        base: Some(mount.clone()),
-        path,
+    best.map(|(_, (_, _, path, mount))| match host.stat(&path) {
+        Err(miss) => asked::unseen(facts, path, &miss),
+        Ok(_) => Place {
+            kind: Reading::known(
+                "directory".to_owned(),
+                Source::call(format!("stat {}", safe(path_bytes(&path)))),
+            ),
+            existing: Some(path.clone()),
+            base: Some(mount.clone()),
+            io_error: false,
+            path,
+        },
     })
     .collect()
 }
@@ -123,6 +130,7 @@ fn blank_devices(facts: &FactSet) -> Vec<Place> {
             kind: Reading::known("device".to_owned(), source.clone()),
             existing: None,
             base: Some(subject.clone()),
+            io_error: false,
         })
     };
     facts.subjects(Scope::Device).filter_map(place).collect()

@@ -11,6 +11,8 @@ facts! {
     DIRECTORIES: Vec<String> = Target "target.directories" Kind::List;
     /// The data directories of the database servers that keep something here.
     CLUSTERS: Vec<String> = Target "target.clusters" Kind::List;
+    /// Whether looking at it ends in an I/O error, as on an XFS that has shut itself down (`xfs_vn_getattr` in fs/xfs/xfs_iops.c) or a disk that is gone.
+    IO_ERROR: bool = Target "target.io_error" Kind::Bool;
     /// Whether the directory has nothing in it.
     EMPTY: bool = Target "target.empty" Kind::Bool;
     /// Inode flags of the directory: `nocow` (+C), `sync` (+S), `journal-data` (+j), from FS_IOC_GETFLAGS (ioctl_iflags(2)).

@@ -36,6 +36,7 @@ const COMMON: Facts = &[
     ("target.path", "/data"),
     ("target.kind", "directory"),
     ("target.empty", "no"),
+    ("target.io_error", "no"),
     ("target.flags", ""),
     ("target.swap_beside", ""),
     ("target.roles", ""),

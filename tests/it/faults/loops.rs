@@ -13,7 +13,7 @@ use super::{complaint, json, probers};
 use crate::support::fuse::HeldFuse;
 use crate::support::loops::{Mounted, ext4, file_system, xfs};
 use crate::support::running::{Running, wait_for};
-use crate::support::{names, run, scratch_free, walwise};
+use crate::support::{check_json, fact, names, outcome, run, scratch_free, verdict, walwise};
 
 /// Numbers without a pattern, the same in every run.
 struct Dice(u64);
@@ -62,6 +62,30 @@ fn no_moment_of_dying_leaves_anything() {
     wait_for("everybody lets go", umount);
     run("mount", &[mounted.disk.device.as_str(), mounted.path()]);
     assert!(scratch_free(&mounted.point));
+}
+
+#[test]
+#[ignore = "needs root: a loop device and xfs_io"]
+fn a_file_system_that_shut_itself_down_says_so() {
+    let mounted = xfs("");
+    let data = mounted.dir("data");
+    run("xfs_io", &["-x", "-c", "shutdown", mounted.path()]);
+    for target in [&mounted.point, &data] {
+        let (_, report) = check_json(&["--no-probe", target.to_str().unwrap()]);
+        let subject = format!("target {}", target.display());
+        assert_eq!(
+            fact(&report, &subject, "target.io_error"),
+            Some(&Value::Bool(true)),
+            "{}",
+            report["warnings"]
+        );
+        assert_eq!(outcome(&report, "target.io-error", &subject), Some("applies"));
+        assert_ne!(verdict(&report, target), Some("durable"));
+    }
+    // Nobody names it, and it is found.
+    let (_, report) = check_json(&["--no-probe"]);
+    let subject = format!("target {}", mounted.path());
+    assert_eq!(outcome(&report, "target.io-error", &subject), Some("applies"), "{}", report["targets"]);
 }
 
 #[test]
