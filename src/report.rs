@@ -3,6 +3,7 @@
 //! It orders and joins what was judged; it judges nothing itself. The surprise: it is the last guard, because advice that
 //! the validity table does not accept for this kernel, tool or server is taken out here and named as withheld.
 
+mod bound;
 mod build;
 mod choice;
 pub mod conf;
@@ -25,8 +26,8 @@ pub mod text;
 
 pub use build::{Circumstances, Concerns, Guard, Input, build};
 pub use model::{
-    Alternative, Conflict, HostSummary, LayerRow, Plan, ProbeResult, Report, SCHEMA_VERSION, Stack, Step,
-    TargetSummary, ToolSummary, Withheld,
+    Alternative, Conflict, DirectoryRow, HostSummary, LayerRow, Plan, ProbeResult, Report, SCHEMA_VERSION,
+    Stack, Step, TargetSummary, ToolSummary, Withheld,
 };
 pub use order::Urgency;
 pub use plan::Overrides;

@@ -81,6 +81,12 @@ impl FactSet {
         self.row(subject);
     }
 
+    /// Forgets the facts about a subject; what stands on it, and on what, stays.
+    pub fn forget(&mut self, subject: &Subject) {
+        self.facts.remove(subject);
+        self.order.remove(subject);
+    }
+
     /// Whether the subject has been mentioned or has facts.
     pub fn contains(&self, subject: &Subject) -> bool {
         self.facts.contains_key(subject)

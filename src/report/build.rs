@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::index::Index;
 use super::{
-    HostSummary, ProbeResult, Report, SCHEMA_VERSION, TargetSummary, ToolSummary, Withheld, choice, plan,
-    stack,
+    DirectoryRow, HostSummary, ProbeResult, Report, SCHEMA_VERSION, TargetSummary, ToolSummary, Withheld,
+    bound, choice, plan, stack,
 };
 use crate::durability::Verdict;
 use crate::facts::catalog::{host, kernel, mysql, postgres, target};
@@ -62,8 +62,12 @@ pub fn build(input: Input<'_>) -> Report {
     findings.sort_by(|a, b| place(a).cmp(&place(b)));
     verdicts.sort_by(|a, b| a.target.cmp(&b.target));
     let concerns = Concerns::of(facts);
+    let verdict = |target: &Subject| {
+        let at = verdicts.binary_search_by(|verdict| verdict.target.cmp(target)).ok()?;
+        verdicts.get(at)
+    };
     let mut targets: Vec<TargetSummary> =
-        facts.subjects(Scope::Target).map(|t| summary(facts, &concerns, t)).collect();
+        facts.subjects(Scope::Target).map(|t| summary(facts, &concerns, t, verdict(t))).collect();
     choice::rank(facts, &mut targets);
     let mut conflicts = Vec::new();
     let index = Index::new(&findings);
@@ -71,12 +75,8 @@ pub fn build(input: Input<'_>) -> Report {
         .iter()
         .map(|target| plan::plan(facts, target, &index.about(&target.subjects), &overrides, &mut conflicts))
         .collect();
-    let verdict = |target: &Subject| {
-        let at = verdicts.binary_search_by(|verdict| verdict.target.cmp(target)).ok()?;
-        verdicts.get(at)
-    };
     let stacks = targets.iter().map(|t| stack::stack(facts, &t.target, verdict(&t.target))).collect();
-    Report {
+    let mut report = Report {
         schema: SCHEMA_VERSION,
         tool: ToolSummary {
             name: "walwise".to_owned(),
@@ -100,7 +100,9 @@ pub fn build(input: Input<'_>) -> Report {
         withheld,
         warnings: facts.warnings().to_vec(),
         facts: facts.clone(),
-    }
+    };
+    bound::bound(&mut report);
+    report
 }
 
 /// Takes refused advice out of the findings, and adds what the rules held back.
@@ -149,18 +151,30 @@ fn host_summary(facts: &FactSet, live: bool) -> HostSummary {
     }
 }
 
-fn summary(facts: &FactSet, concerns: &Concerns<'_>, subject: &Subject) -> TargetSummary {
+fn summary(
+    facts: &FactSet,
+    concerns: &Concerns<'_>,
+    subject: &Subject,
+    verdict: Option<&Verdict>,
+) -> TargetSummary {
     let cluster = facts.resolve(subject, Scope::Cluster);
     let name = cluster.as_ref().and_then(|cluster| {
         facts.value(cluster, &postgres::NAME).or_else(|| facts.value(cluster, &mysql::NAME))
     });
     let word = |key, default: &str| facts.value(subject, key).unwrap_or_else(|| default.to_owned());
     let path = word(&target::PATH, subject.name());
+    let directory = |row: String| {
+        let (role, path) = row.split_once(' ')?;
+        let verdict = verdict.map(|verdict| verdict.standing);
+        Some(DirectoryRow { role: role.to_owned(), path: path.to_owned(), verdict })
+    };
+    let directories = facts.value(subject, &target::DIRECTORIES).unwrap_or_default();
     TargetSummary {
         target: subject.clone(),
         title: title(name, &path),
         kind: word(&target::KIND, "directory"),
         roles: facts.value(subject, &target::ROLES),
+        directories: directories.into_iter().filter_map(directory).collect(),
         subjects: concerns.subjects(subject),
         cluster,
         rank: None,

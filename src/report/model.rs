@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::durability::Verdict;
+use crate::durability::{Standing, Verdict};
 use crate::facts::{FactRow, FactSet, Reading, Subject, Value, Why};
 use crate::measure::Measurement;
 use crate::rules::{Advice, Confidence, Finding, Level, Tally};
@@ -130,6 +130,9 @@ pub struct TargetSummary {
     /// it is unused, absent when that is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub roles: Option<Vec<String>>,
+    /// The directories that those are, each with the verdict of the target: what lies on one file system stands and falls
+    /// together.
+    pub directories: Vec<DirectoryRow>,
     /// The cluster that uses it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster: Option<Subject>,
@@ -142,6 +145,18 @@ pub struct TargetSummary {
     pub rank_because: String,
 }
 
+/// A directory that a database server keeps on a target.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct DirectoryRow {
+    /// What is in it, one of the target's roles.
+    pub role: String,
+    /// Its path.
+    pub path: String,
+    /// The durability verdict, where the target has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Standing>,
+}
+
 /// The stack beneath a target, as a graph: rows in drawing order, each with what it stands on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Stack {
@@ -149,6 +164,9 @@ pub struct Stack {
     pub target: Subject,
     /// Its layers, the target first.
     pub layers: Vec<LayerRow>,
+    /// How many more layers it has, of which most is not in the report.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<usize>,
 }
 
 /// One layer of a stack.

@@ -33,7 +33,7 @@ pub fn stack(facts: &FactSet, top: &Subject, verdict: Option<&Verdict>) -> Stack
             subject,
         });
     }
-    Stack { target: top.clone(), layers }
+    Stack { target: top.clone(), layers, left_out: None }
 }
 
 /// What decides the verdict: the subjects of the evidence that makes its worst path what it is.

@@ -122,8 +122,21 @@ fn a_running_mariadb_is_found_with_its_logs_on_other_file_systems_and_where_each
     assert_eq!(outcome(&report, "pg.fsync-off", &subject), None, "that is no question of MariaDB");
     let text = stdout(&walwise().args(["check", "--no-probe"]).output().unwrap());
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let kept = format!("Kept here: redo {}, undo {}.", redo.display(), undo.display());
+    let kept = format!("Kept here redo at risk {} undo at risk {}", redo.display(), undo.display());
     assert!(text.contains(&kept), "{text}");
+    let targets = report["targets"].as_array().unwrap();
+    let rows: Vec<&Value> =
+        targets.iter().flat_map(|target| target["directories"].as_array().unwrap()).collect();
+    for (role, directory) in [
+        ("data", &server.data),
+        ("doublewrite", &server.data),
+        ("redo", &redo),
+        ("undo", &undo),
+        ("binlog", &binlog),
+    ] {
+        let row = serde_json::json!({ "role": role, "path": directory, "verdict": "at-risk" });
+        assert_eq!(rows.iter().filter(|found| ***found == row).count(), 1, "{row}: {rows:?}");
+    }
     assert!(text.contains(&format!("now 2, set in {}:8", storage.display())), "{text}");
 
     // Passwords stand beside what is read.

@@ -64,6 +64,19 @@ fn ten_thousand_layers_are_walked_and_prove_nothing() {
 fn two_thousand_layers_end_in_a_report() {
     let report = checked(&chain(2_000));
     assert_eq!(verdict(&report, "/data".as_ref()), Some("unproven"));
+    // It is bounded, and says so.
+    let stack = &report["stacks"][0];
+    let rows = stack["layers"].as_array().unwrap();
+    assert!(rows.len() <= 256, "{}", rows.len());
+    assert_eq!(stack["left_out"], 2_002 - rows.len());
+    let warnings = report["warnings"].to_string();
+    assert!(warnings.contains("has 2002 layers, of which"), "{warnings}");
+    let size = report.to_string().len();
+    assert!(size < 4 << 20, "{size} bytes");
+    // No exit code changes: what is undecided somewhere is undecided in the report.
+    let findings = report["findings"].as_array().unwrap();
+    let undecided = findings.iter().filter(|finding| finding["outcome"]["outcome"] == "undecided");
+    assert!(undecided.filter(|finding| finding["rule"] == "layout.scheduler-bfq").count() >= 128);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::durability::{Path, Standing, Verdict};
 use crate::facts::catalog::device::BLANK;
 use crate::facts::catalog::target as facts;
 use crate::facts::{Subject, Value};
-use crate::report::{LOOKED_AT, LayerRow, Report, TargetSummary};
+use crate::report::{DirectoryRow, LOOKED_AT, LayerRow, Report, TargetSummary};
 use crate::rules::{Finding, Level, Outcome};
 
 /// The verdict of a target as a heading, or what it is when it has none.
@@ -54,6 +54,9 @@ pub fn write<'a>(page: &mut Page, telling: &mut Telling<'a>, target: &'a TargetS
         page.gap();
         page.para(2, "Stack");
         page.table(4, &stack.layers.iter().map(layer).collect::<Vec<_>>(), &[]);
+        if let Some(count) = stack.left_out {
+            page.para(4, &format!("{count} more layers are left out."));
+        }
     }
     if let Some(verdict) = verdict {
         evidence(page, verdict);
@@ -76,11 +79,15 @@ fn kept(page: &mut Page, report: &Report, target: &TargetSummary) {
         Some(Value::List(words)) => words.as_slice(),
         _ => &[],
     };
-    let directories = list(facts::DIRECTORIES.name());
-    let itself =
-        |directory: &String| directory.split_once(' ').is_some_and(|(_, path)| path == target.target.name());
-    if !directories.iter().all(itself) {
-        page.para(2, &format!("Kept here: {}.", directories.join(", ")));
+    if !target.directories.iter().all(|directory| directory.path == target.target.name()) {
+        page.gap();
+        page.para(2, "Kept here");
+        let row = |directory: &DirectoryRow| {
+            let verdict = directory.verdict.map_or("no verdict", Standing::word);
+            vec![directory.role.clone(), verdict.to_owned(), directory.path.clone()]
+        };
+        page.table(4, &target.directories.iter().map(row).collect::<Vec<_>>(), &[]);
+        page.gap();
     }
     for (what, fact) in [
         ("the disks", &facts::SHARES_DISK),
