@@ -42,3 +42,29 @@ pub fn choice(host: &dyn Host, path: &Path, key: &Key<String>) -> Reading<String
         _ => Ok(text),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::collect::testing::Fake;
+    use crate::facts::catalog::device;
+
+    proptest! {
+        /// An attribute is what it says, or unknown; whatever is around it, and whatever it holds.
+        #[test]
+        fn any_attribute_is_a_value_or_unknown(bytes: Vec<u8>, count: u64, blank in "[ \t\n]{0,3}") {
+            let path = Path::new("/sys/x");
+            let with = |text: &[u8]| Fake::default().file(path, text);
+            let noise = with(&bytes);
+            let shown = text(&noise, path);
+            prop_assert_eq!(shown.is_known(), !bytes.trim_ascii().is_empty());
+            prop_assert!(shown.value().is_none_or(|text| !text.chars().any(crate::text::is_treacherous)));
+            prop_assert!(choice(&noise, path, &device::WRITE_CACHE).value().is_none_or(|word| word.starts_with("write ")));
+            let plain = with(format!("{blank}{count}{blank}").as_bytes());
+            prop_assert_eq!(number(&plain, path).value().copied(), Some(count));
+            prop_assert_eq!(flag(&plain, path).value().copied(), match count { 0 => Some(false), 1 => Some(true), _ => None });
+        }
+    }
+}

@@ -56,6 +56,8 @@ fn cache_set(host: &dyn Host, node: &Node, facts: &mut FactSet) {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::collect::testing::Fake;
     use crate::facts::Subject;
@@ -99,5 +101,23 @@ mod tests {
             facts.get(&node.subject, &device::BCACHE_MODE),
             Reading::Unknown { why: Why::Absent, .. }
         ));
+    }
+
+    proptest! {
+        /// A mode is one that bcache has, and marked as the one in force.
+        #[test]
+        fn any_words_mark_a_mode_or_none(text in "[ -~]{0,30}", at in 0usize..4) {
+            let modes = ["writethrough", "writeback", "writearound", "none"];
+            let mode = |text: &str| {
+                let node = Node::new("bcache0", "bcache");
+                let mut facts = FactSet::default();
+                describe(&Fake::default().files("/sys/class/block/bcache0/bcache", &[("cache_mode", text)]), &node, &mut facts);
+                facts.value(&node.subject, &device::BCACHE_MODE)
+            };
+            let marked = mode(&text).map(|mode| format!("[{mode}]"));
+            prop_assert!(marked.is_none_or(|marked| text.contains(&marked)));
+            let words = modes.iter().enumerate().map(|(n, word)| if n == at { format!("[{word}]") } else { (*word).to_owned() });
+            prop_assert_eq!(mode(&words.collect::<Vec<_>>().join(" ")), Some(modes[at].to_owned()));
+        }
     }
 }

@@ -84,6 +84,8 @@ fn unread(model: &Reading<String>) -> Option<Why> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -126,6 +128,20 @@ mod tests {
             }
             describe(&node, &mut facts);
             assert_eq!(facts.value(&node.subject, &device::EPHEMERAL), expect, "{virtualisation:?} {model}");
+        }
+    }
+
+    proptest! {
+        /// Half a model, or one with something behind it, is another model.
+        #[test]
+        fn only_whole_models_are_known(disk in prop::sample::select(DISKS), cut in 1usize..8, more in "[ -~]{1,4}") {
+            let (model, cloud, ephemeral) = disk;
+            prop_assert_eq!(find(model), Some((cloud, ephemeral)));
+            let half = &model[..model.len() - cut];
+            prop_assert!(find(half).is_none() || DISKS.iter().any(|(known, ..)| *known == half));
+            let longer = format!("{model}{more}");
+            let numbered = model == "nvme_card" && more.bytes().all(|b| b.is_ascii_digit());
+            prop_assert!(find(&longer).is_none() || numbered || DISKS.iter().any(|(known, ..)| *known == longer));
         }
     }
 }

@@ -116,6 +116,8 @@ fn parameter(host: &dyn Host, name: &str) -> Reading<Vec<String>> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::collect::testing::Fake;
     use crate::host::Setting;
@@ -169,5 +171,21 @@ mod tests {
         assert_eq!(facts.value(&Subject::host(), &kernel::ROOT_FLAGS).unwrap(), ["subvol=@", "nobarrier"]);
         assert_eq!(facts.value(&Subject::host(), &kernel::ELEVATOR).unwrap(), ["noop"]);
         assert!(!facts.get(&Subject::host(), &kernel::FAST_COMMIT).is_known());
+    }
+
+    proptest! {
+        #[test]
+        fn any_answers_do_no_harm_and_a_bad_line_costs_itself(release: Vec<u8>, noise in "[^\n]{0,20}") {
+            let host = Fake::default()
+                .answer(Question::Uname, [b"Linux\nme\n", release.as_slice(), b"\n#1\nx86_64\n"].concat())
+                .file("/proc/version_signature", &release)
+                .file("/sys/fs/ext4/features/fast_commit", &release)
+                .file("/proc/filesystems", format!("nodev\tproc\n\text4\n{noise}\n\txfs\n"));
+            let mut facts = FactSet::default();
+            run(&host, &Request::default(), &mut facts);
+            let known = facts.value(&Subject::host(), &kernel::FILESYSTEMS).unwrap();
+            prop_assert!(known.contains(&"ext4".to_owned()) && known.contains(&"xfs".to_owned()));
+            prop_assert!(!crate::collect::testing::shown(&facts).chars().any(crate::text::is_treacherous));
+        }
     }
 }

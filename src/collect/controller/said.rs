@@ -144,6 +144,8 @@ pub fn wwn(text: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -172,5 +174,30 @@ mod tests {
             Some("600508b1001c7a6baeb3d4dcf5a4da9f")
         );
         assert_eq!(wwn("NA"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn the_worst_is_the_same_in_any_order(
+            accounts in prop::collection::vec(prop_oneof![
+                prop::sample::select(BATTERY.to_vec()).prop_map(Said::Is),
+                Just(Said::missing("x")),
+            ], 0..5).prop_flat_map(|all| (Just(all.clone()), Just(all).prop_shuffle())),
+        ) {
+            let (one, other) = accounts;
+            prop_assert_eq!(worst(&BATTERY, one.clone()), worst(&BATTERY, other));
+            let healthy = worst(&BATTERY, one.clone()) == Said::Is("healthy");
+            prop_assert_eq!(healthy, !one.is_empty() && one.iter().all(|account| *account == Said::Is("healthy")));
+        }
+
+        #[test]
+        fn addresses_and_names_are_read_or_refused(address: [u16; 4], name in "[0-9a-fA-F]{16,32}", text in "[ -~]{0,20}") {
+            let [a, b, c, d] = address;
+            let expect = Some(address.map(u32::from));
+            prop_assert_eq!(pci(&format!("{a:04x}:{b:02x}:{c:02x}.{d:x}")), expect);
+            prop_assert_eq!(wwn(&format!("0x{name}")), Some(name.to_ascii_lowercase()));
+            pci(&text);
+            prop_assert!(wwn(&text).is_none_or(|name| name.bytes().all(|b| b.is_ascii_hexdigit())));
+        }
     }
 }

@@ -53,6 +53,8 @@ fn is_inside(name: &str, own: &str) -> Option<bool> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::collect::testing::Fake;
     use crate::facts::Source;
@@ -85,6 +87,23 @@ mod tests {
             ("sdb1", "<none>", "jbd2/sdc1\n", (None, Some(Why::Malformed))),
         ] {
             assert_eq!(found(own, task, comm), expect, "{own} {task} {comm}");
+        }
+    }
+
+    proptest! {
+        /// No name of a thread makes a device the journal's that is not there.
+        #[test]
+        fn any_thread_is_a_journals_or_tells_nothing(own in "[a-z0-9]{1,12}", task in "[0-9a-z<>]{0,4}", comm in "(jbd2/)?[ -~]{0,12}") {
+            let (device, _) = found(&own, &task, &comm);
+            prop_assert!(device.is_none_or(|device| device == "sdc1"));
+        }
+
+        #[test]
+        fn a_journal_inside_is_known_however_its_thread_was_cut(own in "[a-z0-9]{1,12}") {
+            let whole = format!("jbd2/{own}-8");
+            let cut: String = whole.chars().take(LONGEST).collect();
+            prop_assert_eq!(found(&own, "71", &whole), (None, Some(Why::Absent)));
+            prop_assert!(matches!(found(&own, "71", &cut), (None, Some(Why::Absent | Why::Ambiguous))));
         }
     }
 }
