@@ -61,7 +61,13 @@ fn findings(report: &Value, ours: &BTreeSet<String>) -> BTreeMap<String, Value> 
             .collect();
         json!([row["outcome"]["outcome"], row["level"], row["confidence"], row["title"], advice])
     };
-    rows.map(|row| (format!("{} {}", row["rule"], row["subject"]), kept(row))).collect()
+    let found = rows.map(|row| (format!("{} {}", row["rule"], row["subject"]), kept(row)));
+    let not = report["rules"].as_array().unwrap().iter().flat_map(|rule| {
+        let subjects = rule["does_not_apply"].as_array().unwrap().iter();
+        let subjects = subjects.filter(|subject| ours.contains(subject.as_str().unwrap()));
+        subjects.map(|subject| (format!("{} {subject}", rule["rule"]), json!("does not apply")))
+    });
+    found.chain(not).collect()
 }
 
 /// Everything a target stands on, and the host.
