@@ -5,15 +5,27 @@ fail() {
     exit 1
 }
 
+# skip WHY: this kernel cannot have the stack.
+skip() {
+    echo "$*" >"/out/$stack.skipped"
+    exit 1
+}
+
+# stamp WHAT: says how long the machine has been up now that WHAT is done; tests/lab/times makes durations of it.
+stamp() {
+    read -r up _ </proc/uptime
+    echo "$up $1" >>"/out/$stack.times"
+}
+
 # appears WHAT PATTERN: waits until a file of that pattern exists and prints it.
 appears() {
     turns=0
-    while [ $turns -lt 200 ]; do
+    while [ $turns -lt 2000 ]; do
         for found in $2; do
             [ -e "$found" ] && echo "$found" && return
         done
         turns=$((turns + 1))
-        sleep 0.1
+        sleep 0.05
     done
     fail "$1 did not appear: $2"
 }
@@ -24,8 +36,8 @@ until_true() {
     shift
     until "$@"; do
         turns=$((turns + 1))
-        [ $turns -lt 300 ] || fail "waited in vain until $what"
-        sleep 0.1
+        [ $turns -lt 2000 ] || fail "waited in vain until $what"
+        sleep 0.05
     done
 }
 
@@ -81,12 +93,12 @@ fresh() {
 ext4() {
     device=$1
     shift
-    mke2fs -q -F -t ext4 "$device"
+    mke2fs -q -F -E nodiscard -t ext4 "$device"
     put "$device" ext4 "$@"
 }
 
 xfs() {
-    mkfs.xfs -q -f "$1"
+    mkfs.xfs -q -f -K "$1"
     put "$1" xfs
 }
 
@@ -97,16 +109,17 @@ put() {
     mount -t "$type" "$@" "$device" "/lab/$stack"
 }
 
-# one STACK: the life of one stack. What went wrong is left in /out/STACK.failed.
+# one STACK: the life of one stack. What went wrong is left in /out/STACK.failed. The deadlines are for what hangs.
 one() {
-    log=/out/$1.log
-    if ! timeout 120 sh -euc "stack=$1; . /lib.sh; . /stacks/$1.sh" >"$log" 2>&1 </dev/null; then
-        grep -q '^lab: skip' "$log" || mv "$log" "/out/$1.failed"
+    stack=$1 log=/out/$1.log
+    if ! timeout 300 sh -euc "stack=$1; . /lib.sh; . /stacks/$1.sh" >"$log" 2>&1 </dev/null; then
+        [ -e "/out/$1.skipped" ] || mv "$log" "/out/$1.failed"
+        stamp making
     else
         cd /
-        timeout 120 walwise check "/lab/$1" --no-probe --format json >"/out/$1.json" 2>>"$log"
-        echo "walwise check: exit code $?" >>"$log"
-        timeout 120 walwise capture "/lab/$1" >"/out/$1.host" 2>>"$log" || mv "/out/$1.host" "/out/$1.failed"
+        stamp making
+        ask
+        stamp walwise
     fi
     cleared || {
         {
@@ -118,21 +131,26 @@ one() {
         hand_over
         poweroff -f
     }
+    stamp clearing
+}
+
+# What walwise says of the stack: the report and the capture.
+ask() {
+    timeout 300 walwise check "/lab/$stack" --no-probe --format json >"/out/$stack.json" 2>>"$log"
+    echo "walwise check: exit code $?" >>"$log"
+    timeout 300 walwise capture "/lab/$stack" >"/out/$stack.host" 2>>"$log" || mv "/out/$stack.host" "/out/$stack.failed"
 }
 
 # Takes everything down, in as many rounds as layers lie above each other. A disk goes only when nothing uses it.
 cleared() {
     round=0
-    while [ $round -lt 20 ]; do
+    while [ $round -lt 1000 ]; do
         round=$((round + 1))
         swapoff -a
         awk '$5 ~ "^/lab/" { print $5 }' /proc/self/mountinfo | sed '1!G;h;$!d' | while read -r mount; do umount "$mount"; done
+        [ ! -e /sys/module/dm_mod ] || dmsetup remove_all
         for device in /sys/block/*; do
             case ${device##*/} in
-            dm-*)
-                lvm vgchange -an
-                dmsetup remove_all
-                ;;
             md*) mdadm --stop "/dev/${device##*/}" ;;
             bcache*) for stop in "$device/bcache/stop" /sys/fs/bcache/*-*/stop; do echo 1 >"$stop"; done ;;
             loop*) losetup -D ;;
@@ -145,7 +163,7 @@ cleared() {
             for driver in $DRIVERS; do [ ! -e "/sys/module/$driver" ] || modprobe -r "$driver"; done
             [ -z "$(ls /sys/block)" ] && break
         fi
-        sleep 0.1
+        sleep 0.02
     done >/tmp/clearing 2>&1
     rm -rf /dev/lab
     [ -z "$(ls /sys/block)" ]
