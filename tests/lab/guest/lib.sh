@@ -154,11 +154,13 @@ cleared() {
             md*) mdadm --stop "/dev/${device##*/}" ;;
             bcache*) for stop in "$device/bcache/stop" /sys/fs/bcache/*-*/stop; do echo 1 >"$stop"; done ;;
             loop*) losetup -D ;;
+            nbd*) nbd-client -d "/dev/${device##*/}" ;;
+            drbd*) for minor in 0 1; do drbdsetup down "r$minor"; done ;;
             esac
         done
         # A cache set outlives its bcache device.
         for stop in /sys/fs/bcache/*-*/stop; do [ ! -e "$stop" ] || echo 1 >"$stop"; done
-        if ! grep -q ' /lab/' /proc/self/mountinfo && ! ls /sys/block | grep -qE '^(dm-|md|bcache)'; then
+        if ! grep -q ' /lab/' /proc/self/mountinfo && ! ls /sys/block | grep -qE '^(dm-|md|bcache|drbd)'; then
             for gone in /sys/block/sd*/device/delete; do [ ! -e "$gone" ] || echo 1 >"$gone"; done
             for driver in $DRIVERS; do [ ! -e "/sys/module/$driver" ] || modprobe -r "$driver"; done
             [ -z "$(ls /sys/block)" ] && break
@@ -171,7 +173,7 @@ cleared() {
 
 # What a stack may have loaded and what brings disks, or keeps settings, as long as it is there.
 DRIVERS="virtio_blk nvme megaraid_sas ahci uas usb_storage xhci_pci mmc_block sdhci_pci scsi_debug nd_pmem nd_e820 loop
-    zram brd bcache raid0 raid1 raid10 raid456"
+    zram brd bcache nbd drbd raid0 raid1 raid10 raid456"
 
 # Gives what is in /out to the machine outside.
 hand_over() {
