@@ -1,5 +1,6 @@
-# The words that stacks use after `#=`, over the report of `walwise check --format json`. What an expression is false or
-# null for is a failure; $kernel is the series, for what differs.
+# The words that stacks use after `#=`, over the report of `walwise check --format json`, and after `#probe=`, over that of
+# `walwise probe --format json`. What an expression is false or null for is a failure; $kernel is the series, for what
+# differs.
 
 # The verdict of the stack's directory.
 def verdict: .verdicts[0];
@@ -25,3 +26,10 @@ def applies($rule): any(.findings[]; .rule == $rule and .outcome.outcome == "app
 
 # The disk of a stack of one, whatever its name.
 def disk: .stacks[0].layers[-1].subject;
+
+# `#probe=`: the methods that a server could use, and whether everything was measured whole, whatever it took.
+def server: .methods[] | select(.as_server);
+def measured: (.cancelled | not) and .rounds > 0 and .bytes_written > 0
+    and ([server.method] | unique) == ["fdatasync", "fsync", "open_datasync", "open_sync"]
+    and ([.rounds] == ([.methods[].rounds_us | length] | unique))
+    and all(.methods[]; .samples >= (.rounds_us | length) and .median_us.low <= .median_us.value and .median_us.value <= .median_us.high);

@@ -2,3 +2,5 @@
 ext4 "$(card virtio_blk LAB-virtio-thr)"
 #= standing("durable")
 #= fact(disk; "device.write_cache") == "write through"
+#probe= measured
+#probe= all(server; .flushes_per_commit == 0)
