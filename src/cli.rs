@@ -50,7 +50,7 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     match dispatch(cli) {
         Ok(code) => ExitCode::from(code),
         Err(CliError::Signal(number)) => {
-            out::complain("ended by a signal; the scratch file is gone");
+            out::complain("ended by a signal; the scratch files are gone");
             ExitCode::from(u8::try_from(128 + number).unwrap_or(1))
         }
         Err(CliError::Usage(sentence)) => {

@@ -7,7 +7,7 @@
 //! - [`host`] — the one seam through which the machine is read, live or recorded
 //! - [`collect`] — host → facts
 //! - [`measure`], [`durability`], [`validity`] — judgement, pure
-//! - [`probes`] — the only writes: a scratch file, measured
+//! - [`probes`] — the only writes: scratch files, measured
 //! - [`rules`] — facts → findings, three-valued, from `rules/*.toml`
 //! - [`report`] — one value from which every output is made
 //! - [`pipeline`] — joins them in order

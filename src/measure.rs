@@ -9,8 +9,10 @@ mod measurement;
 mod order;
 mod progress;
 mod samples;
+mod sizes;
 mod summary;
 mod table;
+mod workload;
 
 #[cfg(test)]
 mod simulation;
@@ -23,5 +25,7 @@ pub use measurement::{Caveat, Comparison, Estimate, Measurement, Method, MethodR
 pub use order::{histogram, median_of};
 pub use progress::{Phase, Progress};
 pub use samples::{Cell, FlushCount, Samples};
-pub use summary::summarise;
+pub use sizes::sizes;
+pub use summary::{add_samples, add_workloads, summarise};
 pub use table::{beside_default, price_of_a_commit, race};
+pub use workload::{Pass, Series, Workload, WorkloadResult, WorkloadRow, lines as workload_lines};

@@ -1,10 +1,11 @@
-//! Measuring by doing: the only code that writes, and what it writes is one scratch file.
+//! Measuring by doing: the only code that writes, and what it writes is one scratch directory.
 //!
 //! A [`Plan`] says beforehand where and how much; [`run`] does exactly that and leaves nothing behind, whatever ends it. What
-//! the samples mean is [`crate::measure`]'s business. The surprise: the scratch file never lies in a database's directory,
+//! the samples mean is [`crate::measure`]'s business. The surprise: the scratch directory never lies in a database's,
 //! not even for a moment; it lies beside it, where the same file system and the same inode flags make the figures hold.
 
 mod commit;
+mod control;
 mod error;
 mod meters;
 mod method;
@@ -16,11 +17,13 @@ mod run;
 mod schedule;
 mod scratch;
 pub mod watcher;
+mod workload;
 
+pub use control::Control;
 pub use error::{ErrorKind, ProbeError, Refusal};
 pub use method::{Server, server_methods};
 pub use plan::{Plan, Row, plan};
-pub use request::Request;
-pub use run::{Control, run};
+pub use request::{Manner, Request};
+pub use run::run;
 
 pub use crate::measure::{Phase, Progress, SpeedLimit, to_facts};

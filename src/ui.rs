@@ -55,7 +55,7 @@ const TICK: Duration = Duration::from_millis(120);
 const FRAME: Duration = Duration::from_millis(40);
 /// How often we look whether we are in the foreground again, after having been continued in the background.
 const AWAY: Duration = Duration::from_secs(1);
-/// How long a probe that was asked to stop may take to remove its scratch file before we leave without it.
+/// How long a probe that was asked to stop may take to remove its scratch files before we leave without it.
 const STOPPING: Duration = Duration::from_secs(2);
 
 /// Shows the screens on the terminal at standard input and output until the user leaves or a signal arrives. The terminal
@@ -168,7 +168,7 @@ fn perform(
     Ok(())
 }
 
-/// Stops what runs, and waits for a probe to remove its scratch file; a second signal does not wait.
+/// Stops what runs, and waits for a probe to remove its scratch files; a second signal does not wait.
 fn wind_down(jobs: &mut Jobs, inbox: &Receiver<Msg>) {
     jobs.cancel_all();
     let begun = Instant::now();

@@ -109,7 +109,7 @@ pub struct Measure {
     /// How long to measure at most.
     #[arg(long, value_name = "N", default_value_t = 10.0, value_parser = seconds)]
     pub probe_seconds: f64,
-    /// Where the scratch file may lie, on the target's file system.
+    /// Where scratch files may lie, on the target's file system.
     #[arg(long, value_name = "DIR")]
     pub scratch: Option<PathBuf>,
 }
@@ -119,15 +119,48 @@ pub struct Measure {
 pub struct Probe {
     /// The directory to measure in.
     pub directory: PathBuf,
-    /// How long to measure at most.
+    /// How long to measure at most, each workload.
     #[arg(long, value_name = "N", default_value_t = 10.0, value_parser = seconds)]
     pub seconds: f64,
-    /// Where the scratch file may lie, on the same file system.
+    /// What to measure; several with commas. Without it, which way to write WAL is best.
+    #[arg(long, value_name = "NAME", value_enum, value_delimiter = ',')]
+    pub workload: Vec<Load>,
+    /// Where scratch files may lie, on the same file system.
     #[arg(long, value_name = "DIR")]
     pub scratch: Option<PathBuf>,
+    /// Measure network and FUSE file systems too, and nearly full ones.
+    #[arg(long)]
+    pub force: bool,
+    /// Run at the lowest priority; figures are then those of a process that waits for all others.
+    #[arg(long)]
+    pub nice: bool,
+    /// Every sample in the JSON.
+    #[arg(long)]
+    pub samples: bool,
     /// How to say it.
     #[arg(long, value_enum, default_value_t = Shape::Text)]
     pub format: Shape,
+}
+
+/// What `--workload` can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Load {
+    /// The ways to write WAL with 1, 2, 4 and 8 pages per commit, in a loop and with pauses.
+    Wal,
+    /// First writes into a new WAL segment: recycled, filled with zeros, or not filled.
+    Segment,
+    /// 1 to 16 sessions that share flushes.
+    Group,
+    /// InnoDB's redo log, the binary log, and both in turn.
+    Innodb,
+    /// Small files made durable under a new name, by 1 to 8 threads.
+    Files,
+    /// Commits beside a writer on the same file system.
+    Entangle,
+    /// Writes that are never flushed.
+    Floor,
+    /// All of them.
+    All,
 }
 
 /// `walwise facts`.

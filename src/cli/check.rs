@@ -5,7 +5,7 @@ use super::args::{Check, Format, Measure};
 use super::host::{self, look};
 use super::out::{Done, deliver};
 use super::probe::measure;
-use crate::pipeline::{self, Options, Rows, Session};
+use crate::pipeline::{self, Options, Session};
 use crate::report::exit::{self, FailOn};
 use crate::report::{Report, conf, json, script, text};
 
@@ -42,7 +42,7 @@ fn measure_target(session: &mut Session, options: &Measure) -> Result<Option<Str
         return Ok(why.map(|why| format!("not measured: {why}")));
     };
     let Measure { scratch, probe_seconds } = options;
-    let options = Options { scratch: scratch.clone(), seconds: *probe_seconds, rows: Rows::Deciding };
+    let options = Options { scratch: scratch.clone(), ..Options::new(*probe_seconds) };
     let outcome = match pipeline::prepare(&facts, &target, &options) {
         Ok(plan) => measure(&plan)?,
         Err(refusal) => return Ok(Some(format!("not measured: {refusal}"))),

@@ -48,6 +48,11 @@ pub(super) fn progress(line: &str) {
     let _ = stderr.flush();
 }
 
+/// A line to standard error that stays, above the progress. Only for a terminal.
+pub(super) fn announce(line: &str) {
+    let _ = writeln!(io::stderr().lock(), "{line}");
+}
+
 /// Whether progress would be seen.
 pub(super) fn stderr_is_terminal() -> bool {
     io::IsTerminal::is_terminal(&io::stderr())

@@ -2,13 +2,13 @@
 
 use anyhow::anyhow;
 
-use super::args::{From, Probe, Shape};
+use super::args::{From, Load, Probe, Shape};
 use super::out::{self, Done, print};
 use super::signals::Listener;
 use super::{CliError, host};
-use crate::measure::{Measurement, price_of_a_commit};
+use crate::measure::{Measurement, Phase, Workload, price_of_a_commit, sizes, workload_lines};
 use crate::pipeline::{self, Options, Rows};
-use crate::probes::{self, Plan, ProbeError, Progress};
+use crate::probes::{self, Manner, Plan, ProbeError, Progress};
 use crate::report::json;
 use crate::rules::RuleSet;
 
@@ -22,7 +22,14 @@ pub(super) fn run(args: &Probe) -> Done {
             || CliError::Usage(format!("{} is no directory that is there", args.directory.display()));
         return Err(why.unwrap_or_else(nothing));
     };
-    let options = Options { scratch: args.scratch.clone(), seconds: args.seconds, rows: Rows::All };
+    let (rows, workloads) = wanted(&args.workload);
+    let options = Options {
+        scratch: args.scratch.clone(),
+        seconds: args.seconds,
+        rows,
+        workloads,
+        manner: Manner { keep_samples: args.samples, nice: args.nice, force: args.force },
+    };
     let plan = pipeline::prepare(&facts, &target, &options).map_err(anyhow::Error::new)?;
     match measure(&plan)? {
         Ok(measurement) => {
@@ -37,6 +44,31 @@ pub(super) fn run(args: &Probe) -> Done {
     }
 }
 
+/// Which rows of the comparison, and which workloads, names on the command line stand for.
+fn wanted(names: &[Load]) -> (Rows, Vec<Workload>) {
+    let all = names.contains(&Load::All);
+    let rows = match names {
+        [] => Rows::All,
+        _ if all || names.contains(&Load::Wal) => Rows::Sizes,
+        _ => Rows::Nothing,
+    };
+    let is_wanted =
+        |workload: &Workload| all || names.iter().any(|name| workload_of(*name) == Some(*workload));
+    (rows, Workload::ALL.into_iter().filter(is_wanted).collect())
+}
+
+fn workload_of(name: Load) -> Option<Workload> {
+    match name {
+        Load::Wal | Load::All => None,
+        Load::Segment => Some(Workload::Segment),
+        Load::Group => Some(Workload::Group),
+        Load::Innodb => Some(Workload::Innodb),
+        Load::Files => Some(Workload::Files),
+        Load::Entangle => Some(Workload::Entangle),
+        Load::Floor => Some(Workload::Floor),
+    }
+}
+
 fn show(measurement: &Measurement, in_force: Option<&str>, format: Shape) -> Done {
     match format {
         Shape::Json => print(&json::pretty(measurement)),
@@ -45,27 +77,38 @@ fn show(measurement: &Measurement, in_force: Option<&str>, format: Shape) -> Don
 }
 
 fn text(measurement: &Measurement, in_force: Option<&str>) -> String {
-    let mut lines = vec![format!(
-        "{}, {} rounds in {:.1} s, one session; 8 kB pages",
-        measurement.directory, measurement.rounds, measurement.seconds
-    )];
-    lines.extend(price_of_a_commit(measurement, in_force, false));
-    lines.push(String::new());
-    lines.push(measurement.sentence.clone());
+    let mut lines = Vec::new();
+    let seconds = measurement.seconds;
+    if measurement.methods.is_empty() {
+        lines.push(format!("{}, {seconds:.1} s", measurement.directory));
+    } else {
+        let rounds = measurement.rounds;
+        lines.push(format!(
+            "{}, {rounds} rounds in {seconds:.1} s, one session; 8 kB pages",
+            measurement.directory
+        ));
+        lines.extend(price_of_a_commit(measurement, in_force, false));
+        lines.extend(sizes(measurement, false));
+        lines.extend([String::new(), measurement.sentence.clone()]);
+    }
+    for found in &measurement.workloads {
+        lines.push(String::new());
+        lines.extend(workload_lines(found, false));
+    }
     lines.extend(measurement.caveats.iter().map(|caveat| format!("caveat: {}", caveat.says)));
     lines.join("\n") + "\n"
 }
 
-/// Runs a plan, with progress on a terminal. A signal ends it, and then the program; the scratch file is gone.
+/// Runs a plan, with progress on a terminal. A signal ends it, and then the program; the scratch directory is gone.
 pub(super) fn measure(plan: &Plan) -> Result<Result<Measurement, ProbeError>, CliError> {
     let listener = Listener::start()?;
     let show = out::stderr_is_terminal();
-    let seconds = plan.seconds;
+    let seconds = plan.total_seconds;
     if show {
-        out::progress(&plan.says);
+        out::announce(&plan.says);
     }
     let mut tell = |progress: &Progress| {
-        if show && progress.so_far.is_some() {
+        if show && (progress.so_far.is_some() || matches!(progress.phase, Phase::Workload(_))) {
             out::progress(&format!("{} of at most {seconds:.0} s", out::progress_line(progress)));
         }
     };

@@ -16,7 +16,7 @@ use crate::collect::Request;
 use crate::facts::{FactSet, Subject};
 use crate::host::path_bytes;
 use crate::measure::Progress;
-use crate::pipeline::{self, Options, Rows, Session};
+use crate::pipeline::{self, Options, Session};
 use crate::probes::{self, Control, Plan};
 use crate::report::{Report, text};
 use crate::rules::RuleSet;
@@ -86,7 +86,7 @@ impl Desk {
             if !pipeline::measurable(&facts).contains(target) {
                 return Err(format!("{} can be measured once it is a directory", target.name()));
             }
-            let options = Options { scratch: None, seconds: PROBE_SECONDS, rows: Rows::Deciding };
+            let options = Options::new(PROBE_SECONDS);
             pipeline::prepare(&facts, target, &options).map_err(|refusal| refusal.to_string())
         })
     }

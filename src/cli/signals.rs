@@ -1,4 +1,4 @@
-//! Signals while something is being written: they end the probe, whose scratch file is removed, and then the program.
+//! Signals while something is being written: they end the probe, whose scratch files are removed, and then the program.
 //!
 //! Outside of that time they do what they always do, and one that our parent had us ignore, as nohup(1) does, stays
 //! ignored. The surprise: the handlers stay for the life of the process, since they cannot be taken back; a switch

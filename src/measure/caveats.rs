@@ -10,7 +10,7 @@ use crate::text;
 /// What was seen around the samples.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Circumstances {
-    /// The directory of the scratch file, display-safe.
+    /// The directory of the scratch directory, display-safe.
     pub directory: String,
     /// When it began, RFC 3339.
     pub when: String,
@@ -150,7 +150,7 @@ fn few_rounds(samples: &Samples) -> Option<Caveat> {
     let says = format!(
         "Only {rounds} rounds were completed; a comparison needs {least}. Give the probe more seconds."
     );
-    (rounds < least).then(|| caveat("few-samples", says, true))
+    (rounds < least && !samples.cells.is_empty()).then(|| caveat("few-samples", says, true))
 }
 
 fn clock(samples: &Samples, seen: &Circumstances) -> Option<Caveat> {

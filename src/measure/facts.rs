@@ -14,6 +14,10 @@ pub fn to_facts(found: &Measurement, target: &Subject, current_method: Option<&s
     let missing = |what: &str| Reading::unknown(Why::Absent, what);
     let default = default_method(found);
 
+    super::workload::to_facts(&found.workloads, target, facts);
+    if found.methods.is_empty() {
+        return;
+    }
     facts.know(target, &probe::DIRECTORY, found.directory.clone(), source());
     let in_force = current_method.and_then(|name| row_named(found, name)).or_else(|| row(found, default));
     let commit =

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::WorkloadResult;
+
 /// A way to make a WAL write durable, as the server does it, or the unflushed floor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -113,6 +115,12 @@ pub struct MethodResult {
     pub flushes_per_commit: Option<f64>,
     /// Median of each round, in order: what the sparkline draws.
     pub rounds_us: Vec<f64>,
+    /// Commits with pauses, as a quiet server makes them, in order; empty where none were made.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paced_us: Vec<f64>,
+    /// Every commit of every round, when asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub samples_us: Vec<Vec<f64>>,
     /// Why it could not be measured, such as O_DIRECT being refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -169,7 +177,7 @@ pub struct Caveat {
 /// What a probe of one directory found.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Measurement {
-    /// The directory the scratch file was in; display-safe.
+    /// The directory the scratch directory was in; display-safe.
     pub directory: String,
     /// When it began, RFC 3339.
     pub when: String,
@@ -189,6 +197,9 @@ pub struct Measurement {
     pub cancelled: bool,
     /// What limits the figures.
     pub caveats: Vec<Caveat>,
+    /// What the workloads found that were asked for besides.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub workloads: Vec<WorkloadResult>,
     /// One sentence for people.
     pub sentence: String,
 }

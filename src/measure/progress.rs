@@ -1,7 +1,7 @@
 //! What a running probe tells while it runs. A value like any other, so that screens can draw it without knowing the
 //! probe.
 
-use super::Measurement;
+use super::{Measurement, Workload};
 
 /// What a probe is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,7 +14,9 @@ pub enum Phase {
     Rounds,
     /// A few commits with pauses between them, as a quiet server makes them.
     Paced,
-    /// Removing the scratch file.
+    /// Measuring a workload.
+    Workload(Workload),
+    /// Removing the scratch directory.
     CleaningUp,
 }
 
@@ -26,7 +28,13 @@ impl Phase {
             Self::WarmUp => "warming up",
             Self::Rounds => "measuring",
             Self::Paced => "measuring with pauses",
-            Self::CleaningUp => "removing the scratch file",
+            Self::Workload(Workload::Segment) => "measuring new segments",
+            Self::Workload(Workload::Group) => "measuring group commit",
+            Self::Workload(Workload::Innodb) => "measuring redo and binary log",
+            Self::Workload(Workload::Files) => "measuring small files",
+            Self::Workload(Workload::Entangle) => "measuring beside a writer",
+            Self::Workload(Workload::Floor) => "measuring without flushes",
+            Self::CleaningUp => "removing the scratch directory",
         }
     }
 }

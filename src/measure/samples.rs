@@ -54,7 +54,8 @@ impl Cell {
 pub struct Samples {
     /// One cell per method and write size, in the order of the report.
     pub cells: Vec<Cell>,
-    /// One-page commits that came at least ten milliseconds apart, as a quiet server makes them: one commit per round.
+    /// Commits that came at least ten milliseconds apart, as a quiet server makes them: one commit per round. One-page
+    /// commits always, others when asked for.
     pub paced: Vec<Cell>,
 }
 
@@ -64,9 +65,9 @@ impl Samples {
         self.cells.iter().find(|c| c.method == method && c.pages == pages && c.error.is_none())
     }
 
-    /// The commits with pauses of a method, when there are any.
+    /// The one-page commits with pauses of a method, when there are any.
     pub fn paced(&self, method: Method) -> Option<&Cell> {
-        self.paced.iter().find(|c| c.method == method && c.count() > 0)
+        self.paced.iter().find(|c| c.method == method && c.pages == 1 && c.count() > 0)
     }
 
     /// The method the others are compared with: fdatasync, the Linux default, as the server does it here.

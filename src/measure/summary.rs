@@ -6,11 +6,13 @@
 
 use super::caveats::{self, Circumstances};
 use super::order::{ALPHA, interval_or_span, quantile, sorted};
-use super::{Caveat, Cell, Comparison, Measurement, Method, MethodResult, Samples, Settled, compare};
+use super::{
+    Caveat, Cell, Comparison, Measurement, Method, MethodResult, Samples, Settled, WorkloadResult, compare,
+};
 use crate::text;
 
 /// From how many samples on a 99th percentile is more than the story of a few.
-const SAMPLES_FOR_P99: usize = 1_000;
+pub(super) const SAMPLES_FOR_P99: usize = 1_000;
 
 /// Everything a probe found.
 pub fn summarise(samples: &Samples, seen: &Circumstances) -> Measurement {
@@ -23,20 +25,38 @@ pub fn summarise(samples: &Samples, seen: &Circumstances) -> Measurement {
         seconds: seen.seconds,
         rounds: u32::try_from(samples.rounds()).unwrap_or(u32::MAX),
         bytes_written: seen.bytes_written,
-        methods: samples.cells.iter().map(row).collect(),
+        methods: samples.cells.iter().map(|cell| row(cell, samples)).collect(),
         comparisons,
         best,
         cancelled: seen.cancelled,
         caveats,
+        workloads: Vec::new(),
         sentence: String::new(),
     };
     measurement.sentence = sentence(&measurement, samples.default_method());
     measurement
 }
 
-fn row(cell: &Cell) -> MethodResult {
+/// Adds what the workloads found. Where nothing else was measured, theirs are the words.
+pub fn add_workloads(measurement: &mut Measurement, found: Vec<WorkloadResult>) {
+    if measurement.methods.is_empty() && !found.is_empty() {
+        let sentences: Vec<&str> = found.iter().map(|one| one.sentence.as_str()).collect();
+        measurement.sentence = sentences.join(" ");
+    }
+    measurement.workloads = found;
+}
+
+/// Adds every sample, for whoever wants to judge for himself.
+pub fn add_samples(measurement: &mut Measurement, samples: &Samples) {
+    for (row, cell) in measurement.methods.iter_mut().zip(&samples.cells) {
+        row.samples_us.clone_from(&cell.rounds);
+    }
+}
+
+fn row(cell: &Cell, samples: &Samples) -> MethodResult {
     let all = sorted(&cell.rounds.concat());
     let medians = cell.round_medians();
+    let paced = samples.paced.iter().find(|c| (c.method, c.pages) == (cell.method, cell.pages));
     MethodResult {
         method: cell.method,
         pages: cell.pages,
@@ -52,6 +72,8 @@ fn row(cell: &Cell) -> MethodResult {
             .filter(|f| f.commits > 0)
             .map(|f| f.flushes as f64 / f.commits as f64),
         rounds_us: medians,
+        paced_us: paced.map(|c| c.rounds.concat()).unwrap_or_default(),
+        samples_us: Vec::new(),
         error: cell.error.clone(),
     }
 }

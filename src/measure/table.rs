@@ -158,6 +158,8 @@ mod tests {
             max_us: 9.0 * us,
             flushes_per_commit: Some(1.0),
             rounds_us: vec![us; 3],
+            paced_us: Vec::new(),
+            samples_us: Vec::new(),
             error: None,
         }
     }
@@ -197,6 +199,7 @@ mod tests {
             best: Method::Fdatasync,
             cancelled: false,
             caveats: Vec::new(),
+            workloads: Vec::new(),
             sentence: String::new(),
         }
     }

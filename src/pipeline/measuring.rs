@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use crate::facts::catalog::{postgres, target};
 use crate::facts::{FactSet, Reading, Scope, Subject};
-use crate::measure::{Measurement, Method};
-use crate::probes::{Plan, Refusal, Request, plan};
+use crate::measure::{Measurement, Method, Workload};
+use crate::probes::{Manner, Plan, Refusal, Request, plan};
 
 /// Which rows a measurement has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,17 +14,38 @@ pub enum Rows {
     Deciding,
     /// Those of `pg_test_fsync` and of O_DIRECT too, marked apart.
     All,
+    /// The server's methods with 1, 2, 4 and 8 pages per commit, each with pauses too; and the floor.
+    Sizes,
+    /// None: only workloads are measured.
+    Nothing,
 }
 
 /// How to measure.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Where the scratch file may lie, when the user named a directory.
+    /// Where scratch files may lie, when the user named a directory.
     pub scratch: Option<PathBuf>,
     /// How long at most.
     pub seconds: f64,
     /// Which rows.
     pub rows: Rows,
+    /// What else, each for as long.
+    pub workloads: Vec<Workload>,
+    /// How it goes about that.
+    pub manner: Manner,
+}
+
+impl Options {
+    /// What decides advice, for so long at most.
+    pub fn new(seconds: f64) -> Self {
+        Self {
+            scratch: None,
+            seconds,
+            rows: Rows::Deciding,
+            workloads: Vec::new(),
+            manner: Manner::default(),
+        }
+    }
 }
 
 /// Plans the measurement of a target; nothing is written yet. `facts` are judged ones.
@@ -33,6 +54,13 @@ pub fn prepare(facts: &FactSet, subject: &Subject, options: &Options) -> Result<
     request.scratch.clone_from(&options.scratch);
     request.seconds = options.seconds;
     request.seed = seed();
+    request.workloads.clone_from(&options.workloads);
+    request.manner = options.manner;
+    match options.rows {
+        Rows::Deciding | Rows::All => {}
+        Rows::Sizes => (request.pages, request.all_with_pauses) = (vec![1, 2, 4, 8], true),
+        Rows::Nothing => request.pages.clear(),
+    }
     // What a flush costs matters only where it could be done without.
     let protected = facts.value(subject, &target::CACHE).as_deref() == Some("protected");
     if protected || options.rows == Rows::All {

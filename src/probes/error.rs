@@ -50,7 +50,7 @@ pub enum Refusal {
     },
     /// A file system whose server or process we should not load, or that may hang.
     #[error(
-        "{directory} is on a {class} file system, which walwise measures only when --scratch DIR names it"
+        "{directory} is on a {class} file system, which walwise measures only when --scratch DIR names it, or with probe --force"
     )]
     Class {
         /// The directory.
@@ -58,17 +58,17 @@ pub enum Refusal {
         /// `network` or `FUSE`.
         class: &'static str,
     },
-    /// The directory named with `--scratch` lies where nobody answers.
-    #[error("--scratch {scratch}: {why}; name a directory of a file system that works")]
+    /// The directory to write in lies where nobody answers.
+    #[error("{directory}: {why}; name a directory of a file system that works")]
     Silent {
-        /// What was named.
-        scratch: String,
+        /// The directory.
+        directory: String,
         /// How long was waited.
         why: String,
     },
     /// Too little space.
     #[error(
-        "{directory} has {free} free, and a probe needs {needed}; free some space, or name a directory on a file system of the same kind with --scratch DIR"
+        "{directory} has {free} free, and a probe needs {needed}; free some space, name a directory on a file system of the same kind with --scratch DIR, or let probe --force fill it further"
     )]
     Space {
         /// The directory.
@@ -119,7 +119,7 @@ pub enum ErrorKind {
     Other,
 }
 
-/// Why a probe ended before its time. The scratch file is gone, unless the message says otherwise.
+/// Why a probe ended before its time. What it wrote is gone, unless the message says otherwise.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[error("{message}")]
 pub struct ProbeError {
@@ -155,7 +155,7 @@ impl ProbeError {
             ),
             Errno::NOENT | Errno::STALE => (
                 ErrorKind::Gone,
-                format!("{at} or the scratch file in it was removed; probe again when it is left alone"),
+                format!("{at} or what walwise wrote in it was removed; probe again when it is left alone"),
             ),
             Errno::ACCESS | Errno::PERM => (
                 ErrorKind::Other,

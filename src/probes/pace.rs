@@ -12,6 +12,10 @@ pub const PAUSE: Duration = Duration::from_millis(10);
 pub const COMMITS: usize = 24;
 
 /// Time to set aside for them out of a budget, in seconds; none when it would not be enough for a figure.
-pub fn reserve(seconds: f64) -> f64 {
-    if seconds >= 2.0 { (0.15 * seconds).min(1.5) } else { 0.0 }
+pub fn reserve(seconds: f64, all_methods_and_sizes: bool) -> f64 {
+    match seconds {
+        seconds if seconds < 2.0 => 0.0,
+        seconds if all_methods_and_sizes => 0.5 * seconds,
+        seconds => (0.15 * seconds).min(1.5),
+    }
 }

@@ -1,4 +1,4 @@
-//! Where the scratch file may lie: in the directory asked for, or beside it when that belongs to a database.
+//! Where the scratch directory may lie: in the directory asked for, or beside it when that belongs to a database.
 //!
 //! A place is good when its figures are those of the target: same file system and subvolume (`st_dev`, which btrfs has
 //! one of per subvolume), same inode flags that change how data is written (ioctl_iflags(2)). The id of a quota project
@@ -15,7 +15,7 @@ use rustix::fs::{Access, AtFlags, CWD, IFlags, Mode, OFlags};
 use super::error::{Refusal, shown};
 use crate::text;
 
-/// A directory in which the scratch file may lie.
+/// A directory in which the scratch directory may lie.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The directory, links followed.
@@ -24,18 +24,28 @@ pub struct Place {
     pub identity: (u64, u64),
 }
 
-/// Finds the place for a target, or for what `--scratch` names in its stead.
-pub fn find(target: &Path, scratch: Option<&Path>, file_bytes: u64) -> Result<Place, Refusal> {
+/// What must fit.
+#[derive(Clone, Copy, Debug)]
+pub struct Room {
+    /// At a time.
+    pub bytes: u64,
+    /// Whether it is enough that it just fits.
+    pub to_the_brim: bool,
+}
+
+/// Finds the place for a target, or for what `--scratch` names in its stead; network and FUSE file systems only when
+/// `anywhere` will do.
+pub fn find(target: &Path, scratch: Option<&Path>, anywhere: bool, room: &Room) -> Result<Place, Refusal> {
     let place = match scratch {
         Some(scratch) => named(scratch, target)?,
         None => beside(target)?,
     };
     let directory = open(&place)?;
-    if scratch.is_none() {
+    if !anywhere {
         check_class(&directory, &place)?;
     }
     check_writable(&directory, &place)?;
-    check_space(&directory, &place, file_bytes)?;
+    check_space(&directory, &place, room)?;
     let stat = rustix::fs::fstat(&directory).map_err(|e| Refusal::of(e, &place))?;
     Ok(Place { directory: place, identity: (stat.st_dev, stat.st_ino) })
 }
@@ -198,14 +208,15 @@ fn check_writable(directory: &OwnedFd, path: &Path) -> Result<(), Refusal> {
     rustix::fs::accessat(directory.as_fd(), ".", access, AtFlags::EACCESS).map_err(|e| Refusal::of(e, path))
 }
 
-/// At least four files' worth, and five percent of the file system left when the file is there.
-fn check_space(directory: &OwnedFd, path: &Path, file_bytes: u64) -> Result<(), Refusal> {
+/// Four times what is written at a time, and five percent of the file system left when that is there.
+fn check_space(directory: &OwnedFd, path: &Path, room: &Room) -> Result<(), Refusal> {
     let vfs = rustix::fs::fstatvfs(directory).map_err(|e| Refusal::of(e, path))?;
     let (size, free) = (vfs.f_blocks.saturating_mul(vfs.f_frsize), vfs.f_bavail.saturating_mul(vfs.f_frsize));
-    let needed = (4 * file_bytes).max(file_bytes + size / 20);
+    let bytes = room.bytes;
+    let margin = if room.to_the_brim { bytes } else { (4 * bytes).max(bytes + size / 20) };
     // A tmpfs without limit says that it has no blocks at all.
-    if size > 0 && free < needed {
-        let (directory, free, needed) = (shown(path), text::bytes(free), text::bytes(needed));
+    if size > 0 && free < margin {
+        let (directory, free, needed) = (shown(path), text::bytes(free), text::bytes(margin));
         return Err(Refusal::Space { directory, free, needed });
     }
     Ok(())
@@ -215,7 +226,11 @@ fn check_space(directory: &OwnedFd, path: &Path, file_bytes: u64) -> Result<(), 
 mod tests {
     use super::*;
 
-    const FILE: u64 = 1 << 20;
+    const FILE: Room = Room { bytes: 1 << 20, to_the_brim: false };
+
+    fn find(target: &Path, scratch: Option<&Path>, room: Room) -> Result<Place, Refusal> {
+        super::find(target, scratch, scratch.is_some(), &room)
+    }
 
     fn directory() -> (tempfile::TempDir, PathBuf) {
         let directory = tempfile::tempdir().unwrap();
@@ -281,7 +296,7 @@ mod tests {
     #[test]
     fn space_is_kept() {
         let (_keep, path) = directory();
-        let refusal = find(&path, None, 1 << 50).unwrap_err();
+        let refusal = find(&path, None, Room { bytes: 1 << 50, to_the_brim: true }).unwrap_err();
         assert!(matches!(refusal, Refusal::Space { .. }), "{refusal}");
     }
 

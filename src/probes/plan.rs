@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use super::error::{Refusal, shown};
 use super::method::server_methods;
-use super::place::{self, Place};
-use super::request::Request;
+use super::place::{self, Place, Room};
+use super::request::{Manner, Request};
 use crate::host::{Host, LiveHost, Miss, MissKind};
-use crate::measure::{Method, SpeedLimit};
+use crate::measure::{Method, SpeedLimit, Workload};
 use crate::text;
 
 /// One row of a probe.
@@ -24,16 +24,22 @@ pub struct Row {
 /// What a probe will do.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The directory of the scratch file, links followed.
+    /// The directory that the scratch directory is made in, links followed.
     pub directory: PathBuf,
-    /// Size of the scratch file in bytes.
+    /// Size of a scratch file that stands for a segment, in bytes.
     pub file_bytes: u64,
-    /// The most it writes in all, in bytes, the file itself included.
+    /// The most it holds at a time, in bytes.
+    pub at_a_time: u64,
+    /// The most that the comparison, and each workload, writes, in bytes, files themselves included.
     pub max_bytes: u64,
-    /// The most it takes, in seconds.
+    /// The most that the comparison, and each workload, takes, in seconds.
     pub seconds: f64,
-    /// What is measured.
+    /// The most all of it takes, in seconds.
+    pub total_seconds: f64,
+    /// What is compared; nothing where only workloads are measured.
     pub rows: Vec<Row>,
+    /// What is measured besides.
+    pub workloads: Vec<Workload>,
     /// A sentence to confirm.
     pub says: String,
     pub(super) identity: (u64, u64),
@@ -42,40 +48,60 @@ pub struct Plan {
     pub(super) speed_limit: Option<SpeedLimit>,
     pub(super) program: PathBuf,
     pub(super) seed: u64,
+    pub(super) all_with_pauses: bool,
+    pub(super) manner: Manner,
 }
+
+/// What a workload may hold at a time besides its file and another of that size: a neighbour's writing for half a second,
+/// some thousand small files.
+const SMALL_THINGS: u64 = 16 << 20;
 
 /// Plans a probe, or says why there can be none.
 pub fn plan(request: &Request) -> Result<Plan, Refusal> {
-    let class = request.mount_class.as_deref().filter(|_| request.scratch.is_none());
+    let class = request.mount_class.as_deref().filter(|_| request.scratch.is_none() && !request.manner.force);
     let refuse = |class| Err(Refusal::Class { directory: shown(&request.target), class });
     match class {
         Some("network") => return refuse("network"),
         Some("fuse") => return refuse("FUSE"),
         _ => {}
     }
-    let pages = super::commit::PAGE as u64;
     if let Some(scratch) = &request.scratch {
         check_answers(scratch, &request.program)?;
+    } else if request.manner.force {
+        check_answers(&request.target, &request.program)?;
     }
-    // Direct and buffered commits have half of the file each, with room for a commit of two pages.
-    let file_bytes = request.file_bytes.max(8 * pages).next_multiple_of(4 * pages);
-    let Place { directory, identity } = place::find(&request.target, request.scratch.as_deref(), file_bytes)?;
+    let rows = rows(request);
+    // Direct and buffered commits have half of the file each, with room for two of the largest.
+    let most_pages = rows.iter().map(|row| u64::from(row.pages)).max().unwrap_or(1).max(2);
+    let page = super::commit::PAGE as u64;
+    let file_bytes = request.file_bytes.max(4 * most_pages * page).next_multiple_of(4 * page);
+    let at_a_time = if request.workloads.is_empty() { file_bytes } else { 2 * file_bytes + SMALL_THINGS };
+    let room = Room { bytes: at_a_time, to_the_brim: request.manner.force };
+    let anywhere = request.scratch.is_some() || request.manner.force;
+    let Place { directory, identity } =
+        place::find(&request.target, request.scratch.as_deref(), anywhere, &room)?;
     let seconds = request.seconds.clamp(0.1, 3_600.0);
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped above")]
     let commits = ((seconds * f64::from(32 << 20)) as u64).clamp(64 << 20, 4 << 30);
     let max_bytes = file_bytes + commits;
+    let times = request.workloads.len() + usize::from(!rows.is_empty());
+    let (total_seconds, total_bytes) = (seconds * times as f64, max_bytes.saturating_mul(times as u64));
     let says = format!(
-        "writes {} in one scratch file in {}, at most {} in all, in at most {seconds:.0} s",
-        text::bytes(file_bytes),
+        "writes at most {} in a scratch directory in {}, {} at a time, in at most {total_seconds:.0} s{}",
+        text::bytes(total_bytes),
         shown(&directory),
-        text::bytes(max_bytes),
+        text::bytes(at_a_time),
+        request.smallest_disk_bytes.map_or_else(String::new, |size| wear(total_bytes, size)),
     );
     Ok(Plan {
         directory,
         file_bytes,
+        at_a_time,
         max_bytes,
         seconds,
-        rows: rows(request),
+        total_seconds,
+        rows,
+        workloads: request.workloads.clone(),
         says,
         identity,
         leaves: request.leaves.clone(),
@@ -83,26 +109,39 @@ pub fn plan(request: &Request) -> Result<Plan, Refusal> {
         speed_limit: request.speed_limit.clone(),
         program: request.program.clone(),
         seed: request.seed,
+        all_with_pauses: request.all_with_pauses,
+        manner: request.manner,
     })
+}
+
+/// What so many bytes wear off a disk, if each of them reached it once. Flash is sold for at least 0.3 times its size a day
+/// for as long as the guarantee, five years (JESD218 defines how such figures are made).
+fn wear(bytes: u64, disk_bytes: u64) -> String {
+    let percent = 100.0 * bytes as f64 / (disk_bytes as f64 * 0.3 * 365.0 * 5.0);
+    let percent = if percent < 0.001 { "less than 0.001".to_owned() } else { format!("{percent:.3}") };
+    format!("; that wears {percent} % off a flash disk of {}", text::bytes(disk_bytes))
 }
 
 /// Everything later touches the directory from this process, which nothing could end there. Targets have been looked at
 /// when facts were collected.
-fn check_answers(scratch: &Path, program: &Path) -> Result<(), Refusal> {
-    match LiveHost::asking_through(program.to_owned()).stat(scratch) {
+fn check_answers(directory: &Path, program: &Path) -> Result<(), Refusal> {
+    match LiveHost::asking_through(program.to_owned()).stat(directory) {
         Err(Miss { kind: MissKind::TimedOut, detail }) => {
-            Err(Refusal::Silent { scratch: shown(scratch), why: detail })
+            Err(Refusal::Silent { directory: shown(directory), why: detail })
         }
         _ => Ok(()),
     }
 }
 
-/// The server's methods with one and two pages, then the rest with one.
+/// The server's methods with each number of pages, then the rest with one.
 fn rows(request: &Request) -> Vec<Row> {
     let methods = server_methods(&request.server);
-    let of_server =
-        methods.iter().flat_map(|m| [1, 2].map(|pages| Row { method: *m, pages, as_server: true }));
+    let row = |method, pages| Row { method, pages, as_server: true };
+    let of_server = methods.iter().flat_map(|m| request.pages.iter().map(|pages| row(*m, *pages)));
     let mut rows: Vec<Row> = of_server.collect();
+    if rows.is_empty() {
+        return rows;
+    }
     for method in &request.extra {
         if !rows.iter().any(|r| r.method == *method) {
             rows.push(Row { method: *method, pages: 1, as_server: false });
@@ -129,10 +168,32 @@ mod tests {
     fn a_plan_says_what_it_will_do() {
         let directory = tempfile::tempdir().unwrap();
         let plan = plan(&Request::new(directory.path())).unwrap();
-        assert!(plan.says.starts_with("writes 16 MiB in one scratch file in /"), "{}", plan.says);
-        assert!(plan.says.ends_with("at most 336 MiB in all, in at most 10 s"), "{}", plan.says);
+        assert!(plan.says.starts_with("writes at most 336 MiB in a scratch directory in /"), "{}", plan.says);
+        assert!(plan.says.ends_with(", 16 MiB at a time, in at most 10 s"), "{}", plan.says);
         assert_eq!(plan.rows.len(), 9);
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "a plan writes nothing");
+    }
+
+    #[test]
+    fn everything_takes_its_time_and_bytes_each() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut request = Request::new(directory.path());
+        request.workloads = Workload::ALL.to_vec();
+        request.smallest_disk_bytes = Some(1 << 40);
+        let all = plan(&request).unwrap();
+        assert!(
+            all.says.contains("48 MiB at a time, in at most 70 s; that wears less than 0.001 % off"),
+            "{}",
+            all.says
+        );
+        request.pages.clear();
+        let without = plan(&request).unwrap();
+        assert!(without.rows.is_empty() && without.says.contains("in at most 60 s"), "{}", without.says);
+    }
+
+    #[test]
+    fn wear_is_said_as_a_share() {
+        assert_eq!(wear(1 << 30, 1 << 33), "; that wears 0.023 % off a flash disk of 8 GiB");
     }
 
     #[test]

@@ -10,36 +10,57 @@ use std::path::PathBuf;
 use super::method::Server;
 use crate::facts::catalog::{device, host as machine, mount, postgres, target as target_facts};
 use crate::facts::{FactSet, Key, Scope, Subject};
-use crate::measure::{Method, SpeedLimit};
+use crate::measure::{Method, SpeedLimit, Workload};
 use crate::text;
 
-/// Size of the scratch file: a WAL segment, in bytes.
+/// Size of a scratch file: a WAL segment, in bytes.
 const SEGMENT: u64 = 16 << 20;
+
+/// How a probe goes about its work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Manner {
+    /// Every sample is kept in the result.
+    pub keep_samples: bool,
+    /// It runs at the lowest priority.
+    pub nice: bool,
+    /// Network file systems and nearly full ones are measured as well.
+    pub force: bool,
+}
 
 /// What is to be measured.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The directory the advice is for.
     pub target: PathBuf,
-    /// The directory for the scratch file, when the user named one.
+    /// The directory for the scratch directory, when the user named one.
     pub scratch: Option<PathBuf>,
     /// `mount.class` of the target, when known: a network or FUSE file system is then refused without being touched.
     pub mount_class: Option<String>,
     /// How long it may take in all.
     pub seconds: f64,
-    /// Size of the scratch file in bytes.
+    /// Size of a scratch file in bytes.
     pub file_bytes: u64,
     /// The server whose methods are measured.
     pub server: Server,
+    /// How many 8 kB pages the server's methods are compared with, per commit; empty for no comparison.
+    pub pages: Vec<u32>,
+    /// Whether all of them are measured with pauses too, not only those that decide.
+    pub all_with_pauses: bool,
     /// Further methods, with one page per commit. [`Request::new`] puts the unflushed floor here.
     pub extra: Vec<Method>,
+    /// What else is measured, each for as long.
+    pub workloads: Vec<Workload>,
+    /// How it goes about that.
+    pub manner: Manner,
     /// Kernel names of the disks at the bottom of the target's stack.
     pub leaves: Vec<String>,
     /// Whether all of them count flushes (`device.counts_flushes`).
     pub leaves_count_flushes: bool,
+    /// Size of the smallest of them that wears by writing, in bytes; `None` where one is unknown or none wears.
+    pub smallest_disk_bytes: Option<u64>,
     /// How fast commits can honestly be there; `None` for memory, ZFS and everything remote.
     pub speed_limit: Option<SpeedLimit>,
-    /// This program, which is started again as the watcher that removes the scratch file if we are killed.
+    /// This program, which is started again as the watcher that removes the scratch directory if we are killed.
     pub program: PathBuf,
     /// Seed of the random order.
     pub seed: u64,
@@ -55,9 +76,14 @@ impl Request {
             seconds: 10.0,
             file_bytes: SEGMENT,
             server: Server::default(),
+            pages: vec![1, 2],
+            all_with_pauses: false,
             extra: vec![Method::Floor],
+            workloads: Vec::new(),
+            manner: Manner::default(),
             leaves: Vec::new(),
             leaves_count_flushes: false,
+            smallest_disk_bytes: None,
             speed_limit: None,
             program: PathBuf::from("/proc/self/exe"),
             seed: 1,
@@ -78,6 +104,7 @@ impl Request {
             leaves_count_flushes: all_leaves(&|leaf| {
                 facts.value(leaf, &device::COUNTS_FLUSHES) == Some(true)
             }),
+            smallest_disk_bytes: wearing(&leaves, facts),
             leaves: leaves.iter().map(|leaf| leaf.name().to_owned()).collect(),
             speed_limit: speed_limit(target, facts, mount_class.as_deref()),
             mount_class,
@@ -85,6 +112,16 @@ impl Request {
             ..Self::new(PathBuf::from(OsString::from_vec(text::raw(&path))))
         }
     }
+}
+
+/// Size of the smallest disk that wears by writing, which platters and memory do not, where all sizes are known.
+fn wearing(leaves: &[Subject], facts: &FactSet) -> Option<u64> {
+    let lasts = |leaf: &&Subject| {
+        let medium = facts.value(leaf, &device::MEDIUM);
+        !medium.is_some_and(|medium| ["platters", "memory", "persistent memory"].contains(&medium.as_str()))
+    };
+    let sizes = leaves.iter().filter(lasts).map(|leaf| facts.value(leaf, &device::SIZE));
+    sizes.collect::<Option<Vec<u64>>>()?.into_iter().filter(|size| *size > 0).min()
 }
 
 /// How fast commits can honestly be on a target. Platters limit only where nothing stands between that could answer for

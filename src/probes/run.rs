@@ -1,52 +1,32 @@
-//! Runs a plan: scratch file, warm-up, rounds, commits with pauses, and away with the file.
+//! Runs a plan: scratch directory, warm-up, rounds, commits with pauses, workloads, and away with it.
 //!
 //! The cancel flag is looked at before every single commit; after it is raised the run ends within one commit and the
-//! removal of the file, or within one chunk of filling it. A disk that hangs in one call cannot be left sooner. The
+//! removal of the files, or within one chunk of filling one. A disk that hangs in one call cannot be left sooner. The
 //! surprise: a round that did not complete is thrown away, since a comparison needs every method in it.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
+use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use super::commit::{Cursor, Done, PAGE, Pages, Writer};
-use super::error::{ProbeError, shown};
+use super::control::{Control, Stop};
+use super::error::{ErrorKind, ProbeError, shown};
 use super::meters::{Disks, ProcessorTime};
 use super::method::{is_counted, open_flags};
 use super::pace;
 use super::plan::Plan;
 use super::schedule::{Dice, commits};
 use super::scratch::Scratch;
+use super::workload::{self, Stage};
 use crate::measure::{
     Cell, Circumstances, DiskTraffic, FlushCount, LOOKS, Measurement, Method, Phase, Progress, Samples,
-    decided, histogram, median_of, summarise,
+    Workload, WorkloadResult, add_samples, add_workloads, decided, histogram, median_of, summarise,
 };
 
-/// How others end a probe. Clones share one flag.
-#[derive(Clone, Debug, Default)]
-pub struct Control {
-    cancel: Arc<AtomicBool>,
-}
-
-impl Control {
-    /// Ends the probe soon; what was measured is kept.
-    pub fn cancel(&self) {
-        self.cancel.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether it was asked to end.
-    pub fn is_cancelled(&self) -> bool {
-        self.cancel.load(Ordering::Relaxed)
-    }
-}
-
-impl From<Arc<AtomicBool>> for Control {
-    /// A control over a flag that somebody else raises, such as a signal handler.
-    fn from(cancel: Arc<AtomicBool>) -> Self {
-        Self { cancel }
-    }
-}
+/// The file that stands for a WAL segment.
+const WAL: &str = "wal";
 
 /// Runs a plan and tells how it goes. A cancelled probe is no error.
 pub fn run(
@@ -54,38 +34,26 @@ pub fn run(
     control: &Control,
     tell: &mut dyn FnMut(&Progress),
 ) -> Result<Measurement, ProbeError> {
+    if plan.manner.nice {
+        lower_priority()?;
+    }
     let mut run = Run::new(plan, control, tell);
     let processors = ProcessorTime::read();
     let outcome = run.measure();
     let stolen = processors.zip(ProcessorTime::read());
     run.seen.steal_percent = stolen.and_then(|(before, after)| ProcessorTime::stolen_percent(before, after));
     match outcome {
-        Ok(()) | Err(Stop::Over) => Ok(run.summary()),
+        Ok(()) | Err(Stop::Over) => Ok(run.final_summary()),
         Err(Stop::Cancelled) => {
             run.seen.cancelled = true;
-            Ok(run.summary())
+            Ok(run.final_summary())
         }
         Err(Stop::Failed(mut error)) => {
             run.seen.stopped_by = Some(error.message.clone());
-            error.partial = (run.samples.rounds() > 0).then(|| Box::new(run.summary()));
+            let measured = run.samples.rounds() > 0 || run.found.iter().any(|found| found.rounds > 0);
+            error.partial = measured.then(|| Box::new(run.final_summary()));
             Err(error)
         }
-    }
-}
-
-/// Why it goes no further.
-enum Stop {
-    /// Somebody wanted it.
-    Cancelled,
-    /// Time or bytes are used up.
-    Over,
-    /// Something went wrong.
-    Failed(ProbeError),
-}
-
-impl From<ProbeError> for Stop {
-    fn from(error: ProbeError) -> Self {
-        Self::Failed(error)
     }
 }
 
@@ -109,14 +77,20 @@ struct Run<'a> {
     /// What a commit takes, per cell, as last seen, in microseconds.
     costs: Vec<f64>,
     settled: bool,
+    /// What the workloads found.
+    found: Vec<WorkloadResult>,
 }
+
+/// What workloads write at once, at most.
+const MOST_NOISE: usize = 256 << 10;
 
 impl<'a> Run<'a> {
     fn new(plan: &'a Plan, control: &'a Control, tell: &'a mut dyn FnMut(&Progress)) -> Self {
         let cells = plan.rows.iter().map(|row| Cell::new(row.method, row.pages, row.as_server)).collect();
         let mut dice = Dice::new(plan.seed);
         let most_pages = plan.rows.iter().map(|row| row.pages as usize).max().unwrap_or(1);
-        let pages = Pages::noise(most_pages * PAGE, &mut dice);
+        let noise = if plan.workloads.is_empty() { most_pages * PAGE } else { MOST_NOISE };
+        let pages = Pages::noise(noise.max(most_pages * PAGE), &mut dice);
         // Each kind in its own half, so that no direct write has to push cached pages out of its way.
         let half = if plan.rows.iter().any(|row| row.method.is_direct()) {
             plan.file_bytes / 2
@@ -148,6 +122,7 @@ impl<'a> Run<'a> {
             writers: Vec::new(),
             costs: Vec::new(),
             settled: false,
+            found: Vec::new(),
         }
     }
 
@@ -155,10 +130,8 @@ impl<'a> Run<'a> {
         self.say(Phase::Preparing);
         self.listen()?;
         let scratch = Scratch::create(self.plan)?;
-        let control = self.control;
-        let filled = scratch.fill(self.plan.file_bytes, &|| !control.is_cancelled())?;
-        self.seen.bytes_written += self.plan.file_bytes;
-        let outcome = if filled { self.measure_in(&scratch) } else { Err(Stop::Cancelled) };
+        let room = if self.plan.manner.force { Ok(()) } else { scratch.check_room(4 * self.plan.at_a_time) };
+        let outcome = room.map_err(Stop::Failed).and_then(|()| self.measure_in(&scratch));
         self.writers.clear();
         self.say(Phase::CleaningUp);
         let removed = scratch.remove();
@@ -173,9 +146,61 @@ impl<'a> Run<'a> {
     }
 
     fn measure_in(&mut self, scratch: &Scratch) -> Result<(), Stop> {
+        if !self.plan.rows.is_empty() {
+            match self.compare(scratch) {
+                Ok(()) | Err(Stop::Over) => {}
+                stop => return stop,
+            }
+            self.writers.clear();
+        }
+        for workload in &self.plan.workloads {
+            scratch.empty()?;
+            self.workload(*workload, scratch)?;
+        }
+        Ok(())
+    }
+
+    /// A workload, until its time is over.
+    fn workload(&mut self, workload: Workload, scratch: &Scratch) -> Result<(), Stop> {
+        let disks = self.plan.leaves_count_flushes.then_some(&self.disks);
+        let limits = (Duration::from_secs_f64(self.plan.seconds), self.plan.max_bytes);
+        let pages = Pages::noise(MOST_NOISE, &mut self.dice);
+        let mut stage = Stage::new(scratch, &pages, self.plan.file_bytes, self.control, disks, limits);
+        let (begun, total, tell) = (self.begun, self.plan.total_seconds, &mut self.tell);
+        let mut say = |rounds: usize| {
+            let seconds = begun.elapsed().as_secs_f64();
+            tell(&Progress {
+                phase: Phase::Workload(workload),
+                round: u32::try_from(rounds).unwrap_or(u32::MAX),
+                seconds,
+                share: (seconds / total).min(1.0),
+                settled: false,
+                so_far: None,
+                histogram: Vec::new(),
+            });
+        };
+        let mut series = Vec::new();
+        let outcome = workload::run(workload, &mut stage, &mut self.dice, &mut series, &mut say);
+        self.seen.bytes_written += stage.written();
+        self.found.push(WorkloadResult::new(workload, &series, self.plan.manner.keep_samples));
+        match outcome {
+            Err(Stop::Over) => Ok(()),
+            outcome => outcome,
+        }
+    }
+
+    /// The comparison of the ways to write WAL.
+    fn compare(&mut self, scratch: &Scratch) -> Result<(), Stop> {
+        let file = scratch.make(WAL, OFlags::empty());
+        let file = file.map_err(|errno| scratch.failed(errno, "making the scratch file"))?;
+        let control = self.control;
+        self.seen.bytes_written += self.plan.file_bytes;
+        if !scratch.fill(&file, self.plan.file_bytes, &|| !control.is_cancelled())? {
+            return Err(Stop::Cancelled);
+        }
         self.open(scratch)?;
         self.warm_up()?;
-        match self.rounds(scratch) {
+        match self.rounds(scratch, &file) {
             Ok(()) | Err(Stop::Over) => {}
             stop => return stop,
         }
@@ -205,7 +230,7 @@ impl<'a> Run<'a> {
     /// Opens the file once per cell. A refused O_DIRECT costs its own rows only.
     fn open(&mut self, scratch: &Scratch) -> Result<(), Stop> {
         for cell in &mut self.samples.cells {
-            let opened = scratch.open(open_flags(cell.method));
+            let opened = scratch.open(WAL, open_flags(cell.method));
             let writer = match opened {
                 Err(Errno::INVAL | Errno::OPNOTSUPP) if cell.method.is_direct() => {
                     cell.error = Some("O_DIRECT is refused here".to_owned());
@@ -218,12 +243,7 @@ impl<'a> Run<'a> {
                 }
                 Ok(file) => Some(Writer::new(cell.method, file)),
             };
-            // An odd length succeeds only where the write goes through the page cache after all, as on btrfs with
-            // checksums or ext4 with data=journal.
-            let odd = self.pages.bytes(100);
-            let is_buffered = |w: &Writer| {
-                cell.method.is_direct() && rustix::io::pwrite(w, odd, self.plan.file_bytes / 2).is_ok()
-            };
+            let is_buffered = |writer: &Writer| writer.is_buffered(&self.pages, self.plan.file_bytes / 2);
             if writer.as_ref().is_some_and(is_buffered) {
                 cell.error = Some("O_DIRECT is buffered here".to_owned());
             }
@@ -266,12 +286,12 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn rounds(&mut self, scratch: &Scratch) -> Result<(), Stop> {
+    fn rounds(&mut self, scratch: &Scratch, file: &OwnedFd) -> Result<(), Stop> {
         loop {
             let before = self.disks.read();
             let (begun, ours) = (Instant::now(), self.seen.bytes_written);
             let round = self.round()?;
-            scratch.check_linked()?;
+            scratch.check_linked(file)?;
             let traffic = before.zip(self.disks.read()).map(|(before, after)| DiskTraffic {
                 seconds: begun.elapsed().as_secs_f64(),
                 read: after.read.saturating_sub(before.read),
@@ -352,15 +372,16 @@ impl<'a> Run<'a> {
 
     /// The default and the methods that the unbroken loop flatters in turn, each commit after a pause.
     fn paced(&mut self) -> Result<(), Stop> {
-        let default = self.samples.default_method();
+        let (default, all) = (self.samples.default_method(), self.plan.all_with_pauses);
         let is_paced = |c: &Cell| {
-            let wanted = c.method == default || c.method.is_flattered_by_loops();
-            wanted && c.pages == 1 && c.as_server && c.error.is_none()
+            let decides = (c.method == default || c.method.is_flattered_by_loops()) && c.pages == 1;
+            let wanted = decides || all && c.method.is_durable();
+            wanted && c.as_server && c.error.is_none()
         };
         let cells = self.samples.cells.iter().enumerate().filter(|(_, c)| is_paced(c));
         let (indices, mut paced): (Vec<_>, Vec<_>) =
             cells.map(|(i, c)| (i, Cell::new(c.method, c.pages, c.as_server))).unzip();
-        let time = pace::reserve(self.plan.seconds);
+        let time = pace::reserve(self.plan.seconds, all);
         if indices.len() < 2 || time == 0.0 || self.samples.rounds() == 0 {
             return Ok(());
         }
@@ -424,9 +445,10 @@ impl<'a> Run<'a> {
 
     /// Whether time and bytes are left for another commit of a round.
     fn check_budget(&self) -> Result<(), Stop> {
-        let reserved = pace::reserve(self.plan.seconds) + 0.02;
+        let reserved = pace::reserve(self.plan.seconds, self.plan.all_with_pauses) + 0.02;
         let over = self.elapsed() > self.plan.seconds - reserved;
-        let most = self.plan.max_bytes - (3 * pace::COMMITS + 3) as u64 * PAGE as u64;
+        let pages: u64 = self.plan.rows.iter().map(|row| u64::from(row.pages)).sum();
+        let most = self.plan.max_bytes - (pace::COMMITS as u64 + 1) * pages * PAGE as u64;
         if over || self.seen.bytes_written > most { Err(Stop::Over) } else { Ok(()) }
     }
 
@@ -437,6 +459,16 @@ impl<'a> Run<'a> {
     fn summary(&mut self) -> Measurement {
         self.seen.seconds = self.elapsed();
         summarise(&self.samples, &self.seen)
+    }
+
+    /// The same with what is added at the end.
+    fn final_summary(&mut self) -> Measurement {
+        let mut measurement = self.summary();
+        if self.plan.manner.keep_samples {
+            add_samples(&mut measurement, &self.samples);
+        }
+        add_workloads(&mut measurement, std::mem::take(&mut self.found));
+        measurement
     }
 
     /// Tells how it goes; with figures at most ten times a second.
@@ -460,13 +492,25 @@ impl<'a> Run<'a> {
             phase,
             round: u32::try_from(rounds).unwrap_or(u32::MAX),
             seconds,
-            share: (seconds / self.plan.seconds).min(1.0),
+            share: (seconds / self.plan.total_seconds).min(1.0),
             settled: self.settled,
             so_far,
             histogram,
         };
         (self.tell)(&progress);
     }
+}
+
+/// The lowest processor priority for this thread and those it starts. The disk's follows it, where its scheduler knows
+/// priorities at all (ioprio_set(2), "derived from the nice value").
+fn lower_priority() -> Result<(), ProbeError> {
+    let failed = |errno| {
+        ProbeError::new(
+            ErrorKind::Other,
+            format!("lowering the priority failed: {errno}; nothing was written"),
+        )
+    };
+    rustix::process::setpriority_process(None, 19).map_err(failed)
 }
 
 /// What reading the clock twice costs: the median of many times.

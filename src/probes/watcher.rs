@@ -1,4 +1,4 @@
-//! The watcher: a child process of our own program that removes the scratch file if we die without doing so.
+//! The watcher: a child process of our own program that removes the scratch directory if we die without doing so.
 //!
 //! It waits on a socket whose other end only we hold. When that closes without a last word, we were killed. It lives in
 //! its own session with all signals blocked, so that what kills us from a terminal does not kill it first. The surprise:
@@ -12,15 +12,13 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
 
-use rustix::fs::{AtFlags, FileType};
-
 use super::error::{ErrorKind, ProbeError};
-use super::scratch::PREFIX;
+use super::scratch::{self, PREFIX};
 
 /// The hidden argument that makes the program a watcher.
 const ARGUMENT: &str = "__watch";
 
-/// What is said over the socket: by the child once it is safe from signals, by us when the file exists (its inode
+/// What is said over the socket: by the child once it is safe from signals, by us when the directory exists (its inode
 /// follows) and when it is gone.
 const READY: u8 = b'r';
 const CREATED: u8 = b'c';
@@ -37,7 +35,7 @@ impl Watcher {
     pub fn start(program: &Path, directory: &OwnedFd, name: &str) -> Result<Self, ProbeError> {
         let failed = |error: std::io::Error| {
             let says = format!(
-                "starting the watcher, which removes the scratch file if walwise is killed, failed: {error}; nothing was written"
+                "starting the watcher, which removes the scratch directory if walwise is killed, failed: {error}; nothing was written"
             );
             ProbeError::new(ErrorKind::Watcher, says)
         };
@@ -64,11 +62,11 @@ impl Watcher {
     pub fn created(&mut self, inode: u64) {
         let mut message = vec![CREATED];
         message.extend(inode.to_ne_bytes());
-        // If it is gone there is nobody to tell; we still remove the file ourselves.
+        // If it is gone there is nobody to tell; we still remove the directory ourselves.
         let _ = self.socket.write_all(&message);
     }
 
-    /// Dismisses it: the file is gone.
+    /// Dismisses it: the directory is gone.
     pub fn done(mut self) {
         let _ = self.socket.write_all(&[DONE]);
         let _ = self.socket.shutdown(std::net::Shutdown::Both);
@@ -110,20 +108,7 @@ fn watch(name: &str) -> std::io::Result<()> {
             _ => break,
         }
     }
-    remove(name, inode)
-}
-
-/// Removes the file if it is ours: the inode we were told, or, when the prober died before it could tell, a file of ours
-/// with the name that only the two of us know.
-fn remove(name: &str, inode: Option<u64>) -> std::io::Result<()> {
-    let directory = std::io::stdout();
-    let stat = rustix::fs::statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW)?;
-    let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
-    let is_ours = stat.st_uid == nix::unistd::geteuid().as_raw();
-    if is_file && is_ours && inode.is_none_or(|inode| inode == stat.st_ino) {
-        rustix::fs::unlinkat(&directory, name, AtFlags::empty())?;
-    }
-    Ok(())
+    Ok(scratch::remove(std::io::stdout(), name, inode)?)
 }
 
 #[cfg(test)]
@@ -142,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn it_removes_nothing_but_scratch_files() {
+    fn it_removes_nothing_but_scratch_directories() {
         for name in ["/etc/passwd", "data", ".walwise-probe-1/../x"] {
             assert_eq!(serve_words(&["walwise", "__watch", name]), Some(ExitCode::FAILURE), "{name}");
         }

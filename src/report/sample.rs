@@ -357,6 +357,8 @@ fn result(method: Method, median: f64, as_server: bool) -> MethodResult {
         max_us: median * 11.0,
         flushes_per_commit: as_server.then_some(1.0),
         rounds_us: vec![median; 5],
+        paced_us: Vec::new(),
+        samples_us: Vec::new(),
         error: None,
     }
 }
@@ -392,6 +394,7 @@ fn measurement() -> Measurement {
             says: "another process wrote 14 MB/s to sdb during rounds 40 to 52".to_owned(),
             refuses_advice: false,
         }],
+        workloads: Vec::new(),
         sentence: "No method is meaningfully faster than fdatasync, so the default stays.".to_owned(),
     }
 }

@@ -2,8 +2,10 @@
 //! counts that do not depend on time.
 
 mod loops;
+mod workloads;
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -41,7 +43,10 @@ fn a_probe_measures_and_leaves_nothing() {
             phases.push(progress.phase);
         }
         if progress.phase == Phase::Rounds && progress.round == 1 {
-            assert_eq!(names(directory.path()).len(), 1, "one scratch file, linked while it is used");
+            let [scratch] = &names(directory.path())[..] else { panic!("one scratch directory") };
+            let scratch = directory.path().join(scratch);
+            assert_eq!(names(&scratch), ["walwise-wal"], "linked while it is used");
+            assert_eq!(fs::metadata(scratch).unwrap().permissions().mode() & 0o777, 0o700);
             assert!(progress.so_far.is_some() && !progress.histogram.is_empty());
         }
         if progress.round == 2 {

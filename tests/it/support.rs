@@ -20,9 +20,9 @@ pub fn walwise() -> Command {
     command
 }
 
-/// Whether a directory holds no scratch file of walwise's.
+/// Whether a directory holds no scratch directory of walwise's.
 pub fn scratch_free(dir: &Path) -> bool {
-    loops::scratch_files(dir).is_empty()
+    loops::scratch_dirs(dir).is_empty()
 }
 
 /// The names in a directory, in order, without the `lost+found` that mke2fs makes.

@@ -24,4 +24,18 @@ facts! {
     IMPLAUSIBLE_BECAUSE: String = Target "probe.implausible_because" Kind::Text;
     /// Where it was measured; another directory of the same file system than the database's own.
     DIRECTORY: String = Target "probe.directory" Kind::Text;
+    /// What a commit into a new WAL segment filled with zeros costs over one into a recycled segment; 1 is the same.
+    NEW_SEGMENT_ZEROED: f64 = Target "probe.new_segment_zeroed" Kind::Number;
+    /// What a commit into a new WAL segment that was not filled (`wal_init_zero=off`) costs over one into a recycled segment.
+    NEW_SEGMENT_UNFILLED: f64 = Target "probe.new_segment_unfilled" Kind::Number;
+    /// Commits per second of sixteen sessions that share flushes, as PostgreSQL's do.
+    GROUP_COMMITS_PER_SECOND: f64 = Target "probe.group_commits_per_second" Kind::Number;
+    /// Median time of a transaction of 512 bytes that is flushed in the redo log and then in the binary log.
+    BINLOG_COMMIT: f64 = Target "probe.binlog_commit" Kind::Micros;
+    /// Small files per second that one thread makes durable under a new name.
+    FILES_PER_SECOND: f64 = Target "probe.files_per_second" Kind::Number;
+    /// What a commit with fdatasync costs beside a writer on the same file system, over one without; 1 is the same.
+    ENTANGLED_FDATASYNC: f64 = Target "probe.entangled_fdatasync" Kind::Number;
+    /// What a commit with fsync costs beside a writer on the same file system, over one without; 1 is the same.
+    ENTANGLED_FSYNC: f64 = Target "probe.entangled_fsync" Kind::Number;
 }

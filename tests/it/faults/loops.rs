@@ -90,6 +90,35 @@ fn a_file_system_that_shut_itself_down_says_so() {
 
 #[test]
 #[ignore = "needs root: a loop device"]
+fn no_moment_of_dying_in_a_workload_leaves_anything() {
+    let mounted = ext4(&[], "");
+    let mut dice = Dice(2);
+    for workload in ["segment", "group", "innodb", "files", "entangle", "floor"] {
+        for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGKILL] {
+            for turn in 0..5 {
+                let arguments = ["probe", mounted.path(), "--workload", workload, "--seconds", "60"];
+                let mut running = Running::walwise(arguments);
+                running.probing(&mounted.point);
+                let moment = Instant::now() + Duration::from_micros(dice.below(300_000));
+                wait_for("the moment", || Instant::now() >= moment);
+                running.signal(signal);
+                let output = running.finish();
+                let ended = std::os::unix::process::ExitStatusExt::signal(&output.status)
+                    == Some(signal as i32)
+                    || output.status.code() == Some(128 + signal as i32);
+                // What is over before the signal comes is over.
+                assert!(ended || output.status.success(), "{workload} {signal} {turn}: {output:?}");
+                if signal == Signal::SIGKILL {
+                    wait_for("the watcher removes the files", || scratch_free(&mounted.point));
+                }
+                assert_eq!(names(&mounted.point), [""; 0], "{workload} {signal} {turn}");
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs root: a loop device"]
 fn an_unmounted_file_system_keeps_nothing_of_a_probe_that_dies() {
     let mounted = ext4(&[], "");
     for signal in [Signal::SIGTERM, Signal::SIGKILL] {

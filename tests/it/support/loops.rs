@@ -184,8 +184,8 @@ pub fn file_system(mib: u64, mkfs: &[&str], options: &str) -> Mounted {
     disk.mount(options)
 }
 
-/// Files below a directory whose name begins with walwise's scratch prefix.
-pub fn scratch_files(dir: &Path) -> Vec<PathBuf> {
+/// What below a directory has a name that begins with walwise's scratch prefix.
+pub fn scratch_dirs(dir: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(dir) else { return Vec::new() };
     let mut out = Vec::new();
     for entry in entries.flatten() {
@@ -193,7 +193,7 @@ pub fn scratch_files(dir: &Path) -> Vec<PathBuf> {
         if path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(".walwise")) {
             out.push(path);
         } else if entry.file_type().is_ok_and(|t| t.is_dir()) {
-            out.extend(scratch_files(&path));
+            out.extend(scratch_dirs(&path));
         }
     }
     out

@@ -46,16 +46,18 @@ impl Running {
         Self { child, outputs }
     }
 
-    /// Waits until it has made its scratch file below a directory, which means that a probe runs; gives the file.
+    /// Waits until there is a file in its scratch directory below a directory, which means that a probe runs; gives the
+    /// scratch directory.
     pub fn probing(&mut self, below: &Path) -> PathBuf {
-        let mut files = Vec::new();
+        let mut dirs = Vec::new();
         let mut ended = None;
         wait_for("a scratch file appears", || {
-            files = loops::scratch_files(below);
+            dirs = loops::scratch_dirs(below);
+            dirs.retain(|dir| fs::read_dir(dir).is_ok_and(|mut inside| inside.next().is_some()));
             ended = self.child.try_wait().unwrap();
-            ended.is_some() || !files.is_empty()
+            ended.is_some() || !dirs.is_empty()
         });
-        files.pop().unwrap_or_else(|| panic!("it ended before it probed: {:?}", self.output(ended.unwrap())))
+        dirs.pop().unwrap_or_else(|| panic!("it ended before it probed: {:?}", self.output(ended.unwrap())))
     }
 
     /// Sends a signal.

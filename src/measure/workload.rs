@@ -1,0 +1,314 @@
+//! What the workloads found, beside the comparison of the ways to write WAL: samples → rows, pure.
+//!
+//! A round does every part of a workload once, in random order; the round is the statistical unit, as everywhere here. The
+//! surprise: rows with several threads are compared by what the machine gets done, not by how long each operation waits,
+//! since waiting together is what sharing a flush means.
+
+mod facts;
+mod words;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::compare::MEANINGFUL_PERCENT;
+use super::order::{ALPHA, interval, interval_or_span, median_of, quantile, sorted};
+use super::summary::SAMPLES_FOR_P99;
+use super::{Estimate, Settled};
+
+pub(super) use facts::to_facts;
+pub use words::lines;
+
+/// Something a database or its neighbours do that is worth measuring by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Workload {
+    /// First writes into a new WAL segment: recycled, filled with zeros (`wal_init_zero`), or neither.
+    Segment,
+    /// Sessions that share flushes, as PostgreSQL's do.
+    Group,
+    /// InnoDB's redo log, the binary log, and both in turn.
+    Innodb,
+    /// Small files made durable under a new name.
+    Files,
+    /// Commits beside somebody who writes to the same file system.
+    Entangle,
+    /// Writes that are never flushed: what the rest is above.
+    Floor,
+}
+
+impl Workload {
+    /// All of them, in the order they are measured.
+    pub const ALL: [Self; 6] =
+        [Self::Segment, Self::Group, Self::Innodb, Self::Files, Self::Entangle, Self::Floor];
+
+    /// Its name, as on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Segment => "segment",
+            Self::Group => "group",
+            Self::Innodb => "innodb",
+            Self::Files => "files",
+            Self::Entangle => "entangle",
+            Self::Floor => "floor",
+        }
+    }
+
+    /// What one operation is and does, in a line.
+    pub fn says(self) -> &'static str {
+        match self {
+            Self::Segment => {
+                "8 kB pages written and flushed with fdatasync into a segment; and making the segment"
+            }
+            Self::Group => "commits of 512 bytes; who flushes takes all that are waiting along; fdatasync",
+            Self::Innodb => {
+                "records appended and flushed: redo log in a file of fixed size, binary log in one that grows"
+            }
+            Self::Files => "create, write 4 kB, fsync, rename, fsync of the directory",
+            Self::Entangle => {
+                "8 kB pages overwritten and flushed, alone and beside a writer of at most 32 MiB/s"
+            }
+            Self::Floor => "8 kB written and not flushed",
+        }
+    }
+}
+
+/// The samples of one row.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Series {
+    /// What is done, in a few words.
+    pub name: String,
+    /// Threads that do it side by side.
+    pub threads: u32,
+    /// Bytes written per operation.
+    pub bytes: u64,
+    /// The row it is compared with.
+    pub against: Option<usize>,
+    /// What was measured, round by round.
+    pub rounds: Vec<Pass>,
+    /// Why it cannot be measured.
+    pub error: Option<String>,
+}
+
+impl Series {
+    /// A row of one thread with nothing measured yet.
+    pub fn new(name: impl Into<String>, bytes: u64) -> Self {
+        Self { name: name.into(), threads: 1, bytes, ..Self::default() }
+    }
+
+    /// The same, compared with another row.
+    #[must_use]
+    pub fn against(self, row: usize) -> Self {
+        Self { against: Some(row), ..self }
+    }
+
+    /// What an operation costs in each round, in microseconds: the median of one thread; of several, the time that passed
+    /// per operation.
+    fn costs(&self) -> Vec<f64> {
+        let cost = |pass: &Pass| match self.threads {
+            1 => median_of(&pass.times_us),
+            _ => 1e6 * pass.seconds / pass.times_us.len().max(1) as f64,
+        };
+        self.rounds.iter().map(cost).collect()
+    }
+}
+
+/// One row in one round.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Pass {
+    /// Microseconds of each operation, of all threads.
+    pub times_us: Vec<f64>,
+    /// How long all of it took.
+    pub seconds: f64,
+    /// Flushes asked for: calls of fsync and fdatasync, and writes to files opened O_DSYNC.
+    pub flush_calls: u64,
+    /// Flushes that the disks counted meanwhile; `None` where they do not count or others have a share.
+    pub flushes: Option<u64>,
+}
+
+/// What was measured of one row.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct WorkloadRow {
+    /// What is done.
+    pub name: String,
+    /// Threads that do it side by side.
+    pub threads: u32,
+    /// Bytes written per operation.
+    pub bytes: u64,
+    /// Operations measured, warm-up not counted. Zero when it could not be done; then `error` says why.
+    pub samples: u64,
+    /// Operations per second of all threads together: the median of the rounds, with its interval.
+    pub per_second: Estimate,
+    /// Mean time of an operation.
+    pub mean_us: f64,
+    /// Median time of an operation with its interval over rounds.
+    pub median_us: Estimate,
+    /// 95th percentile.
+    pub p95_us: f64,
+    /// 99th percentile, from 1,000 samples on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p99_us: Option<f64>,
+    /// Longest.
+    pub max_us: f64,
+    /// Flushes asked for per operation.
+    pub flush_calls_per_operation: f64,
+    /// Flushes the disks counted per operation; absent where they do not count, or others have a share.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flushes_per_operation: Option<f64>,
+    /// The row this one is compared with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub against: Option<String>,
+    /// How much an operation costs compared with that row, paired by round: 2 is twice as much. With several threads it is
+    /// the time that passes per operation, so less than 1 is a gain of working side by side.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost_ratio: Option<Estimate>,
+    /// Whether that comparison came to an end; absent where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub settled: Option<Settled>,
+    /// Median of each round, in order.
+    pub rounds_us: Vec<f64>,
+    /// Every operation of every round, when asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub samples_us: Vec<Vec<f64>>,
+    /// Why it could not be measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// What a workload found.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct WorkloadResult {
+    /// Which.
+    pub workload: Workload,
+    /// What one operation is.
+    pub operation: String,
+    /// Rounds completed.
+    pub rounds: u32,
+    /// One row for each thing done, in a fixed order.
+    pub rows: Vec<WorkloadRow>,
+    /// One sentence for people.
+    pub sentence: String,
+}
+
+impl WorkloadResult {
+    /// The result of these series. With `keep_samples` every operation stays in it.
+    pub fn new(workload: Workload, series: &[Series], keep_samples: bool) -> Self {
+        let measured = series.iter().filter(|s| s.error.is_none());
+        let rounds = measured.map(|s| s.rounds.len()).min().unwrap_or(0);
+        let rows: Vec<_> = series.iter().map(|one| row(one, series, keep_samples)).collect();
+        let sentence = words::sentence(workload, &rows);
+        let rounds = u32::try_from(rounds).unwrap_or(u32::MAX);
+        Self { workload, operation: workload.says().to_owned(), rounds, rows, sentence }
+    }
+}
+
+fn row(series: &Series, all: &[Series], keep_samples: bool) -> WorkloadRow {
+    let each = || series.rounds.iter().map(|pass| pass.times_us.clone());
+    let times = sorted(&each().flatten().collect::<Vec<_>>());
+    let medians: Vec<f64> = each().map(|times| median_of(&times)).collect();
+    let rate = |pass: &Pass| pass.times_us.len() as f64 / pass.seconds.max(1e-9);
+    let rates: Vec<f64> = series.rounds.iter().map(rate).collect();
+    let operations = times.len().max(1) as f64;
+    let sum = |of: &dyn Fn(&Pass) -> Option<u64>| series.rounds.iter().map(of).sum::<Option<u64>>();
+    let per_operation = |count: u64| count as f64 / operations;
+    let counted = sum(&|pass| pass.flushes).filter(|_| !times.is_empty());
+    let other = series.against.and_then(|i| all.get(i)).filter(|o| o.error.is_none());
+    let ratios = other.map(|other| {
+        let pairs = series.costs().into_iter().zip(other.costs());
+        pairs.filter(|(_, other)| *other > 0.0).map(|(own, other)| own / other).collect::<Vec<_>>()
+    });
+    let ratios = ratios.filter(|ratios| !ratios.is_empty());
+    WorkloadRow {
+        name: series.name.clone(),
+        threads: series.threads,
+        bytes: series.bytes,
+        samples: times.len() as u64,
+        per_second: interval_or_span(&rates, ALPHA),
+        mean_us: times.iter().sum::<f64>() / operations,
+        median_us: interval_or_span(&medians, ALPHA),
+        p95_us: quantile(&times, 0.95),
+        p99_us: (times.len() >= SAMPLES_FOR_P99).then(|| quantile(&times, 0.99)),
+        max_us: times.last().copied().unwrap_or(0.0),
+        flush_calls_per_operation: per_operation(sum(&|pass| Some(pass.flush_calls)).unwrap_or(0)),
+        flushes_per_operation: counted.map(per_operation),
+        against: other.map(|other| other.name.clone()),
+        cost_ratio: ratios.as_ref().map(|r| interval_or_span(r, ALPHA)),
+        settled: ratios.map(|r| settled(&r)),
+        rounds_us: medians,
+        samples_us: if keep_samples { each().collect() } else { Vec::new() },
+        error: series.error.clone(),
+    }
+}
+
+/// What the ratios of the rounds come to. There is one look, at the end, so nothing is to be shared out.
+fn settled(ratios: &[f64]) -> Settled {
+    let near = 1.0 - MEANINGFUL_PERCENT / 100.0..=1.0 + MEANINGFUL_PERCENT / 100.0;
+    match interval(ratios, ALPHA) {
+        Some(found) if near.contains(&found.low) && near.contains(&found.high) => {
+            Settled::NoMeaningfulDifference
+        }
+        Some(found) if found.low > *near.end() || found.high < *near.start() => Settled::Settled,
+        _ => Settled::NotSettled,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rounds of operations that take so long each, side by side where there are threads.
+    fn series(threads: u32, us: f64, against: Option<usize>) -> Series {
+        let pass = |round: usize| {
+            // What slows a round slows it for everybody.
+            let us = if round.is_multiple_of(3) { 3.0 * us } else { us };
+            let seconds = 10.0 * us / 1e6 / f64::from(threads);
+            Pass { times_us: vec![us; 10], seconds, flush_calls: 5, flushes: Some(10) }
+        };
+        let rounds = (0..12).map(pass).collect();
+        Series { threads, against, rounds, ..Series::new(format!("{threads} × {us}"), 8192) }
+    }
+
+    #[test]
+    fn rows_are_compared_within_rounds() {
+        let all = [series(1, 100.0, None), series(1, 150.0, Some(0)), series(4, 200.0, Some(0))];
+        let found = WorkloadResult::new(Workload::Group, &all, false);
+        assert_eq!(found.rounds, 12);
+        let ratio = |i: usize| found.rows[i].cost_ratio.unwrap();
+        assert!(found.rows[0].cost_ratio.is_none());
+        for (i, expected) in [(1, 1.5), (2, 0.5)] {
+            let ratio = ratio(i);
+            assert!((ratio.value - expected).abs() < 1e-9, "{ratio:?}");
+            assert!((ratio.high - ratio.low).abs() < 1e-9, "the disk's drift is in both: {ratio:?}");
+        }
+        let row = &found.rows[2];
+        assert!((row.per_second.value - 20_000.0).abs() < 1e-6 && (row.median_us.value - 200.0).abs() < 1e-9);
+        assert!((row.flush_calls_per_operation - 0.5).abs() < 1e-9);
+        assert_eq!((row.samples, row.flushes_per_operation, row.p99_us), (120, Some(1.0), None));
+    }
+
+    #[test]
+    fn a_ratio_is_settled_like_any_comparison() {
+        assert_eq!(settled(&[1.2; 6]), Settled::Settled);
+        assert_eq!(settled(&[0.8; 6]), Settled::Settled);
+        assert_eq!(settled(&[1.2; 5]), Settled::NotSettled, "too few rounds for an interval");
+        assert_eq!(settled(&[1.02; 6]), Settled::NoMeaningfulDifference);
+        assert_eq!(settled(&[1.02, 1.02, 1.02, 1.02, 1.02, 1.3]), Settled::NotSettled);
+        assert_eq!(settled(&[0.9, 1.0, 1.1, 1.2, 1.3, 1.4]), Settled::NotSettled);
+    }
+
+    #[test]
+    fn samples_are_kept_only_when_asked_for() {
+        let all = [series(1, 100.0, None)];
+        assert!(WorkloadResult::new(Workload::Floor, &all, false).rows[0].samples_us.is_empty());
+        let kept = WorkloadResult::new(Workload::Floor, &all, true);
+        assert_eq!(kept.rows[0].samples_us.concat().len(), 120);
+    }
+
+    #[test]
+    fn what_could_not_be_done_is_compared_with_nothing() {
+        let refused = Series { error: Some("refused".to_owned()), ..Series::new("direct", 8192) };
+        let found = WorkloadResult::new(Workload::Floor, &[refused, series(1, 5.0, Some(0))], true);
+        assert_eq!((found.rows[0].samples, found.rounds), (0, 12));
+        assert!(found.rows[1].cost_ratio.is_none() && found.rows[1].against.is_none());
+        assert!(found.rows[0].flushes_per_operation.is_none(), "{:?}", found.rows[0]);
+    }
+}

@@ -1,0 +1,77 @@
+//! Workloads beside the comparison of the ways to write WAL. Each is a small module with one shape: `prepare` makes its
+//! files and gives its parts; a part says which rows it fills and does one round of them.
+//!
+//! A round does every part once in random order and counts only when all of it was done; the first is thrown away as
+//! warm-up. The surprise: there is no early end on success, because these figures are for reading, not for choosing.
+
+mod entangle;
+mod files;
+mod floor;
+mod group;
+mod innodb;
+mod segment;
+mod stage;
+
+use super::control::Stop;
+use super::schedule::Dice;
+use crate::measure::{Pass, Series, Workload};
+
+pub(super) use stage::Stage;
+
+/// How many rounds the time is meant for, and how many are made where there would be time for more: what costs nothing is
+/// not to write a disk full.
+const ROUNDS: u32 = 20;
+const MOST_ROUNDS: usize = 40;
+
+/// One thing that a round does.
+trait Part {
+    /// The rows it fills, empty or with the reason why they stay empty.
+    fn rows(&self) -> Vec<Series>;
+
+    /// Does it for its share of a round: one pass for each of its rows.
+    fn round(&mut self, stage: &Stage<'_>) -> Result<Vec<Pass>, Stop>;
+}
+
+/// Measures a workload until its time or bytes are used up or it is ended; what was measured until then is in `series`.
+pub(super) fn run(
+    workload: Workload,
+    stage: &mut Stage<'_>,
+    dice: &mut Dice,
+    series: &mut Vec<Series>,
+    tell: &mut dyn FnMut(usize),
+) -> Result<(), Stop> {
+    let mut parts = match workload {
+        Workload::Segment => segment::prepare(stage)?,
+        Workload::Group => group::prepare(stage)?,
+        Workload::Innodb => innodb::prepare(stage)?,
+        Workload::Files => files::prepare(stage),
+        Workload::Entangle => entangle::prepare(stage)?,
+        Workload::Floor => floor::prepare(stage)?,
+    };
+    stage.share_out(ROUNDS, parts.len());
+    let rows: Vec<Vec<Series>> = parts.iter().map(|part| part.rows()).collect();
+    *series = rows.iter().flatten().cloned().collect();
+    tell(0);
+    round(&mut parts, stage, dice)?;
+    for done in 1..=MOST_ROUNDS {
+        let passes = round(&mut parts, stage, dice)?;
+        for (row, pass) in series.iter_mut().zip(passes.into_iter().flatten()) {
+            if row.error.is_none() {
+                row.rounds.push(pass);
+            }
+        }
+        tell(done);
+    }
+    Ok(())
+}
+
+/// The passes of each part, at its index.
+fn round(parts: &mut [Box<dyn Part>], stage: &Stage<'_>, dice: &mut Dice) -> Result<Vec<Vec<Pass>>, Stop> {
+    let mut passes = vec![Vec::new(); parts.len()];
+    for i in dice.order(parts.len()) {
+        if let (Some(part), Some(slot)) = (parts.get_mut(i), passes.get_mut(i)) {
+            *slot = part.round(stage)?;
+        }
+    }
+    Ok(passes)
+}

@@ -1,0 +1,252 @@
+//! What every workload works with: the scratch directory, its share of time and bytes, and the two ways to repeat an
+//! operation, by one thread and by several.
+//!
+//! Time, bytes and the cancel flag are looked at before every operation. The surprise: a pass makes at least one operation
+//! per thread, however slow the disk, because a pass without any says nothing.
+
+use std::os::fd::OwnedFd;
+use std::sync::RwLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+
+use crate::measure::Pass;
+use crate::probes::commit::Pages;
+use crate::probes::control::{Control, Stop};
+use crate::probes::error::{ErrorKind, ProbeError};
+use crate::probes::meters::Disks;
+use crate::probes::scratch::Scratch;
+
+/// What an operation came to.
+pub struct Done {
+    /// Flushes it asked for.
+    pub flush_calls: u64,
+    /// Whether a signal interrupted it, so that its time says nothing.
+    pub interrupted: bool,
+}
+
+/// Where and within what a workload runs.
+pub struct Stage<'a> {
+    pub scratch: &'a Scratch,
+    pub pages: &'a Pages,
+    /// Size of a segment, a redo log and the like, in bytes.
+    pub file_bytes: u64,
+    control: &'a Control,
+    /// The disks, where they count flushes.
+    disks: Option<&'a Disks>,
+    ends: Instant,
+    most_bytes: u64,
+    written: AtomicU64,
+    share: Duration,
+}
+
+impl<'a> Stage<'a> {
+    /// A stage that ends after so much time and so many bytes.
+    pub fn new(
+        scratch: &'a Scratch,
+        pages: &'a Pages,
+        file_bytes: u64,
+        control: &'a Control,
+        disks: Option<&'a Disks>,
+        limits: (Duration, u64),
+    ) -> Self {
+        let (time, most_bytes) = limits;
+        let (ends, written) = (Instant::now() + time, AtomicU64::new(0));
+        let share = Duration::ZERO;
+        Self { scratch, pages, file_bytes, control, disks, ends, most_bytes, written, share }
+    }
+
+    /// Gives every part the same share of the time that is left after preparing, and one round for warming up.
+    pub fn share_out(&mut self, rounds: u32, parts: usize) {
+        let left = self.ends.saturating_duration_since(Instant::now()).as_secs_f64();
+        let share = left / (f64::from(rounds + 1) * parts.max(1) as f64);
+        // Longer passes would let a neighbour write more than is gentle, shorter ones measure the threads' start.
+        self.share = Duration::from_secs_f64(share.clamp(0.002, 0.5));
+    }
+
+    /// An error when somebody wanted the end or the time is used up.
+    pub fn check(&self) -> Result<(), Stop> {
+        if self.control.is_cancelled() {
+            Err(Stop::Cancelled)
+        } else if Instant::now() >= self.ends {
+            Err(Stop::Over)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// The same, before so many bytes are written.
+    pub fn spend(&self, bytes: u64) -> Result<(), Stop> {
+        self.check()?;
+        let before = self.written.fetch_add(bytes, Ordering::Relaxed);
+        if before + bytes > self.most_bytes {
+            self.written.fetch_sub(bytes, Ordering::Relaxed);
+            return Err(Stop::Over);
+        }
+        Ok(())
+    }
+
+    /// What was written so far, in bytes.
+    pub fn written(&self) -> u64 {
+        self.written.load(Ordering::Relaxed)
+    }
+
+    /// What the system said while we were `doing` something.
+    pub fn failed(&self, errno: Errno, doing: &str) -> Stop {
+        self.scratch.failed(errno, doing).into()
+    }
+
+    /// A new file of [`Stage::file_bytes`] zeros, flushed.
+    pub fn filled(&self, name: &str) -> Result<OwnedFd, Stop> {
+        let file = self.scratch.make(name, OFlags::empty());
+        let file = file.map_err(|errno| self.failed(errno, "making a scratch file"))?;
+        self.fill(&file)?;
+        Ok(file)
+    }
+
+    /// Fills a file with [`Stage::file_bytes`] zeros and flushes it.
+    pub fn fill(&self, file: &OwnedFd) -> Result<(), Stop> {
+        self.spend(self.file_bytes)?;
+        let go_on = || self.check().is_ok();
+        if !self.scratch.fill(file, self.file_bytes, &go_on)? {
+            self.check()?;
+        }
+        Ok(())
+    }
+
+    fn flushes(&self) -> Option<u64> {
+        self.disks?.read()?.flushes
+    }
+
+    /// Repeats an operation that writes so many bytes until the share of time is used up, at most `limit` times.
+    pub fn repeat(
+        &self,
+        doing: &str,
+        bytes: u64,
+        limit: u64,
+        mut operation: impl FnMut() -> Result<Done, Errno>,
+    ) -> Result<Pass, Stop> {
+        let mut pass = Pass::default();
+        let before = self.flushes();
+        let begun = Instant::now();
+        for _ in 0..limit {
+            self.spend(bytes)?;
+            let start = Instant::now();
+            let done = operation().map_err(|errno| self.failed(errno, doing))?;
+            if !done.interrupted {
+                pass.times_us.push(micros(start));
+                pass.flush_calls += done.flush_calls;
+            }
+            if begun.elapsed() >= self.share && !pass.times_us.is_empty() {
+                break;
+            }
+        }
+        pass.seconds = begun.elapsed().as_secs_f64();
+        pass.flushes = counted(before, self.flushes());
+        Ok(pass)
+    }
+
+    /// Does something once.
+    pub fn once(&self, flush_calls: u64, operation: impl FnOnce() -> Result<(), Stop>) -> Result<Pass, Stop> {
+        self.check()?;
+        let before = self.flushes();
+        let start = Instant::now();
+        operation()?;
+        let times_us = vec![micros(start)];
+        let seconds = start.elapsed().as_secs_f64();
+        Ok(Pass { times_us, seconds, flush_calls, flushes: counted(before, self.flushes()) })
+    }
+
+    /// Repeats an operation in several threads side by side, each at most `limit` times. The operation gets the number of
+    /// the thread and of its turn.
+    pub fn together(
+        &self,
+        doing: &str,
+        threads: u32,
+        bytes: u64,
+        limit: u64,
+        operation: &(dyn Fn(u32, u64) -> Result<Done, Stop> + Sync),
+    ) -> Result<Pass, Stop> {
+        let (gate, ended) = (RwLock::new(()), AtomicBool::new(false));
+        let work = |thread: u32| {
+            // Whoever is ready waits for the others.
+            drop(gate.read());
+            let done = self.thread(thread, bytes, limit, &ended, operation);
+            if done.is_err() {
+                ended.store(true, Ordering::Relaxed);
+            }
+            done
+        };
+        let mut pass = Pass::default();
+        thread::scope(|scope| {
+            let closed = gate.write();
+            let mut running = Vec::new();
+            for number in 0..threads {
+                let spawned = thread::Builder::new().spawn_scoped(scope, move || work(number));
+                let Ok(spawned) = spawned else {
+                    ended.store(true, Ordering::Relaxed);
+                    let says = format!("{doing} failed: this system allows no {threads} more threads");
+                    return Err(ProbeError::new(ErrorKind::Other, says).into());
+                };
+                running.push(spawned);
+            }
+            let before = self.flushes();
+            let begun = Instant::now();
+            drop(closed);
+            let done: Vec<_> = running.into_iter().map(thread::ScopedJoinHandle::join).collect();
+            pass.seconds = begun.elapsed().as_secs_f64();
+            pass.flushes = counted(before, self.flushes());
+            let gave_up = |_| Err(ProbeError::new(ErrorKind::Other, format!("{doing} failed")).into());
+            let mut done: Vec<_> = done.into_iter().map(|one| one.unwrap_or_else(gave_up)).collect();
+            // What went wrong matters more than that others were at their end.
+            done.sort_by_key(|one| !matches!(one, Err(Stop::Failed(_))));
+            for one in done {
+                let one = one?;
+                pass.times_us.extend(one.times_us);
+                pass.flush_calls += one.flush_calls;
+            }
+            Ok(())
+        })
+        .map(|()| pass)
+    }
+
+    /// The work of one thread.
+    fn thread(
+        &self,
+        thread: u32,
+        bytes: u64,
+        limit: u64,
+        ended: &AtomicBool,
+        operation: &(dyn Fn(u32, u64) -> Result<Done, Stop> + Sync),
+    ) -> Result<Pass, Stop> {
+        let mut pass = Pass::default();
+        let begun = Instant::now();
+        for turn in 0..limit {
+            if ended.load(Ordering::Relaxed) {
+                break;
+            }
+            self.spend(bytes)?;
+            let start = Instant::now();
+            let done = operation(thread, turn)?;
+            if !done.interrupted {
+                pass.times_us.push(micros(start));
+            }
+            pass.flush_calls += done.flush_calls;
+            if begun.elapsed() >= self.share && !pass.times_us.is_empty() {
+                break;
+            }
+        }
+        Ok(pass)
+    }
+}
+
+fn micros(since: Instant) -> f64 {
+    since.elapsed().as_nanos() as f64 / 1e3
+}
+
+fn counted(before: Option<u64>, after: Option<u64>) -> Option<u64> {
+    before.zip(after).map(|(before, after)| after.saturating_sub(before))
+}

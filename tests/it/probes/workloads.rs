@@ -1,0 +1,173 @@
+//! Workloads: each runs, leaves nothing, and makes exactly the calls that it claims.
+
+mod calls;
+mod loops;
+
+use std::fs;
+use std::path::Path;
+
+use walwise::measure::{Measurement, Phase, Workload, WorkloadRow};
+use walwise::probes::{Control, Plan, ProbeError, Request, plan, run};
+
+use super::request;
+use crate::support::running::Running;
+use crate::support::{names, stdout};
+
+/// One workload and nothing else, for longer than a round takes anywhere.
+fn only(directory: &Path, workload: Workload) -> Plan {
+    let mut request = asked(directory, workload);
+    request.manner.keep_samples = true;
+    plan(&request).unwrap()
+}
+
+fn asked(directory: &Path, workload: Workload) -> Request {
+    let mut request = request(directory);
+    request.pages.clear();
+    request.workloads = vec![workload];
+    request.seconds = 20.0;
+    request
+}
+
+/// Runs a plan until a round of its workload is done, or until an error.
+fn one_round(plan: &Plan) -> Result<Measurement, ProbeError> {
+    let control = Control::default();
+    run(plan, &control, &mut |progress| {
+        if matches!(progress.phase, Phase::Workload(_)) && progress.round == 1 {
+            control.cancel();
+        }
+    })
+}
+
+fn row<'m>(found: &'m Measurement, name: &str) -> &'m WorkloadRow {
+    let rows = &found.workloads[0].rows;
+    rows.iter().find(|row| row.name == name).unwrap_or_else(|| panic!("no row {name}: {rows:?}"))
+}
+
+/// What holds of every workload everywhere, after one round on a directory.
+fn runs_and_leaves_nothing(directory: &Path) {
+    for workload in Workload::ALL {
+        let plan = only(directory, workload);
+        let found = one_round(&plan).unwrap();
+        assert_eq!(names(directory), [""; 0], "{workload:?}");
+        assert!(found.methods.is_empty() && found.caveats.iter().all(|c| !c.refuses_advice), "{found:?}");
+        assert!(found.bytes_written <= plan.max_bytes);
+        let result = &found.workloads[0];
+        assert_eq!((result.workload, result.rounds), (workload, 1));
+        assert_eq!(found.sentence, result.sentence);
+        for row in &result.rows {
+            assert_eq!(row.samples == 0, row.error.is_some(), "{workload:?} {row:?}");
+            assert_eq!(row.samples_us.concat().len() as u64, row.samples, "{row:?}");
+            let calls = row.flush_calls_per_operation;
+            let expected = match (workload, row.name.as_str()) {
+                (Workload::Floor, _) => 0.0..=0.0,
+                (Workload::Files, _) => 2.0..=2.0,
+                (Workload::Innodb, name) if name.starts_with("both") => 2.0..=2.0,
+                (Workload::Group, _) if row.threads > 1 => 0.0..=1.0,
+                (Workload::Segment, "recycling") => 3.0..=3.0,
+                (Workload::Segment, name) if name.contains("ing") => 4.0..=4.0,
+                _ => 1.0..=1.0,
+            };
+            assert!(expected.contains(&calls), "{workload:?} {row:?}");
+        }
+    }
+}
+
+#[test]
+fn workloads_run_in_any_directory() {
+    runs_and_leaves_nothing(tempfile::tempdir().unwrap().path());
+}
+
+#[test]
+fn workloads_follow_the_comparison() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut request = asked(directory.path(), Workload::Floor);
+    request.pages = vec![1, 2];
+    request.seconds = 0.1;
+    let (mut phases, plan) = (Vec::new(), plan(&request).unwrap());
+    let found = run(&plan, &Control::default(), &mut |progress| {
+        if phases.last() != Some(&progress.phase) {
+            phases.push(progress.phase);
+        }
+    });
+    let found = found.unwrap();
+    assert_eq!((found.methods.len(), found.workloads.len()), (9, 1));
+    assert_eq!(phases.last(), Some(&Phase::CleaningUp));
+    assert_eq!(phases[phases.len() - 2], Phase::Workload(Workload::Floor));
+    assert_eq!(names(directory.path()), [""; 0]);
+}
+
+#[test]
+fn every_size_is_measured_with_pauses_when_asked_for() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut request = request(directory.path());
+    (request.pages, request.all_with_pauses) = (vec![1, 2, 4, 8], true);
+    // The least with time for pauses; how many there are is the machine's business.
+    request.seconds = 2.0;
+    let found = run(&plan(&request).unwrap(), &Control::default(), &mut |_| {}).unwrap();
+    let sizes: Vec<u32> = found.methods.iter().filter(|r| r.as_server).map(|r| r.pages).collect();
+    assert_eq!(sizes, [1, 2, 4, 8].repeat(4));
+    let paced: Vec<usize> = found.methods.iter().filter(|r| r.as_server).map(|r| r.paced_us.len()).collect();
+    assert!(paced.windows(2).all(|two| two[0] == two[1]), "a pass has all of them: {paced:?}");
+}
+
+#[test]
+fn the_lowest_priority_is_that_of_the_measuring_thread() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut request = asked(directory.path(), Workload::Floor);
+    request.manner.nice = true;
+    let plan = plan(&request).unwrap();
+    let nice = std::thread::spawn(move || {
+        let mut nice = Vec::new();
+        let control = Control::default();
+        run(&plan, &control, &mut |_| {
+            // proc_pid_stat(5): field 19, counted behind the name, which may hold blanks.
+            let stat = fs::read_to_string("/proc/thread-self/stat").unwrap();
+            let after = stat.rsplit_once(") ").unwrap().1;
+            nice.push(after.split(' ').nth(16).unwrap().to_owned());
+            control.cancel();
+        })
+        .unwrap();
+        nice
+    });
+    let nice = nice.join().unwrap();
+    assert!(!nice.is_empty() && nice.iter().all(|nice| nice == "19"), "{nice:?}");
+}
+
+#[test]
+fn the_command_line_chooses() {
+    let directory = tempfile::tempdir().unwrap();
+    let probe = |more: &[&str]| {
+        let arguments = ["probe", directory.path().to_str().unwrap(), "--seconds", "0.3"];
+        let output = Running::walwise([&arguments[..], more].concat()).finish();
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        assert_eq!(names(directory.path()), [""; 0]);
+        stdout(&output)
+    };
+    let found = probe(&["--workload", "floor,group", "--samples", "--format", "json"]);
+    let found: serde_json::Value = serde_json::from_str(&found).unwrap();
+    let workloads: Vec<_> =
+        found["workloads"].as_array().unwrap().iter().map(|one| &one["workload"]).collect();
+    assert_eq!(workloads, ["group", "floor"]);
+    assert_eq!(found["methods"].as_array().unwrap().len(), 0);
+    for row in found["workloads"].as_array().unwrap().iter().flat_map(|one| one["rows"].as_array().unwrap()) {
+        let rounds = row["samples_us"].as_array().map_or(0, |rounds| rounds.iter().map(count).sum());
+        assert_eq!(row["samples"].as_u64(), Some(rounds), "{row}");
+    }
+
+    let found = probe(&["--samples", "--format", "json"]);
+    let found: serde_json::Value = serde_json::from_str(&found).unwrap();
+    assert!(found["workloads"].is_null());
+    for row in found["methods"].as_array().unwrap() {
+        let rounds = row["samples_us"].as_array().map_or(0, |rounds| rounds.iter().map(count).sum());
+        assert_eq!(row["samples"].as_u64(), Some(rounds), "{row}");
+    }
+
+    let text = probe(&["--workload", "files"]);
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[2].starts_with("files: create, write 4 kB, fsync, rename"), "{text}");
+    assert!(lines[4].starts_with("1 thread ") && lines[7].starts_with("8 threads "), "{text}");
+}
+
+fn count(values: &serde_json::Value) -> u64 {
+    values.as_array().unwrap().len() as u64
+}
