@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::compare::MEANINGFUL_PERCENT;
-use super::order::{ALPHA, interval, interval_or_span, median_of, quantile, sorted};
+use super::order::{ALPHA, interval, interval_or_span, median_of};
 use super::summary::SAMPLES_FOR_P99;
 use super::{Estimate, Settled};
 
@@ -203,7 +203,8 @@ impl WorkloadResult {
 
 fn row(series: &Series, all: &[Series], keep_samples: bool) -> WorkloadRow {
     let each = || series.rounds.iter().map(|pass| pass.times_us.clone());
-    let times = sorted(&each().flatten().collect::<Vec<_>>());
+    let times: Vec<f64> = each().flatten().collect();
+    let quantile = quantiles(&series.rounds);
     let medians: Vec<f64> = each().map(|times| median_of(&times)).collect();
     let rate = |pass: &Pass| pass.times_us.len() as f64 / pass.seconds.max(1e-9);
     let rates: Vec<f64> = series.rounds.iter().map(rate).collect();
@@ -225,9 +226,9 @@ fn row(series: &Series, all: &[Series], keep_samples: bool) -> WorkloadRow {
         per_second: interval_or_span(&rates, ALPHA),
         mean_us: times.iter().sum::<f64>() / operations,
         median_us: interval_or_span(&medians, ALPHA),
-        p95_us: quantile(&times, 0.95),
-        p99_us: (times.len() >= SAMPLES_FOR_P99).then(|| quantile(&times, 0.99)),
-        max_us: times.last().copied().unwrap_or(0.0),
+        p95_us: quantile(0.95),
+        p99_us: (times.len() >= SAMPLES_FOR_P99).then(|| quantile(0.99)),
+        max_us: times.iter().copied().fold(0.0, f64::max),
         flush_calls_per_operation: per_operation(sum(&|pass| Some(pass.flush_calls)).unwrap_or(0)),
         flushes_per_operation: counted.map(per_operation),
         against: other.map(|other| other.name.clone()),
@@ -236,6 +237,26 @@ fn row(series: &Series, all: &[Series], keep_samples: bool) -> WorkloadRow {
         rounds_us: medians,
         samples_us: if keep_samples { each().collect() } else { Vec::new() },
         error: series.error.clone(),
+    }
+}
+
+/// The quantiles of all operations, every round counting the same. Rounds last equally long, so that a slow one has fewer
+/// operations; counted one by one, they would hide what most rounds were like.
+fn quantiles(rounds: &[Pass]) -> impl Fn(f64) -> f64 {
+    let weigh = |pass: &Pass| {
+        let weight = 1.0 / pass.times_us.len().max(1) as f64;
+        pass.times_us.iter().map(|us| (*us, weight)).collect::<Vec<_>>()
+    };
+    let mut all: Vec<(f64, f64)> = rounds.iter().flat_map(weigh).collect();
+    all.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    let total: f64 = all.iter().map(|(_, weight)| weight).sum();
+    move |share| {
+        let mut below = 0.0;
+        let reached = |(_, weight): &&(f64, f64)| {
+            below += weight;
+            below >= share * total * (1.0 - 1e-9)
+        };
+        all.iter().find(reached).or(all.last()).map_or(0.0, |(us, _)| *us)
     }
 }
 
@@ -253,7 +274,10 @@ fn settled(ratios: &[f64]) -> Settled {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::measure::order::quantile;
 
     /// Rounds of operations that take so long each, side by side where there are threads.
     fn series(threads: u32, us: f64, against: Option<usize>) -> Series {
@@ -283,6 +307,25 @@ mod tests {
         assert!((row.per_second.value - 20_000.0).abs() < 1e-6 && (row.median_us.value - 200.0).abs() < 1e-9);
         assert!((row.flush_calls_per_operation - 0.5).abs() < 1e-9);
         assert_eq!((row.samples, row.flushes_per_operation, row.p99_us), (120, Some(1.0), None));
+    }
+
+    proptest! {
+        #[test]
+        fn no_percentile_lies_below_the_median(rounds in prop::collection::vec(prop::collection::vec(1.0..1e6f64, 1..40), 1..12)) {
+            let passes = rounds.iter().map(|times| Pass { times_us: times.clone(), ..Pass::default() });
+            let series = Series { rounds: passes.collect(), ..Series::new("any", 1) };
+            let row = row(&series, &[], false);
+            prop_assert!(row.median_us.value <= row.p95_us && row.p95_us <= row.max_us, "{row:?}");
+        }
+
+        #[test]
+        fn rounds_of_one_length_count_like_their_samples(times in prop::collection::vec(1.0..1e6f64, 1..60)) {
+            let passes: Vec<Pass> = times.iter().map(|us| Pass { times_us: vec![*us], ..Pass::default() }).collect();
+            let sorted = crate::measure::order::sorted(&times);
+            for share in [0.5, 0.95, 0.99, 1.0] {
+                prop_assert_eq!(quantiles(&passes)(share).to_bits(), quantile(&sorted, share).to_bits());
+            }
+        }
     }
 
     #[test]

@@ -34,21 +34,24 @@ fn rate(per_second: f64) -> String {
 /// How long an operation of a row takes beside the row it is compared with.
 fn beside(rows: &[WorkloadRow], name: &str) -> Option<String> {
     let row = measured(rows, name)?;
-    let ratio = row.cost_ratio?.value;
+    let ratio = row.cost_ratio?;
     Some(match row.settled? {
-        Settled::Settled => format!("{ratio:.1} × as long"),
+        Settled::Settled => format!("{:.1} × as long", ratio.value),
         Settled::NoMeaningfulDifference => "just as long".to_owned(),
-        Settled::NotSettled => format!("{ratio:.1} × as long (not settled)"),
+        Settled::NotSettled => format!("{:.1} to {:.1} × as long (not settled)", ratio.low, ratio.high),
     })
 }
 
 /// How many more several threads get done than one.
 fn as_many(row: &WorkloadRow) -> Option<String> {
-    let times = 1.0 / row.cost_ratio?.value.max(1e-9);
+    let times = |ratio: f64| 1.0 / ratio.max(1e-9);
+    let ratio = row.cost_ratio?;
     Some(match row.settled? {
-        Settled::Settled => format!("{times:.1} × as many"),
+        Settled::Settled => format!("{:.1} × as many", times(ratio.value)),
         Settled::NoMeaningfulDifference => "no more".to_owned(),
-        Settled::NotSettled => format!("{times:.1} × as many, not settled"),
+        Settled::NotSettled => {
+            format!("{:.1} to {:.1} × as many, not settled", times(ratio.high), times(ratio.low))
+        }
     })
 }
 
