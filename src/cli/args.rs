@@ -119,12 +119,15 @@ pub struct Measure {
 pub struct Probe {
     /// The directory to measure in.
     pub directory: PathBuf,
-    /// How long to measure at most, each workload.
-    #[arg(long, value_name = "N", default_value_t = 10.0, value_parser = seconds)]
-    pub seconds: f64,
+    /// How long to measure at most, each workload: 10 when left out; with --pg-test-fsync how long each test, else 5.
+    #[arg(long, value_name = "N", value_parser = seconds)]
+    pub seconds: Option<f64>,
     /// What to measure; several with commas. Without it, which way to write WAL is best.
     #[arg(long, value_name = "NAME", value_enum, value_delimiter = ',')]
     pub workload: Vec<Load>,
+    /// The tests of pg_test_fsync, in its layout.
+    #[arg(long, conflicts_with_all = ["workload", "samples"])]
+    pub pg_test_fsync: bool,
     /// Where scratch files may lie, on the same file system.
     #[arg(long, value_name = "DIR")]
     pub scratch: Option<PathBuf>,

@@ -6,11 +6,19 @@ use super::args::{From, Load, Probe, Shape};
 use super::out::{self, Done, print};
 use super::signals::Listener;
 use super::{CliError, host};
-use crate::measure::{Measurement, Phase, Workload, price_of_a_commit, sizes, workload_lines};
+use crate::measure::{
+    Measurement, PG_TESTS, Phase, Workload, in_the_tools_layout, price_of_a_commit, sizes, workload_lines,
+};
 use crate::pipeline::{self, Options, Rows};
 use crate::probes::{self, Manner, Plan, ProbeError, Progress};
 use crate::report::json;
 use crate::rules::RuleSet;
+
+/// How long a measurement takes unless said otherwise.
+const SECONDS: f64 = 10.0;
+
+/// How long a test of `pg_test_fsync` takes unless said otherwise, as there.
+const PG_TEST_SECONDS: f64 = 5.0;
 
 /// Measures in one directory and prints what was found.
 pub(super) fn run(args: &Probe) -> Done {
@@ -22,16 +30,26 @@ pub(super) fn run(args: &Probe) -> Done {
             || CliError::Usage(format!("{} is no directory that is there", args.directory.display()));
         return Err(why.unwrap_or_else(nothing));
     };
-    let (rows, workloads) = wanted(&args.workload);
+    let tests = PG_TESTS.len() as f64;
+    let per_test = args.seconds.unwrap_or(PG_TEST_SECONDS);
+    let (seconds, (rows, workloads)) = if args.pg_test_fsync {
+        (per_test * tests, (Rows::Nothing, vec![Workload::PgTestFsync]))
+    } else {
+        (args.seconds.unwrap_or(SECONDS), wanted(&args.workload))
+    };
     let options = Options {
         scratch: args.scratch.clone(),
-        seconds: args.seconds,
+        seconds,
         rows,
         workloads,
         manner: Manner { keep_samples: args.samples, nice: args.nice, force: args.force },
     };
     let plan = pipeline::prepare(&facts, &target, &options).map_err(anyhow::Error::new)?;
     match measure(&plan)? {
+        Ok(measurement) if args.pg_test_fsync && args.format == Shape::Text => {
+            let rows = measurement.workloads.first().map(|found| found.rows.as_slice()).unwrap_or_default();
+            print(&in_the_tools_layout(rows, per_test))
+        }
         Ok(measurement) => {
             show(&measurement, pipeline::method_in_force(&facts, &target).as_deref(), args.format)
         }

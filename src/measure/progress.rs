@@ -34,6 +34,7 @@ impl Phase {
             Self::Workload(Workload::Files) => "measuring small files",
             Self::Workload(Workload::Entangle) => "measuring beside a writer",
             Self::Workload(Workload::Floor) => "measuring without flushes",
+            Self::Workload(Workload::PgTestFsync) => "measuring what pg_test_fsync does",
             Self::CleaningUp => "removing the scratch directory",
         }
     }

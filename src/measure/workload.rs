@@ -34,10 +34,12 @@ pub enum Workload {
     Entangle,
     /// Writes that are never flushed: what the rest is above.
     Floor,
+    /// The tests of `pg_test_fsync`. Only by a flag of its own: its figures are for whoever reads that tool's.
+    PgTestFsync,
 }
 
 impl Workload {
-    /// All of them, in the order they are measured.
+    /// All of them but the tool's, in the order they are measured.
     pub const ALL: [Self; 6] =
         [Self::Segment, Self::Group, Self::Innodb, Self::Files, Self::Entangle, Self::Floor];
 
@@ -50,6 +52,7 @@ impl Workload {
             Self::Files => "files",
             Self::Entangle => "entangle",
             Self::Floor => "floor",
+            Self::PgTestFsync => "pg-test-fsync",
         }
     }
 
@@ -68,6 +71,7 @@ impl Workload {
                 "8 kB pages overwritten and flushed, alone and beside a writer of at most 32 MiB/s"
             }
             Self::Floor => "8 kB written and not flushed",
+            Self::PgTestFsync => "the tests of pg_test_fsync, in rounds",
         }
     }
 }

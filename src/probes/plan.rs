@@ -82,7 +82,11 @@ pub fn plan(request: &Request) -> Result<Plan, Refusal> {
         place::find(&request.target, request.scratch.as_deref(), anywhere, &room)?;
     let seconds = request.seconds.clamp(0.1, 3_600.0);
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped above")]
-    let commits = ((seconds * f64::from(32 << 20)) as u64).clamp(64 << 20, 4 << 30);
+    let commits = match request.workloads.as_slice() {
+        // The tool writes as fast as the disk takes it.
+        [Workload::PgTestFsync] => (seconds * f64::from(256 << 20)) as u64,
+        _ => ((seconds * f64::from(32 << 20)) as u64).clamp(64 << 20, 4 << 30),
+    };
     let max_bytes = file_bytes + commits;
     let times = request.workloads.len() + usize::from(!rows.is_empty());
     let (total_seconds, total_bytes) = (seconds * times as f64, max_bytes.saturating_mul(times as u64));

@@ -9,8 +9,11 @@ mod files;
 mod floor;
 mod group;
 mod innodb;
+mod pg_test_fsync;
 mod segment;
 mod stage;
+
+use std::time::Duration;
 
 use super::control::Stop;
 use super::schedule::Dice;
@@ -22,6 +25,9 @@ pub(super) use stage::Stage;
 /// not to write a disk full.
 const ROUNDS: u32 = 20;
 const MOST_ROUNDS: usize = 40;
+
+/// How long a pass of the tool's tests is at most.
+const LONGEST_PASS: Duration = Duration::from_millis(400);
 
 /// One thing that a round does.
 trait Part {
@@ -47,13 +53,19 @@ pub(super) fn run(
         Workload::Files => files::prepare(stage),
         Workload::Entangle => entangle::prepare(stage)?,
         Workload::Floor => floor::prepare(stage)?,
+        Workload::PgTestFsync => pg_test_fsync::prepare(stage)?,
     };
-    stage.share_out(ROUNDS, parts.len());
+    // The tool's tests take as long as was said.
+    let (rounds, most) = match workload {
+        Workload::PgTestFsync => (stage.rounds_of_at_most(LONGEST_PASS, parts.len()).max(ROUNDS), usize::MAX),
+        _ => (ROUNDS, MOST_ROUNDS),
+    };
+    stage.share_out(rounds, parts.len());
     let rows: Vec<Vec<Series>> = parts.iter().map(|part| part.rows()).collect();
     *series = rows.iter().flatten().cloned().collect();
     tell(0);
     round(&mut parts, stage, dice)?;
-    for done in 1..=MOST_ROUNDS {
+    for done in 1..=most {
         let passes = round(&mut parts, stage, dice)?;
         for (row, pass) in series.iter_mut().zip(passes.into_iter().flatten()) {
             if row.error.is_none() {

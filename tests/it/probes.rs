@@ -2,6 +2,7 @@
 //! counts that do not depend on time.
 
 mod loops;
+mod tool;
 mod workloads;
 
 use std::fs;

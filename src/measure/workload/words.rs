@@ -1,7 +1,7 @@
 //! Workloads in words: the sentence of each, and the lines of the probe's own output. Row names are those the prober gives;
 //! a sentence leaves out what it has no row for.
 
-use super::super::Settled;
+use super::super::{Method, PgTest, Settled};
 use super::{Workload, WorkloadResult, WorkloadRow};
 use crate::text;
 
@@ -14,6 +14,7 @@ pub(super) fn sentence(workload: Workload, rows: &[WorkloadRow]) -> String {
         Workload::Files => files(rows),
         Workload::Entangle => entangle(rows),
         Workload::Floor => floor(rows),
+        Workload::PgTestFsync => tool(rows),
     };
     said.unwrap_or_else(|| "Too little was measured: it ended before its first round.".to_owned())
 }
@@ -53,6 +54,11 @@ fn as_many(row: &WorkloadRow) -> Option<String> {
             format!("{:.1} to {:.1} × as many, not settled", times(ratio.high), times(ratio.low))
         }
     })
+}
+
+fn tool(rows: &[WorkloadRow]) -> Option<String> {
+    let row = measured(rows, &PgTest::Pages(1, Method::Fdatasync).name())?;
+    Some(format!("pg_test_fsync would show {} ops/sec for fdatasync.", rate(1e6 / row.mean_us.max(1e-3))))
 }
 
 fn segment(rows: &[WorkloadRow]) -> Option<String> {

@@ -67,6 +67,20 @@ impl<'a> Stage<'a> {
         self.share = Duration::from_secs_f64(share.clamp(0.002, 0.5));
     }
 
+    /// How many rounds the time is enough for when no pass is to be longer than this.
+    pub fn rounds_of_at_most(&self, pass: Duration, parts: usize) -> u32 {
+        let left = self.ends.saturating_duration_since(Instant::now()).as_secs_f64();
+        let rounds = (left / (pass.as_secs_f64() * parts.max(1) as f64)).ceil();
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
+        let rounds = rounds.clamp(1.0, 1e6) as u32;
+        rounds
+    }
+
+    /// A part's share of a round.
+    pub fn share(&self) -> Duration {
+        self.share
+    }
+
     /// An error when somebody wanted the end or the time is used up.
     pub fn check(&self) -> Result<(), Stop> {
         if self.control.is_cancelled() {

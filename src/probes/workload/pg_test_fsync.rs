@@ -1,0 +1,143 @@
+//! The tests of `pg_test_fsync`, call for call as version 15 makes them (src/bin/pg_test_fsync/pg_test_fsync.c): always at the
+//! beginning of a file of 16 MiB, the open methods with O_DIRECT, each 8 kB page in a write of its own.
+//!
+//! What differs is the order: rounds in turn instead of one test after the other, so that a disk that drifts favours none.
+//! The surprise: writes of 1 and 2 kB, which a disk of 4 kB sectors refuses with O_DIRECT, cost their own rows only; the tool
+//! dies of them.
+
+use std::os::fd::OwnedFd;
+use std::time::Instant;
+
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+
+use super::stage::{Done, Stage};
+use super::{Part, Stop};
+use crate::measure::{Method, PG_TESTS, Pass, PgTest, Series};
+use crate::probes::commit::{PAGE, again};
+use crate::probes::method::{Flush, flush, open_flags};
+
+const FILE: &str = "pg-test-fsync";
+
+/// Writes between two looks at the clock where nothing is flushed: a look costs as much as a tenth of such a write.
+const UNSYNCED: usize = 64;
+
+pub(super) fn prepare(stage: &Stage<'_>) -> Result<Vec<Box<dyn Part>>, Stop> {
+    stage.filled(FILE)?;
+    let part = |test: &'static PgTest| -> Result<Box<dyn Part>, Stop> {
+        let opened =
+            Opened::of(test, stage).map_err(|errno| stage.failed(errno, "opening the scratch file"))?;
+        Ok(Box::new(TestPart { test, opened }))
+    };
+    PG_TESTS.iter().map(part).collect()
+}
+
+/// The file as a test needs it.
+enum Opened {
+    /// Open all the time.
+    Kept(OwnedFd),
+    /// Opened anew for every operation.
+    Anew,
+    /// Refused with O_DIRECT, or writes of its size are.
+    Refused,
+}
+
+impl Opened {
+    fn of(test: &PgTest, stage: &Stage<'_>) -> Result<Self, Errno> {
+        let Some(method) = test.method() else { return Ok(Self::Anew) };
+        let file = match stage.scratch.open(FILE, open_flags(method)) {
+            Err(Errno::INVAL | Errno::OPNOTSUPP) if method.is_direct() => return Ok(Self::Refused),
+            file => file?,
+        };
+        match once(&file, test, method, stage) {
+            Err(Errno::INVAL) if method.is_direct() => Ok(Self::Refused),
+            done => done.map(|()| Self::Kept(file)),
+        }
+    }
+}
+
+struct TestPart {
+    test: &'static PgTest,
+    opened: Opened,
+}
+
+impl Part for TestPart {
+    fn rows(&self) -> Vec<Series> {
+        let row = Series::new(self.test.name(), (self.test.writes() * self.test.bytes()) as u64);
+        let refused = matches!(self.opened, Opened::Refused).then(|| "O_DIRECT is refused here".to_owned());
+        vec![Series { error: refused, ..row }]
+    }
+
+    fn round(&mut self, stage: &Stage<'_>) -> Result<Vec<Pass>, Stop> {
+        let bytes = (self.test.writes() * self.test.bytes()) as u64;
+        let kept = self.test.method().map(|method| (method, &self.opened));
+        let pass = match kept {
+            Some((_, Opened::Refused)) => Pass::default(),
+            Some((Method::Floor, Opened::Kept(file))) => unsynced(file, stage)?,
+            Some((method, Opened::Kept(file))) => stage.repeat("a write", bytes, u64::MAX, || {
+                once(file, self.test, method, stage).map(|()| done(1))
+            })?,
+            _ => {
+                let reopens = matches!(self.test, PgTest::WriteCloseFsync);
+                stage.repeat("a write", bytes, u64::MAX, || {
+                    other_descriptor(reopens, stage).map(|()| done(1))
+                })?
+            }
+        };
+        Ok(vec![pass])
+    }
+}
+
+fn done(flush_calls: u64) -> Done {
+    Done { flush_calls, interrupted: false }
+}
+
+/// One operation on an open file: its writes one behind the other from the beginning, then the flush.
+fn once(file: &OwnedFd, test: &PgTest, method: Method, stage: &Stage<'_>) -> Result<(), Errno> {
+    for nth in 0..test.writes() {
+        write(file, stage.pages.bytes(test.bytes()), (nth * test.bytes()) as u64)?;
+    }
+    match flush(method) {
+        Flush::Not => Ok(()),
+        Flush::Data => again(&mut false, || rustix::fs::fdatasync(file)),
+        Flush::All => again(&mut false, || rustix::fs::fsync(file)),
+    }
+}
+
+fn write(file: &OwnedFd, bytes: &[u8], offset: u64) -> Result<(), Errno> {
+    let written = again(&mut false, || rustix::io::pwrite(file, bytes, offset))?;
+    if written == bytes.len() { Ok(()) } else { Err(Errno::NOSPC) }
+}
+
+/// Whether a flush through another descriptor counts: write, fsync, close, open, close; or write, close, open, fsync, close.
+fn other_descriptor(reopens: bool, stage: &Stage<'_>) -> Result<(), Errno> {
+    let open = || stage.scratch.open(FILE, OFlags::empty());
+    let sync = |file: &OwnedFd| again(&mut false, || rustix::fs::fsync(file));
+    let file = open()?;
+    write(&file, stage.pages.bytes(PAGE), 0)?;
+    if !reopens {
+        sync(&file)?;
+    }
+    drop(file);
+    let file = open()?;
+    if reopens { sync(&file) } else { Ok(()) }
+}
+
+/// Writes into one page of the page cache, over and over: nothing of it reaches the disk but that page, now and then, so
+/// they do not count against what may be written.
+fn unsynced(file: &OwnedFd, stage: &Stage<'_>) -> Result<Pass, Stop> {
+    let page = stage.pages.bytes(PAGE);
+    let mut pass = Pass::default();
+    let begun = Instant::now();
+    while pass.times_us.is_empty() || begun.elapsed() < stage.share() {
+        stage.check()?;
+        let start = Instant::now();
+        for _ in 0..UNSYNCED {
+            write(file, page, 0).map_err(|errno| stage.failed(errno, "a write"))?;
+        }
+        let each = start.elapsed().as_nanos() as f64 / 1e3 / UNSYNCED as f64;
+        pass.times_us.extend([each; UNSYNCED]);
+    }
+    pass.seconds = begun.elapsed().as_secs_f64();
+    Ok(pass)
+}

@@ -1,0 +1,36 @@
+//! `walwise probe --pg-test-fsync` beside the tool itself: the same lines, whatever the figures.
+
+use std::process::Command;
+
+use crate::support::{names, stdout, walwise};
+
+/// Lines with figures as blanks; which lines have none stays.
+fn shape(text: &str) -> Vec<String> {
+    let without = |line: &str| match line.split_once(" ops/sec") {
+        Some((before, after)) => {
+            let label = before.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').trim_end();
+            format!("{label} … {}", after.trim_start_matches(|c: char| c == ' ' || c.is_ascii_digit()))
+        }
+        None => line.to_owned(),
+    };
+    text.lines().map(without).collect()
+}
+
+#[test]
+#[ignore = "needs pg_test_fsync"]
+fn its_sections_come_in_its_layout_with_postgres() {
+    let directory = tempfile::tempdir().unwrap();
+    let ours = walwise()
+        .args(["probe", "--pg-test-fsync", "--seconds", "1"])
+        .arg(directory.path())
+        .output()
+        .unwrap();
+    assert!(ours.status.success(), "{ours:?}");
+    assert_eq!(names(directory.path()), [""; 0]);
+    let theirs = Command::new("/usr/lib/postgresql/15/bin/pg_test_fsync")
+        .args(["-s", "1", "-f"])
+        .arg(directory.path().join("theirs"))
+        .output()
+        .unwrap();
+    assert_eq!(shape(&stdout(&ours)), shape(&stdout(&theirs)));
+}
