@@ -118,7 +118,11 @@ pub struct Measure {
 #[derive(Args, Debug)]
 pub struct Probe {
     /// The directory to measure in.
-    pub directory: PathBuf,
+    #[arg(required_unless_present = "import")]
+    pub directory: Option<PathBuf>,
+    /// Figures that others measured: pg_test_fsync's text or fio's JSON. They are shown beside, and nothing rests on them.
+    #[arg(long, value_name = "FILE", conflicts_with = "pg_test_fsync")]
+    pub import: Vec<PathBuf>,
     /// How long to measure at most, each workload: 10 when left out; with --pg-test-fsync how long each test, else 5.
     #[arg(long, value_name = "N", value_parser = seconds)]
     pub seconds: Option<f64>,

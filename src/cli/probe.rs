@@ -1,18 +1,24 @@
 //! `walwise probe`: the measurements alone; and the measuring that `check` shares with it.
 
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
 use anyhow::anyhow;
+use serde::Serialize;
 
 use super::args::{From, Load, Probe, Shape};
 use super::out::{self, Done, print};
 use super::signals::Listener;
 use super::{CliError, host};
 use crate::measure::{
-    Measurement, PG_TESTS, Phase, Workload, in_the_tools_layout, price_of_a_commit, sizes, workload_lines,
+    Imported, Measurement, PG_TESTS, Phase, Workload, import, imported_table, in_the_tools_layout,
+    price_of_a_commit, sizes, workload_lines,
 };
 use crate::pipeline::{self, Options, Rows};
 use crate::probes::{self, Manner, Plan, ProbeError, Progress};
 use crate::report::json;
 use crate::rules::RuleSet;
+use crate::text;
 
 /// How long a measurement takes unless said otherwise.
 const SECONDS: f64 = 10.0;
@@ -20,20 +26,26 @@ const SECONDS: f64 = 10.0;
 /// How long a test of `pg_test_fsync` takes unless said otherwise, as there.
 const PG_TEST_SECONDS: f64 = 5.0;
 
-/// Measures in one directory and prints what was found.
+/// Measures in one directory, when one is named, and prints what was found, then what was brought along.
 pub(super) fn run(args: &Probe) -> Done {
-    let session = host::look(&From::default(), Some(&args.directory), RuleSet::default())?;
+    let imported = read_all(&args.import)?;
+    match &args.directory {
+        Some(directory) => measured(args, directory, &imported),
+        None => show(&Shown { measured: None, imported: &imported }, None, args.format),
+    }
+}
+
+fn measured(args: &Probe, directory: &Path, imported: &[Imported]) -> Done {
+    let session = host::look(&From::default(), Some(directory), RuleSet::default())?;
     let (facts, _) = session.judged();
     let Some(target) = pipeline::measurable(&facts).into_iter().next() else {
         let why = pipeline::unreadable(&facts).map(|why| anyhow!("cannot be measured: {why}").into());
-        let nothing =
-            || CliError::Usage(format!("{} is no directory that is there", args.directory.display()));
+        let nothing = || CliError::Usage(format!("{} is no directory that is there", directory.display()));
         return Err(why.unwrap_or_else(nothing));
     };
-    let tests = PG_TESTS.len() as f64;
     let per_test = args.seconds.unwrap_or(PG_TEST_SECONDS);
     let (seconds, (rows, workloads)) = if args.pg_test_fsync {
-        (per_test * tests, (Rows::Nothing, vec![Workload::PgTestFsync]))
+        (per_test * PG_TESTS.len() as f64, (Rows::Nothing, vec![Workload::PgTestFsync]))
     } else {
         (args.seconds.unwrap_or(SECONDS), wanted(&args.workload))
     };
@@ -46,20 +58,36 @@ pub(super) fn run(args: &Probe) -> Done {
     };
     let plan = pipeline::prepare(&facts, &target, &options).map_err(anyhow::Error::new)?;
     match measure(&plan)? {
-        Ok(measurement) if args.pg_test_fsync && args.format == Shape::Text => {
-            let rows = measurement.workloads.first().map(|found| found.rows.as_slice()).unwrap_or_default();
+        Ok(found) if args.pg_test_fsync && args.format == Shape::Text => {
+            let rows = found.workloads.first().map(|found| found.rows.as_slice()).unwrap_or_default();
             print(&in_the_tools_layout(rows, per_test))
         }
-        Ok(measurement) => {
-            show(&measurement, pipeline::method_in_force(&facts, &target).as_deref(), args.format)
+        Ok(found) => {
+            let in_force = pipeline::method_in_force(&facts, &target);
+            show(&Shown { measured: Some(&found), imported }, in_force.as_deref(), args.format)
         }
         Err(error) => {
             if let Some(partial) = &error.partial {
-                show(partial, None, args.format)?;
+                show(&Shown { measured: Some(partial), imported }, None, args.format)?;
             }
             Err(anyhow::Error::new(error).into())
         }
     }
+}
+
+/// More of a file is no output of a measuring tool.
+const LARGEST_IMPORT: u64 = 16 << 20;
+
+fn read_all(files: &[PathBuf]) -> Result<Vec<Imported>, CliError> {
+    let mut all = Vec::new();
+    for file in files {
+        let unusable = |why: String| CliError::Usage(format!("{}: {why}", file.display()));
+        let mut bytes = Vec::new();
+        let opened = std::fs::File::open(file).map_err(|e| unusable(text::error_words(&e)))?;
+        opened.take(LARGEST_IMPORT).read_to_end(&mut bytes).map_err(|e| unusable(text::error_words(&e)))?;
+        all.extend(import(&bytes).map_err(unusable)?);
+    }
+    Ok(all)
 }
 
 /// Which rows of the comparison, and which workloads, names on the command line stand for.
@@ -87,14 +115,26 @@ fn workload_of(name: Load) -> Option<Workload> {
     }
 }
 
-fn show(measurement: &Measurement, in_force: Option<&str>, format: Shape) -> Done {
-    match format {
-        Shape::Json => print(&json::pretty(measurement)),
-        Shape::Text => print(&text(measurement, in_force)),
+/// What was measured here and what was not, apart.
+#[derive(Serialize)]
+struct Shown<'a> {
+    measured: Option<&'a Measurement>,
+    imported: &'a [Imported],
+}
+
+fn show(shown: &Shown<'_>, in_force: Option<&str>, format: Shape) -> Done {
+    match (format, shown) {
+        (Shape::Json, Shown { measured: Some(measured), imported: [] }) => print(&json::pretty(measured)),
+        (Shape::Json, shown) => print(&json::pretty(shown)),
+        (Shape::Text, Shown { measured, imported }) => {
+            let parts = measured.iter().map(|found| in_words(found, in_force));
+            let tables = imported.iter().map(|run| imported_table(run).join("\n") + "\n");
+            print(&parts.chain(tables).collect::<Vec<_>>().join("\n"))
+        }
     }
 }
 
-fn text(measurement: &Measurement, in_force: Option<&str>) -> String {
+fn in_words(measurement: &Measurement, in_force: Option<&str>) -> String {
     let mut lines = Vec::new();
     let seconds = measurement.seconds;
     if measurement.methods.is_empty() {
