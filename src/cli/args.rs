@@ -135,6 +135,17 @@ pub struct Probe {
     /// Where scratch files may lie, on the same file system.
     #[arg(long, value_name = "DIR")]
     pub scratch: Option<PathBuf>,
+    /// How it goes about that.
+    #[command(flatten)]
+    pub manner: Manner,
+    /// How to say it.
+    #[arg(long, value_enum, default_value_t = Shape::Text)]
+    pub format: Shape,
+}
+
+/// How a probe goes about its work.
+#[derive(Args, Debug)]
+pub struct Manner {
     /// Measure network and FUSE file systems too, and nearly full ones.
     #[arg(long)]
     pub force: bool,
@@ -144,9 +155,6 @@ pub struct Probe {
     /// Every sample in the JSON.
     #[arg(long)]
     pub samples: bool,
-    /// How to say it.
-    #[arg(long, value_enum, default_value_t = Shape::Text)]
-    pub format: Shape,
 }
 
 /// What `--workload` can be.

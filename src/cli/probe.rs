@@ -54,7 +54,11 @@ fn measured(args: &Probe, directory: &Path, imported: &[Imported]) -> Done {
         seconds,
         rows,
         workloads,
-        manner: Manner { keep_samples: args.samples, nice: args.nice, force: args.force },
+        manner: Manner {
+            keep_samples: args.manner.samples,
+            nice: args.manner.nice,
+            force: args.manner.force,
+        },
     };
     let plan = pipeline::prepare(&facts, &target, &options).map_err(anyhow::Error::new)?;
     match measure(&plan)? {

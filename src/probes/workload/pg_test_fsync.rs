@@ -24,12 +24,12 @@ const UNSYNCED: usize = 64;
 
 pub(super) fn prepare(stage: &Stage<'_>) -> Result<Vec<Box<dyn Part>>, Stop> {
     stage.filled(FILE)?;
-    let part = |test: &'static PgTest| -> Result<Box<dyn Part>, Stop> {
+    let part = |test: PgTest| -> Result<Box<dyn Part>, Stop> {
         let opened =
             Opened::of(test, stage).map_err(|errno| stage.failed(errno, "opening the scratch file"))?;
         Ok(Box::new(TestPart { test, opened }))
     };
-    PG_TESTS.iter().map(part).collect()
+    PG_TESTS.into_iter().map(part).collect()
 }
 
 /// The file as a test needs it.
@@ -43,7 +43,7 @@ enum Opened {
 }
 
 impl Opened {
-    fn of(test: &PgTest, stage: &Stage<'_>) -> Result<Self, Errno> {
+    fn of(test: PgTest, stage: &Stage<'_>) -> Result<Self, Errno> {
         let Some(method) = test.method() else { return Ok(Self::Anew) };
         let file = match stage.scratch.open(FILE, open_flags(method)) {
             Err(Errno::INVAL | Errno::OPNOTSUPP) if method.is_direct() => return Ok(Self::Refused),
@@ -57,7 +57,7 @@ impl Opened {
 }
 
 struct TestPart {
-    test: &'static PgTest,
+    test: PgTest,
     opened: Opened,
 }
 
@@ -93,7 +93,7 @@ fn done(flush_calls: u64) -> Done {
 }
 
 /// One operation on an open file: its writes one behind the other from the beginning, then the flush.
-fn once(file: &OwnedFd, test: &PgTest, method: Method, stage: &Stage<'_>) -> Result<(), Errno> {
+fn once(file: &OwnedFd, test: PgTest, method: Method, stage: &Stage<'_>) -> Result<(), Errno> {
     for nth in 0..test.writes() {
         write(file, stage.pages.bytes(test.bytes()), (nth * test.bytes()) as u64)?;
     }
