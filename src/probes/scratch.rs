@@ -88,9 +88,13 @@ impl Scratch {
     }
 
     /// An error when there is not so much room. What is free says nothing of quotas, which only a reservation meets, whoever's
-    /// they are; it is given back at once. Where there are none to be had nothing is known, and nothing wrong.
+    /// they are; it is given back at once. Where there are none to be had nothing is known, and nothing wrong; and a file
+    /// system in memory is not asked, because there a reservation takes the memory.
     pub fn check_room(&self, bytes: u64) -> Result<(), ProbeError> {
         const ROOM: &str = "room";
+        if self.is_in_memory() {
+            return Ok(());
+        }
         let file = self.make(ROOM, OFlags::empty());
         let reserved = file.and_then(|file| {
             again(&mut false, || rustix::fs::fallocate(&file, FallocateFlags::KEEP_SIZE, 0, bytes))
@@ -101,6 +105,12 @@ impl Scratch {
         };
         let doing = || format!("asking for {} of room, four times what a probe takes,", text::bytes(bytes));
         reserved.and_then(|()| self.unlink(ROOM)).map_err(|errno| self.failed(errno, &doing()))
+    }
+
+    /// Whether it lies on tmpfs or ramfs, by their magic numbers (linux/magic.h).
+    fn is_in_memory(&self) -> bool {
+        let magic = rustix::fs::fstatfs(&self.directory).map(|found| u64::try_from(found.f_type));
+        matches!(magic, Ok(Ok(0x0102_1994 | 0x8584_58f6)))
     }
 
     /// Fills a file with zeros and flushes it, as the server does with a new WAL segment (`wal_init_zero`). Between chunks

@@ -34,6 +34,11 @@ trait Part {
     /// The rows it fills, empty or with the reason why they stay empty.
     fn rows(&self) -> Vec<Series>;
 
+    /// Bytes that it writes in any case, besides its operations.
+    fn fixed_bytes(&self, _: &Stage<'_>) -> u64 {
+        0
+    }
+
     /// Does it for its share of a round: one pass for each of its rows.
     fn round(&mut self, stage: &Stage<'_>) -> Result<Vec<Pass>, Stop>;
 }
@@ -60,7 +65,8 @@ pub(super) fn run(
         Workload::PgTestFsync => (stage.rounds_of_at_most(LONGEST_PASS, parts.len()).max(ROUNDS), usize::MAX),
         _ => (ROUNDS, MOST_ROUNDS),
     };
-    stage.share_out(rounds, parts.len());
+    let fixed = parts.iter().map(|part| part.fixed_bytes(stage)).sum();
+    stage.share_out(rounds, parts.len(), fixed);
     let rows: Vec<Vec<Series>> = parts.iter().map(|part| part.rows()).collect();
     *series = rows.iter().flatten().cloned().collect();
     tell(0);

@@ -61,6 +61,10 @@ impl Part for Fresh {
         vec![Series::new(used, PAGE as u64).against(0), Series::new(made, u64::from(!self.zeros)).against(1)]
     }
 
+    fn fixed_bytes(&self, stage: &Stage<'_>) -> u64 {
+        if self.zeros { stage.file_bytes } else { 1 }
+    }
+
     fn round(&mut self, stage: &Stage<'_>) -> Result<Vec<Pass>, Stop> {
         let made = stage.once(4, || {
             let file = stage.scratch.make(NEW, OFlags::empty());

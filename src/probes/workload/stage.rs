@@ -40,8 +40,13 @@ pub struct Stage<'a> {
     ends: Instant,
     most_bytes: u64,
     written: AtomicU64,
+    /// How long a pass lasts, and how much it writes, at most.
     share: Duration,
+    share_bytes: u64,
 }
+
+/// What a pass may write in any case, in bytes: on a fast disk fewer rounds are better than a pass of a few operations.
+const LEAST_SHARE: u64 = 1 << 20;
 
 impl<'a> Stage<'a> {
     /// A stage that ends after so much time and so many bytes.
@@ -55,12 +60,15 @@ impl<'a> Stage<'a> {
     ) -> Self {
         let (time, most_bytes) = limits;
         let (ends, written) = (Instant::now() + time, AtomicU64::new(0));
-        let share = Duration::ZERO;
-        Self { scratch, pages, file_bytes, control, disks, ends, most_bytes, written, share }
+        let (share, share_bytes) = (Duration::ZERO, 0);
+        Self { scratch, pages, file_bytes, control, disks, ends, most_bytes, written, share, share_bytes }
     }
 
-    /// Gives every part the same share of the time that is left after preparing, and one round for warming up.
-    pub fn share_out(&mut self, rounds: u32, parts: usize) {
+    /// Gives every part the same share of the time and bytes that are left after preparing, and one round for warming up.
+    /// Some bytes are written in every round in any case.
+    pub fn share_out(&mut self, rounds: u32, parts: usize, fixed_bytes: u64) {
+        let bytes = self.most_bytes.saturating_sub(self.written()) / u64::from(rounds + 1);
+        self.share_bytes = (bytes.saturating_sub(fixed_bytes) / parts.max(1) as u64).max(LEAST_SHARE);
         let left = self.ends.saturating_duration_since(Instant::now()).as_secs_f64();
         let share = left / (f64::from(rounds + 1) * parts.max(1) as f64);
         // Longer passes would let a neighbour write more than is gentle, shorter ones measure the threads' start.
@@ -101,6 +109,11 @@ impl<'a> Stage<'a> {
             return Err(Stop::Over);
         }
         Ok(())
+    }
+
+    /// Whether a pass that began then has had its share.
+    fn has_enough(&self, begun: Instant, written: u64) -> bool {
+        begun.elapsed() >= self.share || self.written() - written >= self.share_bytes
     }
 
     /// What was written so far, in bytes.
@@ -145,7 +158,7 @@ impl<'a> Stage<'a> {
     ) -> Result<Pass, Stop> {
         let mut pass = Pass::default();
         let before = self.flushes();
-        let begun = Instant::now();
+        let (begun, written) = (Instant::now(), self.written());
         for _ in 0..limit {
             self.spend(bytes)?;
             let start = Instant::now();
@@ -154,7 +167,7 @@ impl<'a> Stage<'a> {
                 pass.times_us.push(micros(start));
                 pass.flush_calls += done.flush_calls;
             }
-            if begun.elapsed() >= self.share && !pass.times_us.is_empty() {
+            if self.has_enough(begun, written) && !pass.times_us.is_empty() {
                 break;
             }
         }
@@ -185,10 +198,11 @@ impl<'a> Stage<'a> {
         operation: &(dyn Fn(u32, u64) -> Result<Done, Stop> + Sync),
     ) -> Result<Pass, Stop> {
         let (gate, ended) = (RwLock::new(()), AtomicBool::new(false));
+        let written = self.written();
         let work = |thread: u32| {
             // Whoever is ready waits for the others.
             drop(gate.read());
-            let done = self.thread(thread, bytes, limit, &ended, operation);
+            let done = self.thread(thread, (bytes, limit), &ended, written, operation);
             if done.is_err() {
                 ended.store(true, Ordering::Relaxed);
             }
@@ -231,9 +245,9 @@ impl<'a> Stage<'a> {
     fn thread(
         &self,
         thread: u32,
-        bytes: u64,
-        limit: u64,
+        (bytes, limit): (u64, u64),
         ended: &AtomicBool,
+        written: u64,
         operation: &(dyn Fn(u32, u64) -> Result<Done, Stop> + Sync),
     ) -> Result<Pass, Stop> {
         let mut pass = Pass::default();
@@ -249,7 +263,7 @@ impl<'a> Stage<'a> {
                 pass.times_us.push(micros(start));
             }
             pass.flush_calls += done.flush_calls;
-            if begun.elapsed() >= self.share && !pass.times_us.is_empty() {
+            if self.has_enough(begun, written) && !pass.times_us.is_empty() {
                 break;
             }
         }

@@ -51,20 +51,26 @@ impl Call {
 
 /// The calls that one round of a workload makes on its files, thread by thread.
 fn traced(workload: Workload) -> Vec<Vec<Call>> {
-    let directory = tempfile::tempdir().unwrap();
+    traced_in(tempfile::tempdir().unwrap().path(), workload)
+}
+
+fn traced_in(directory: &Path, workload: Workload) -> Vec<Vec<Call>> {
     let traces = tempfile::tempdir().unwrap();
     let output = Command::new("strace")
         .args(["-ff", "-y", "-s", "200", "-e", "signal=none", "-o"])
         .arg(traces.path().join("trace"))
-        .args(["-e", "trace=openat,pwrite64,fsync,fdatasync,renameat,renameat2,unlinkat,fadvise64,ftruncate"])
+        .args([
+            "-e",
+            "trace=openat,pwrite64,fsync,fallocate,fdatasync,renameat,renameat2,unlinkat,fadvise64,ftruncate",
+        ])
         .arg(std::env::current_exe().unwrap())
         .args(["--exact", "probes::workloads::calls::child"])
-        .env(DIRECTORY, directory.path())
+        .env(DIRECTORY, directory)
         .env(WORKLOAD, workload.name())
         .output()
         .unwrap();
     assert!(output.status.success(), "{output:?}");
-    assert_eq!(names(directory.path()), [""; 0]);
+    assert_eq!(names(directory), [""; 0]);
     let mut threads = Vec::new();
     for name in names(traces.path()) {
         let text = fs::read(traces.path().join(name)).unwrap();
@@ -91,6 +97,12 @@ fn says(calls: &[Call]) -> Vec<String> {
 /// The thread that made the first call of this kind.
 fn thread_with<'c>(threads: &'c [Vec<Call>], first: &str) -> &'c [Call] {
     threads.iter().find(|calls| calls.iter().any(|call| call.says() == first)).unwrap()
+}
+
+/// What is done with the file that asks for room, once, on a file system that is not in memory.
+pub fn asks_for_room(directory: &Path) -> Vec<String> {
+    let threads = traced_in(directory, Workload::Floor);
+    says(thread_with(&threads, "openat room")).into_iter().filter(|said| said.ends_with(" room")).collect()
 }
 
 /// How often each thing was done.

@@ -6,6 +6,7 @@ use std::fs;
 use walwise::measure::{Phase, Workload};
 use walwise::probes::{Control, ErrorKind, plan, run};
 
+use super::calls::asks_for_room;
 use super::{asked, one_round, only, row, runs_and_leaves_nothing};
 use crate::support::loops::{Mounted, Point, btrfs, ext4, file_system, xfs};
 use crate::support::names;
@@ -59,6 +60,12 @@ fn the_disk_counts_a_flush_for_each_that_is_asked_for() {
     assert!(flushes >= 1.0, "{flushes}");
     let both = row(&found, "both in turn, 512 B").flushes_per_operation.unwrap();
     assert!(both >= 2.0, "{both}");
+}
+
+#[test]
+#[ignore = "needs root: a loop device"]
+fn room_is_asked_for_once_and_given_back() {
+    assert_eq!(asks_for_room(&ext4(&[], "").point), ["openat room", "fallocate room", "unlinkat room"]);
 }
 
 #[test]
