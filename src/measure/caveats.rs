@@ -3,7 +3,7 @@
 //! Each caveat says in a sentence what it means; some forbid advising a change of method. A caveat never makes a figure
 //! disappear. The surprise: being too fast is a caveat, because a flush that costs nothing has flushed nothing.
 
-use super::order::{interval_or_span, median_of, quantile, sorted};
+use super::order::{interval, interval_or_span, median_of, quantile, sorted};
 use super::{Caveat, Cell, Method, Samples, compare};
 use crate::text;
 
@@ -34,6 +34,8 @@ pub struct Circumstances {
     pub disks: Vec<String>,
     /// Processor time that the hypervisor gave to others meanwhile, in percent.
     pub steal_percent: Option<f64>,
+    /// For how long the machine was suspended meanwhile.
+    pub suspended_seconds: f64,
 }
 
 /// How fast flushes can honestly be.
@@ -78,8 +80,10 @@ pub struct DiskTraffic {
     pub read: u64,
     /// Bytes written.
     pub written: u64,
-    /// Bytes of ours among them.
+    /// Bytes of ours among them, whether or not they reached the disks.
     pub ours: u64,
+    /// Bytes of ours that commits made durable, at least.
+    pub flushed: u64,
 }
 
 /// All caveats, the gravest first.
@@ -91,6 +95,9 @@ pub fn find(samples: &Samples, seen: &Circumstances) -> Vec<Caveat> {
         few_rounds(samples),
         clock(samples, seen),
         two_pages_faster(samples),
+        less_work_slower(samples),
+        not_arrived(seen),
+        suspended(seen),
         competing_io(seen),
         steal(seen),
         direct_refused(samples),
@@ -175,6 +182,39 @@ fn two_pages_faster(samples: &Samples) -> Option<Caveat> {
     let says = "A commit of two pages was faster than one of one page, which the amount written does not explain; \
                 the figures depend on more than the method.";
     (interval_or_span(&ratios, 0.01).high < 0.9).then(|| caveat("inconsistent", says.to_owned(), true))
+}
+
+/// fdatasync does a part of what fsync does (fdatasync(2)), so that it cannot take longer.
+fn less_work_slower(samples: &Samples) -> Option<Caveat> {
+    let medians = |method| samples.cell(method, 1).map(Cell::round_medians);
+    let pairs = medians(Method::Fdatasync)?.into_iter().zip(medians(Method::Fsync)?);
+    let ratios: Vec<f64> = pairs.filter(|(_, all)| *all > 0.0).map(|(data, all)| data / all).collect();
+    let low = interval(&ratios, 0.01)?.low;
+    let says = "fdatasync took longer than fsync, of whose work it does a part; the figures depend on more than the \
+                method.";
+    (low > 1.1).then(|| caveat("less-work-slower", says.to_owned(), true))
+}
+
+/// What commits made durable must have been written to the disks below, at least half of it: a disk under a mapping that
+/// compresses nothing of noise counts all of it.
+fn not_arrived(seen: &Circumstances) -> Option<Caveat> {
+    let sum = |of: fn(&DiskTraffic) -> u64| seen.traffic.iter().map(of).sum::<u64>();
+    let (written, flushed) = (sum(|t| t.written), sum(|t| t.flushed));
+    let says = format!(
+        "Commits made {} durable, but {} counted only {} written: something above the disks answers without writing.",
+        text::bytes(flushed),
+        seen.disks.join(", "),
+        text::bytes(written)
+    );
+    (flushed > 1 << 20 && written < flushed / 2).then(|| caveat("not-arrived", says, true))
+}
+
+fn suspended(seen: &Circumstances) -> Option<Caveat> {
+    let says = format!(
+        "The machine was suspended for {:.1} s during the probe; measure again without.",
+        seen.suspended_seconds
+    );
+    (seen.suspended_seconds > 0.05).then(|| caveat("suspended", says, true))
 }
 
 /// Traffic of others: everything read, and what was written beyond the lower quartile of written per byte of ours (which
@@ -262,7 +302,16 @@ mod tests {
             speed_limit: Some(SpeedLimit::platter(7_200)),
             clock_us: 0.05,
             // Journal and mirror double what we write; that is nobody else's doing.
-            traffic: vec![DiskTraffic { seconds: 0.1, read: 0, written: 2 << 20, ours: 1 << 20 }; 20],
+            traffic: vec![
+                DiskTraffic {
+                    seconds: 0.1,
+                    read: 0,
+                    written: 2 << 20,
+                    ours: 1 << 20,
+                    flushed: 1 << 20
+                };
+                20
+            ],
             idle: Some(DiskTraffic { seconds: 0.1, ..DiskTraffic::default() }),
             steal_percent: Some(1.0),
             ..Circumstances::default()
@@ -289,7 +338,7 @@ mod tests {
 
     #[test]
     fn others_on_the_disk_are_seen() {
-        let ours = DiskTraffic { seconds: 0.1, read: 0, written: 1 << 20, ours: 1 << 20 };
+        let ours = DiskTraffic { seconds: 0.1, read: 0, written: 1 << 20, ours: 1 << 20, flushed: 1 << 20 };
         let disturbed = DiskTraffic { written: 9 << 20, ..ours };
         let read = DiskTraffic { read: 4 << 20, ..ours };
         for guest in [disturbed, read] {
@@ -307,6 +356,27 @@ mod tests {
         let idle = Some(DiskTraffic { seconds: 0.1, written: 1 << 20, ..DiskTraffic::default() });
         let seen = Circumstances { idle, ..Circumstances::default() };
         assert_eq!(ids(&samples(200.0, 210.0), &seen), ["competing-io"]);
+    }
+
+    #[test]
+    fn what_cannot_be_is_said() {
+        let seen = Circumstances { suspended_seconds: 3.0, ..Circumstances::default() };
+        assert_eq!(ids(&samples(200.0, 210.0), &seen), ["suspended"]);
+
+        let kept = DiskTraffic { seconds: 0.1, written: 100 << 10, flushed: 1 << 20, ours: 1 << 20, read: 0 };
+        let seen = |traffic| Circumstances { traffic: vec![traffic; 20], ..Circumstances::default() };
+        assert_eq!(ids(&samples(200.0, 210.0), &seen(kept)), ["not-arrived"]);
+        let arrived = DiskTraffic { written: 1 << 20, ..kept };
+        assert_eq!(ids(&samples(200.0, 210.0), &seen(arrived)), [""; 0]);
+
+        let with_fsync = |us| {
+            let mut samples = samples(200.0, 210.0);
+            let cell = Cell::new(Method::Fsync, 1, true);
+            samples.cells.push(Cell { rounds: vec![vec![us]; 20], ..cell });
+            ids(&samples, &Circumstances::default())
+        };
+        assert_eq!(with_fsync(150.0), ["less-work-slower", "fsync-pace"]);
+        assert_eq!(with_fsync(195.0), ["fsync-pace"]);
     }
 
     #[test]

@@ -5,6 +5,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::time::ClockId;
 
 /// Bytes in a sector of `stat`, whatever the disk's own are.
 const SECTOR: u64 = 512;
@@ -48,6 +51,32 @@ fn parse(stat: &str) -> Option<Counters> {
     let fields: Vec<u64> = stat.split_ascii_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?;
     let bytes = |i: usize| fields.get(i).map(|sectors| sectors.saturating_mul(SECTOR));
     Some(Counters { read: bytes(2)?, written: bytes(6)?, flushes: fields.get(15).copied() })
+}
+
+/// The clock that stands still while the machine is suspended, and the one that does not (clock_gettime(2)).
+#[derive(Clone, Copy, Debug)]
+pub struct Clocks {
+    awake: Duration,
+    all: Duration,
+}
+
+impl Clocks {
+    /// Both now.
+    pub fn read() -> Self {
+        let now = |clock| {
+            let time = rustix::time::clock_gettime(clock);
+            let (seconds, nanos) = (u64::try_from(time.tv_sec), u32::try_from(time.tv_nsec));
+            Duration::new(seconds.unwrap_or(0), nanos.unwrap_or(0))
+        };
+        Self { awake: now(ClockId::Monotonic), all: now(ClockId::Boottime) }
+    }
+
+    /// For how many seconds the machine was suspended since then.
+    pub fn slept(self) -> f64 {
+        let now = Self::read();
+        let (all, awake) = (now.all.saturating_sub(self.all), now.awake.saturating_sub(self.awake));
+        all.saturating_sub(awake).as_secs_f64()
+    }
 }
 
 /// Processor time so far, from the first line of /proc/stat (proc_stat(5)), in ticks.

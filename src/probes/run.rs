@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use super::commit::{Cursor, Done, PAGE, Pages, Writer};
 use super::control::{Control, Stop};
 use super::error::{ErrorKind, ProbeError, shown};
-use super::meters::{Disks, ProcessorTime};
+use super::meters::{Clocks, Disks, ProcessorTime};
 use super::method::{is_counted, open_flags};
 use super::pace;
 use super::plan::Plan;
@@ -38,10 +38,11 @@ pub fn run(
         lower_priority()?;
     }
     let mut run = Run::new(plan, control, tell);
-    let processors = ProcessorTime::read();
+    let (processors, clocks) = (ProcessorTime::read(), Clocks::read());
     let outcome = run.measure();
     let stolen = processors.zip(ProcessorTime::read());
     run.seen.steal_percent = stolen.and_then(|(before, after)| ProcessorTime::stolen_percent(before, after));
+    run.seen.suspended_seconds = clocks.slept();
     match outcome {
         Ok(()) | Err(Stop::Over) => Ok(run.final_summary()),
         Err(Stop::Cancelled) => {
@@ -221,7 +222,7 @@ impl<'a> Run<'a> {
                 seconds: begun.elapsed().as_secs_f64(),
                 read: after.read.saturating_sub(before.read),
                 written: after.written.saturating_sub(before.written),
-                ours: 0,
+                ..DiskTraffic::default()
             });
         }
         Ok(())
@@ -297,6 +298,7 @@ impl<'a> Run<'a> {
                 read: after.read.saturating_sub(before.read),
                 written: after.written.saturating_sub(before.written),
                 ours: self.seen.bytes_written - ours,
+                flushed: self.flushed(&round),
             });
             self.seen.traffic.extend(traffic);
             for ((cell, cost), times) in self.samples.cells.iter_mut().zip(&mut self.costs).zip(round) {
@@ -311,6 +313,12 @@ impl<'a> Run<'a> {
                 return Ok(());
             }
         }
+    }
+
+    /// Bytes that commits of a round have made durable, at least.
+    fn flushed(&self, round: &[Vec<f64>]) -> u64 {
+        let durable = self.samples.cells.iter().zip(round).filter(|(cell, _)| cell.method.is_durable());
+        durable.map(|(cell, times)| times.len() as u64 * u64::from(cell.pages) * PAGE as u64).sum()
     }
 
     /// Once settled it still goes on until the last percentiles mean something, but not beyond half of its time.
