@@ -10,6 +10,7 @@ mod order;
 mod pg_tests;
 mod progress;
 mod samples;
+mod sentence;
 mod sizes;
 mod summary;
 mod table;

@@ -8,8 +8,8 @@ use super::caveats::{self, Circumstances};
 use super::order::{ALPHA, interval_or_span, quantile, sorted};
 use super::{
     Caveat, Cell, Comparison, Measurement, Method, MethodResult, Samples, Settled, WorkloadResult, compare,
+    sentence,
 };
-use crate::text;
 
 /// From how many samples on a 99th percentile is more than the story of a few.
 pub(super) const SAMPLES_FOR_P99: usize = 1_000;
@@ -33,7 +33,7 @@ pub fn summarise(samples: &Samples, seen: &Circumstances) -> Measurement {
         workloads: Vec::new(),
         sentence: String::new(),
     };
-    measurement.sentence = sentence(&measurement, samples.default_method());
+    measurement.sentence = sentence::of(&measurement, samples.default_method(), seen);
     measurement
 }
 
@@ -43,6 +43,8 @@ pub fn add_workloads(measurement: &mut Measurement, found: Vec<WorkloadResult>) 
         let sentences: Vec<&str> = found.iter().map(|one| one.sentence.as_str()).collect();
         measurement.sentence = sentences.join(" ");
     }
+    let sixteen = found.iter().find_map(sentence::of_sixteen).filter(|_| !measurement.methods.is_empty());
+    measurement.sentence.extend(sixteen.map(|says| format!(" {says}")));
     measurement.workloads = found;
 }
 
@@ -106,46 +108,5 @@ pub fn outcome(measurement: &Measurement, default: Method) -> Settled {
         Settled::NoMeaningfulDifference
     } else {
         Settled::Settled
-    }
-}
-
-fn sentence(measurement: &Measurement, default: Method) -> String {
-    let row =
-        |method| measurement.methods.iter().find(|r| r.method == method && r.pages == 1 && r.samples > 0);
-    let Some(best) = row(measurement.best).filter(|r| r.median_us.value > 0.0) else {
-        return "Nothing was measured: the probe ended before its first round.".to_owned();
-    };
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate for people")]
-    let rate = text::grouped((1e6 / best.mean_us).round() as u64);
-    let (name, cost) = (best.method.name(), text::micros(best.median_us.value));
-    let costs = format!("A commit with {name} costs {cost} (median); one session gets {rate} done a second");
-    if let Some(c) = measurement.comparisons.iter().find(|c| c.method == measurement.best) {
-        let (gain, low) = (c.gain_percent.value, c.gain_percent.low);
-        return format!(
-            "{costs}; that is {gain:.0} % less than with {}, at least {low:.0} %.",
-            default.name()
-        );
-    }
-    if let Some(caveat) = measurement.caveats.iter().find(|c| c.refuses_advice) {
-        return format!("{costs}. No method can be advised from this: {}", lower_first(&caveat.says));
-    }
-    match outcome(measurement, default) {
-        Settled::NotSettled => {
-            format!(
-                "{costs}; whether another method is better was not settled in {:.1} s.",
-                measurement.seconds
-            )
-        }
-        Settled::NoMeaningfulDifference => format!("{costs}; no other method is meaningfully better."),
-        Settled::Settled => format!("{costs}; the other methods cost more."),
-    }
-}
-
-fn lower_first(text: &str) -> String {
-    let mut chars = text.chars();
-    let keeps_case = text.split(' ').next().is_some_and(|word| word.chars().skip(1).any(char::is_uppercase));
-    match chars.next() {
-        Some(first) if !keeps_case => first.to_lowercase().chain(chars).collect(),
-        _ => text.to_owned(),
     }
 }

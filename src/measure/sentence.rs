@@ -1,0 +1,136 @@
+//! A measurement in words: what a commit costs, with which method and how sure that is, what it means for a server, and
+//! what would change it.
+//!
+//! The surprise: the figures are those of an idle disk unless somebody else was seen on it, and that is said.
+
+use super::caveats::Circumstances;
+use super::summary::outcome;
+use super::{Measurement, Method, Settled, Workload, WorkloadResult};
+use crate::text;
+
+/// How many sessions a busy server has that wait for commits at the same time, for this sentence.
+const SESSIONS: u32 = 16;
+
+/// The sentences of a comparison.
+pub fn of(measurement: &Measurement, default: Method, seen: &Circumstances) -> String {
+    let row =
+        |method| measurement.methods.iter().find(|r| r.method == method && r.pages == 1 && r.samples > 0);
+    let Some(best) = row(measurement.best).filter(|r| r.median_us.value > 0.0) else {
+        return "Nothing was measured: the probe ended before its first round.".to_owned();
+    };
+    let (name, cost) = (best.method.name(), text::micros(best.median_us.value));
+    let rate = whole(1e6 / best.mean_us);
+    let costs = format!("A commit with {name} costs {cost} (median); one session gets {rate} done a second");
+    let found = compared(measurement, default, &costs);
+    if measurement.caveats.iter().any(|caveat| caveat.refuses_advice) {
+        return found;
+    }
+    // Half of what a flush takes, which the manual gives to start with (WAL configuration).
+    let delay = whole(best.mean_us / 2.0);
+    format!("{found} A commit_delay would start at {delay} µs. {}", of_others(measurement, seen))
+}
+
+fn compared(measurement: &Measurement, default: Method, costs: &str) -> String {
+    if let Some(c) = measurement.comparisons.iter().find(|c| c.method == measurement.best) {
+        let (gain, low) = (c.gain_percent.value, c.gain_percent.low);
+        return format!(
+            "{costs}; that is {gain:.0} % less than with {}, at least {low:.0} %.",
+            default.name()
+        );
+    }
+    if let Some(caveat) = measurement.caveats.iter().find(|c| c.refuses_advice) {
+        return format!("{costs}. No method can be advised from this: {}", lower_first(&caveat.says));
+    }
+    match outcome(measurement, default) {
+        Settled::NotSettled => {
+            format!(
+                "{costs}; whether another method is better was not settled in {:.1} s, and may be in more.",
+                measurement.seconds
+            )
+        }
+        Settled::NoMeaningfulDifference => format!("{costs}; no other method is meaningfully better."),
+        Settled::Settled => format!("{costs}; the other methods cost more."),
+    }
+}
+
+/// Who else was there.
+fn of_others(measurement: &Measurement, seen: &Circumstances) -> &'static str {
+    if measurement.caveats.iter().any(|caveat| caveat.id == "competing-io") {
+        "Others used the disks meanwhile; without them it costs less."
+    } else if seen.traffic.is_empty() {
+        "Whether others used the disks meanwhile is not known."
+    } else {
+        "The disks were idle otherwise; beside other work it costs more."
+    }
+}
+
+/// What several sessions get that share flushes, where that was measured.
+pub fn of_sixteen(found: &WorkloadResult) -> Option<String> {
+    let row = found.rows.iter().find(|row| row.threads == SESSIONS && row.samples > 0)?;
+    let says = || format!("Sixteen sessions together get {} done a second.", whole(row.per_second.value));
+    (found.workload == Workload::Group).then(says)
+}
+
+/// A rate or a time for people.
+fn whole(value: f64) -> String {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a figure for people")]
+    let value = value.round().max(0.0) as u64;
+    text::grouped(value)
+}
+
+fn lower_first(text: &str) -> String {
+    let mut chars = text.chars();
+    let keeps_case = text.split(' ').next().is_some_and(|word| word.chars().skip(1).any(char::is_uppercase));
+    match chars.next() {
+        Some(first) if !keeps_case => first.to_lowercase().chain(chars).collect(),
+        _ => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Cell, DiskTraffic, Pass, Samples, Series, add_workloads, summarise};
+    use super::*;
+
+    fn measured(seen: &Circumstances) -> Measurement {
+        let cell =
+            |method, pages, us| Cell { rounds: vec![vec![us; 3]; 20], ..Cell::new(method, pages, true) };
+        let cells = [(Method::Fdatasync, 200.0), (Method::OpenDatasync, 260.0)]
+            .into_iter()
+            .flat_map(|(method, us)| [cell(method, 1, us), cell(method, 2, us)]);
+        summarise(&Samples { cells: cells.collect(), paced: Vec::new() }, seen)
+    }
+
+    #[test]
+    fn it_says_what_follows_and_what_would_change_it() {
+        let rate = text::grouped(5_000);
+        let costs =
+            format!("A commit with fdatasync costs 200 µs (median); one session gets {rate} done a second");
+        let quiet = DiskTraffic { seconds: 0.1, written: 1 << 20, ours: 1 << 20, flushed: 1 << 20, read: 0 };
+        let seen = Circumstances { traffic: vec![quiet; 20], ..Circumstances::default() };
+        assert_eq!(
+            measured(&seen).sentence,
+            format!(
+                "{costs}; the other methods cost more. A commit_delay would start at 100 µs. The disks were idle \
+                 otherwise; beside other work it costs more."
+            )
+        );
+        let unseen = measured(&Circumstances::default()).sentence;
+        assert!(unseen.ends_with("Whether others used the disks meanwhile is not known."), "{unseen}");
+        let asleep = Circumstances { suspended_seconds: 9.0, ..seen };
+        let refused = measured(&asleep).sentence;
+        assert!(refused.starts_with(&format!("{costs}. No method can be advised")), "{refused}");
+        assert!(!refused.contains("commit_delay"), "{refused}");
+    }
+
+    #[test]
+    fn sixteen_sessions_are_told_of_where_they_were_measured() {
+        let mut found = measured(&Circumstances::default());
+        let pass = Pass { times_us: vec![500.0; 320], seconds: 0.01, ..Pass::default() };
+        let series = Series { threads: 16, rounds: vec![pass; 8], ..Series::new("16 sessions", 512) };
+        let group = WorkloadResult::new(Workload::Group, &[series], false);
+        add_workloads(&mut found, vec![group]);
+        let says = format!("Sixteen sessions together get {} done a second.", text::grouped(32_000));
+        assert!(found.sentence.ends_with(&says), "{}", found.sentence);
+    }
+}
