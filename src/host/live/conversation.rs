@@ -38,9 +38,34 @@ pub trait Conversation {
     /// What is said first; may be nothing.
     fn opening(&self) -> Vec<u8>;
 
-    /// Takes in what the server sent.
-    fn hear(&mut self, bytes: &[u8]) -> Result<Next, Miss>;
+    /// What was heard and makes no message yet.
+    fn heard(&mut self) -> &mut Vec<u8>;
+
+    /// The first message, when all of it is there: its kind or number, its body, and what follows it.
+    fn split(bytes: &[u8]) -> Result<Option<Message<'_>>, Miss>;
+
+    /// Takes in a message.
+    fn message(&mut self, kind: u8, body: &[u8]) -> Result<Next, Miss>;
+
+    /// Takes in what the server sent, however it is cut.
+    fn hear(&mut self, bytes: &[u8]) -> Result<Next, Miss> {
+        self.heard().extend_from_slice(bytes);
+        let heard = std::mem::take(self.heard());
+        let mut rest = heard.as_slice();
+        let mut next = Next::Listen;
+        while next == Next::Listen
+            && let Some((kind, body, behind)) = Self::split(rest)?
+        {
+            rest = behind;
+            next = self.message(kind, body)?;
+        }
+        *self.heard() = rest.to_vec();
+        Ok(next)
+    }
 }
+
+/// Kind or number, body, and what follows.
+pub type Message<'a> = (u8, &'a [u8], &'a [u8]);
 
 /// Talks to the server behind a socket.
 pub fn with(socket: &Path, ours: &mut impl Conversation) -> Result<Vec<u8>, Miss> {
@@ -88,14 +113,23 @@ fn hold(mut stream: UnixStream, ours: &mut impl Conversation, deadline: Instant)
 mod tests {
     use super::*;
 
-    struct Mute;
+    #[derive(Default)]
+    struct Mute(Vec<u8>);
 
     impl Conversation for Mute {
         fn opening(&self) -> Vec<u8> {
             Vec::new()
         }
 
-        fn hear(&mut self, _: &[u8]) -> Result<Next, Miss> {
+        fn heard(&mut self) -> &mut Vec<u8> {
+            &mut self.0
+        }
+
+        fn split(_: &[u8]) -> Result<Option<Message<'_>>, Miss> {
+            Ok(None)
+        }
+
+        fn message(&mut self, _: u8, _: &[u8]) -> Result<Next, Miss> {
             Ok(Next::Listen)
         }
     }
@@ -103,7 +137,7 @@ mod tests {
     #[test]
     fn a_silent_server_is_given_up() {
         let (ours, _theirs) = UnixStream::pair().unwrap();
-        let miss = hold(ours, &mut Mute, Instant::now() + Duration::from_millis(20)).unwrap_err();
+        let miss = hold(ours, &mut Mute::default(), Instant::now() + Duration::from_millis(20)).unwrap_err();
         assert_eq!(miss.kind, MissKind::TimedOut);
     }
 
@@ -111,6 +145,6 @@ mod tests {
     fn a_server_that_hangs_up_is_no_answer() {
         let (ours, theirs) = UnixStream::pair().unwrap();
         drop(theirs);
-        assert!(hold(ours, &mut Mute, Instant::now() + DEADLINE).is_err());
+        assert!(hold(ours, &mut Mute::default(), Instant::now() + DEADLINE).is_err());
     }
 }

@@ -7,7 +7,7 @@
 
 use std::path::Path;
 
-use super::conversation::{self, LARGEST, Next};
+use super::conversation::{self, LARGEST, Message, Next};
 use super::machine;
 use crate::host::{Miss, MissKind, redact};
 use crate::text;
@@ -75,29 +75,20 @@ impl conversation::Conversation for Conversation {
         Vec::new()
     }
 
-    fn hear(&mut self, bytes: &[u8]) -> Result<Next, Miss> {
-        self.heard.extend_from_slice(bytes);
-        let heard = std::mem::take(&mut self.heard);
-        let mut rest = heard.as_slice();
-        while let Some((number, body, behind)) = split(rest)? {
-            rest = behind;
-            let next = self.packet(number, body)?;
-            if next != Next::Listen {
-                self.heard = rest.to_vec();
-                return Ok(next);
-            }
+    fn heard(&mut self) -> &mut Vec<u8> {
+        &mut self.heard
+    }
+
+    fn split(bytes: &[u8]) -> Result<Option<Message<'_>>, Miss> {
+        let Some((&[a, b, c, number], rest)) = bytes.split_first_chunk() else { return Ok(None) };
+        let length = u32::from_le_bytes([a, b, c, 0]) as usize;
+        if length > LARGEST {
+            return Err(Miss::new(MissKind::Failed, "no MySQL or MariaDB answers there"));
         }
-        self.heard = rest.to_vec();
-        Ok(Next::Listen)
-    }
-}
-
-impl Conversation {
-    fn of(user: &[u8]) -> Self {
-        Self { user: user.to_vec(), ..Self::default() }
+        Ok(rest.split_at_checked(length).map(|(body, behind)| (number, body, behind)))
     }
 
-    fn packet(&mut self, number: u8, body: &[u8]) -> Result<Next, Miss> {
+    fn message(&mut self, number: u8, body: &[u8]) -> Result<Next, Miss> {
         let garbled = || Miss::new(MissKind::Failed, "the server's answer is garbled");
         let say = |body: &[u8]| Ok(Next::Say(packet(number.wrapping_add(1), body)));
         let end = body.first() == Some(&0xfe) && body.len() < 9;
@@ -146,17 +137,10 @@ impl Conversation {
     }
 }
 
-/// Number and body of a packet, and what follows it.
-type Packet<'a> = (u8, &'a [u8], &'a [u8]);
-
-/// The first packet, once it is there as a whole.
-fn split(bytes: &[u8]) -> Result<Option<Packet<'_>>, Miss> {
-    let Some((&[a, b, c, number], rest)) = bytes.split_first_chunk() else { return Ok(None) };
-    let length = u32::from_le_bytes([a, b, c, 0]) as usize;
-    if length > LARGEST {
-        return Err(Miss::new(MissKind::Failed, "no MySQL or MariaDB answers there"));
+impl Conversation {
+    fn of(user: &[u8]) -> Self {
+        Self { user: user.to_vec(), ..Self::default() }
     }
-    Ok(rest.split_at_checked(length).map(|(body, behind)| (number, body, behind)))
 }
 
 /// A string behind its length, and what follows it; NULL is empty. No setting is longer than 64 KiB.

@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use super::conversation::{self, LARGEST, Next};
+use super::conversation::{self, LARGEST, Message, Next};
 use super::machine;
 use crate::host::{Miss, MissKind, redact};
 use crate::text;
@@ -74,24 +74,20 @@ impl conversation::Conversation for Conversation {
         startup(&self.user)
     }
 
-    fn hear(&mut self, bytes: &[u8]) -> Result<Next, Miss> {
-        self.heard.extend_from_slice(bytes);
-        let heard = std::mem::take(&mut self.heard);
-        let mut rest = heard.as_slice();
-        while let Some((kind, body, behind)) = split(rest)? {
-            rest = behind;
-            let next = self.message(kind, body)?;
-            if next != Next::Listen {
-                self.heard = rest.to_vec();
-                return Ok(next);
-            }
-        }
-        self.heard = rest.to_vec();
-        Ok(Next::Listen)
+    fn heard(&mut self) -> &mut Vec<u8> {
+        &mut self.heard
     }
-}
 
-impl Conversation {
+    fn split(bytes: &[u8]) -> Result<Option<Message<'_>>, Miss> {
+        let Some((kind, rest)) = bytes.split_first() else { return Ok(None) };
+        let Some((length, rest)) = rest.split_first_chunk() else { return Ok(None) };
+        let length = u32::from_be_bytes(*length) as usize;
+        match length.checked_sub(4).filter(|length| *length <= LARGEST) {
+            Some(length) => Ok(rest.split_at_checked(length).map(|(body, behind)| (*kind, body, behind))),
+            None => Err(Miss::new(MissKind::Failed, "no PostgreSQL server answers there")),
+        }
+    }
+
     fn message(&mut self, kind: u8, body: &[u8]) -> Result<Next, Miss> {
         let garbled = || Miss::new(MissKind::Failed, "the server's answer is garbled");
         match kind {
@@ -124,20 +120,6 @@ impl Conversation {
             _ => {}
         }
         Ok(Next::Listen)
-    }
-}
-
-/// Kind and body of a message, and what follows it.
-type Message<'a> = (u8, &'a [u8], &'a [u8]);
-
-/// The first message, once it is there as a whole.
-fn split(bytes: &[u8]) -> Result<Option<Message<'_>>, Miss> {
-    let Some((kind, rest)) = bytes.split_first() else { return Ok(None) };
-    let Some((length, rest)) = rest.split_first_chunk() else { return Ok(None) };
-    let length = u32::from_be_bytes(*length) as usize;
-    match length.checked_sub(4).filter(|length| *length <= LARGEST) {
-        Some(length) => Ok(rest.split_at_checked(length).map(|(body, behind)| (*kind, body, behind))),
-        None => Err(Miss::new(MissKind::Failed, "no PostgreSQL server answers there")),
     }
 }
 
