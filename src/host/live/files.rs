@@ -4,14 +4,18 @@
 //! device already does something. Sizes are bounded, since a file may be anything. Attributes of devices have a shorter
 //! way, for a large host has hundreds of thousands of them.
 
+use std::cell::RefCell;
+use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 use nix::fcntl::OFlag;
 use nix::sys::stat::{major, minor};
+use rustix::fs::{Mode, OFlags};
 
 use crate::host::{LARGEST_MOUNT_TABLE, Miss, MissKind, Stat, StatFs};
 
@@ -66,10 +70,43 @@ fn is_attribute(path: &Path) -> bool {
     path.starts_with("/sys/class") && !path.components().any(|c| c == Component::ParentDir)
 }
 
+/// A directory that attributes are opened in, by its path.
+type Directory = (PathBuf, OwnedFd);
+
+thread_local! {
+    /// That of the device asked about last: its attributes are asked for one after another, and the way to it leads through
+    /// a link and a dozen directories.
+    static LAST: RefCell<Option<Directory>> = const { RefCell::new(None) };
+}
+
+/// Opens an attribute from the directory of its device, or by its whole path where there is none in that directory: the
+/// device may have been replaced by another one of its name.
+fn open_attribute(path: &Path) -> Result<File, Miss> {
+    match LAST.with_borrow_mut(|last| open_in_directory(path, last)) {
+        Some(file) => Ok(file),
+        None => open_unchecked(path),
+    }
+}
+
+fn open_in_directory(path: &Path, last: &mut Option<Directory>) -> Option<File> {
+    let bytes = path.as_os_str().as_bytes();
+    // The root, sys, class, the class and the device: what comes after the fifth slash is the attribute.
+    let (at, _) = bytes.iter().enumerate().filter(|(_, b)| **b == b'/').nth(4)?;
+    let (device, name) = (Path::new(OsStr::from_bytes(bytes.get(..at)?)), bytes.get(at + 1..)?);
+    if !last.as_ref().is_some_and(|(path, _)| path == device) {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let directory = rustix::fs::open(device, flags, Mode::empty()).ok()?;
+        *last = Some((device.to_owned(), directory));
+    }
+    let (_, directory) = last.as_ref()?;
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    rustix::fs::openat(directory, name, flags, Mode::empty()).ok().map(File::from)
+}
+
 /// An attribute of a device.
 fn attribute(path: &Path) -> Result<Vec<u8>, Miss> {
     let mut page = [0; LARGEST_ATTRIBUTE];
-    let mut file = open_unchecked(path)?;
+    let mut file = open_attribute(path)?;
     let mut bytes = Vec::new();
     loop {
         let count = match file.read(&mut page) {
