@@ -13,7 +13,7 @@ use std::thread;
 use super::{Collector, Request, attribute, refused, tools};
 use crate::facts::catalog::{device, host as machine, mount};
 use crate::facts::{FactSet, Reading, Remedy, Scope, Source, Subject, Why};
-use crate::host::{Host, Tool, path_bytes};
+use crate::host::{Host, Miss, MissKind, Tool, path_bytes};
 use crate::text::{raw, safe};
 
 mod journal;
@@ -182,10 +182,19 @@ fn features(
     }
     let node = |device: &&Subject| facts.value(device, &device::PATH).unwrap_or_default();
     let nodes: Vec<String> = devices.iter().map(node).collect();
-    let mut readings = Vec::with_capacity(nodes.len());
-    for some in nodes.chunks(AT_A_TIME) {
+    let Some((first, others)) = nodes.split_first() else { return Vec::new() };
+    let answer = dump(host, first);
+    // Where there is no such program, it is not asked for again and again.
+    let missing = answer.as_ref().err().filter(|miss| miss.kind == MissKind::Absent).cloned();
+    let mut readings = vec![dumped(first, answer)];
+    if let Some(miss) = missing {
+        readings.extend(others.iter().map(|node| dumped(node, Err(miss.clone()))));
+        return readings;
+    }
+    for some in others.chunks(AT_A_TIME) {
         thread::scope(|scope| {
-            let asked: Vec<_> = some.iter().map(|node| scope.spawn(move || dumped(host, node))).collect();
+            let asked: Vec<_> =
+                some.iter().map(|node| scope.spawn(move || dumped(node, dump(host, node)))).collect();
             let gone = |_| Reading::unknown(Why::Malformed, "reading the superblock failed");
             readings.extend(asked.into_iter().map(|thread| thread.join().unwrap_or_else(gone)));
         });
@@ -193,9 +202,13 @@ fn features(
     readings
 }
 
-fn dumped(host: &dyn Host, node: &str) -> Reading<Vec<String>> {
+fn dump(host: &dyn Host, node: &str) -> Result<Vec<u8>, Miss> {
+    host.run(Tool::Dumpe2fs, &["-h", node])
+}
+
+fn dumped(node: &str, answer: Result<Vec<u8>, Miss>) -> Reading<Vec<String>> {
     let argv = format!("dumpe2fs -h {node}");
-    match host.run(Tool::Dumpe2fs, &["-h", node]) {
+    match answer {
         Ok(answer) => {
             let text = String::from_utf8_lossy(&answer).into_owned();
             let line = text.lines().find_map(|line| line.strip_prefix("Filesystem features:"));
@@ -207,7 +220,7 @@ fn dumped(host: &dyn Host, node: &str) -> Reading<Vec<String>> {
                 None => Reading::unknown(Why::Malformed, format!("`{argv}` lists no features")),
             }
         }
-        Err(miss) if miss.kind == crate::host::MissKind::Absent => {
+        Err(miss) if miss.kind == MissKind::Absent => {
             refused(&miss, &argv).or_try(Remedy::Install(Tool::Dumpe2fs.package().to_owned()))
         }
         // The container or the system forbids even root to open the device: being root is no help.
