@@ -48,17 +48,20 @@ impl Page {
     pub fn hanging(&mut self, indent: usize, label: &str, text: &str) {
         let margin = indent + label.width();
         let mut line = format!("{}{label}", " ".repeat(indent));
-        let mut empty = true;
+        let (mut width, mut empty) = (margin, true);
         for word in text.split(' ').filter(|word| !word.is_empty()) {
-            if !empty && line.width() + 1 + word.width() > WIDTH {
+            let wide = word.width();
+            if !empty && width + 1 + wide > WIDTH {
                 self.verbatim(0, &line);
                 line = " ".repeat(margin);
-                empty = true;
+                (width, empty) = (margin, true);
             }
             if !empty {
                 line.push(' ');
+                width += 1;
             }
             line.push_str(word);
+            width += wide;
             empty = false;
         }
         self.verbatim(0, &line);
