@@ -3,7 +3,10 @@
 //! A document is complete before its first byte is written, so nobody reads half of one. The surprise: characters that
 //! change how a terminal shows others are escaped although JSON does not ask for it, because people `cat` reports.
 
+use std::io::{self, Write};
+
 use serde::Serialize;
+use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
 
 use super::Report;
 use crate::text::is_treacherous;
@@ -15,11 +18,11 @@ pub fn render(report: &Report) -> String {
 
 /// Any of our values as a JSON document, escaped like the report.
 pub fn pretty<T: Serialize>(value: &T) -> String {
+    let mut document = Vec::new();
     // Maps with other than string keys are the one thing that cannot be serialised, and our values have no maps.
-    let plain = serde_json::to_string_pretty(value).unwrap_or_default();
-    let mut document = escape(&plain);
-    document.push('\n');
-    document
+    let _ = value.serialize(&mut Serializer::with_formatter(&mut document, Safe::default()));
+    document.push(b'\n');
+    String::from_utf8(document).unwrap_or_default()
 }
 
 /// The schema that every report keeps, as a JSON document.
@@ -30,18 +33,59 @@ pub fn schema_json() -> String {
     document
 }
 
-/// Escapes what serde_json leaves: outside of strings a JSON document is plain ASCII, so this touches only strings.
-fn escape(document: &str) -> String {
-    let mut out = String::with_capacity(document.len());
-    for c in document.chars() {
-        if (c as u32) < 0x7f || !is_treacherous(c) {
-            out.push(c);
-        } else {
-            let mut units = [0; 2];
-            out.extend(c.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")));
+/// The pretty layout, with what serde_json leaves in strings escaped.
+#[derive(Default)]
+struct Safe(PrettyFormatter<'static>);
+
+impl Formatter for Safe {
+    fn write_string_fragment<W: ?Sized + Write>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {
+        let mut rest = fragment;
+        while let Some((at, c)) = rest.char_indices().find(|(_, c)| *c >= '\x7f' && is_treacherous(*c)) {
+            let (plain, found) = rest.split_at(at);
+            out.write_all(plain.as_bytes())?;
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                write!(out, "\\u{unit:04x}")?;
+            }
+            rest = found.strip_prefix(c).unwrap_or_default();
         }
+        out.write_all(rest.as_bytes())
     }
-    out
+
+    fn begin_array<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.begin_array(out)
+    }
+
+    fn end_array<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.end_array(out)
+    }
+
+    fn begin_array_value<W: ?Sized + Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
+        self.0.begin_array_value(out, first)
+    }
+
+    fn end_array_value<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.end_array_value(out)
+    }
+
+    fn begin_object<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.begin_object(out)
+    }
+
+    fn end_object<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.end_object(out)
+    }
+
+    fn begin_object_key<W: ?Sized + Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
+        self.0.begin_object_key(out, first)
+    }
+
+    fn begin_object_value<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.begin_object_value(out)
+    }
+
+    fn end_object_value<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.end_object_value(out)
+    }
 }
 
 #[cfg(test)]
