@@ -3,6 +3,7 @@
 //! The program is a pipeline of values; each module knows only those above it in this list:
 //!
 //! - [`truth`], [`version`], [`text`] — vocabulary
+//! - [`workers`] — one piece of work on many things, by all processors
 //! - [`facts`] — readings: known with a source, or unknown with a reason
 //! - [`host`] — the one seam through which the machine is read, live or recorded
 //! - [`collect`] — host → facts
@@ -29,3 +30,4 @@ pub mod truth;
 pub mod ui;
 pub mod validity;
 pub mod version;
+pub mod workers;

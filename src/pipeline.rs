@@ -12,7 +12,7 @@ use crate::host::Host;
 use crate::measure::Measurement;
 use crate::report::{self, Report};
 use crate::rules::{self, RuleSet};
-use crate::validity;
+use crate::{validity, workers};
 
 mod measuring;
 
@@ -62,7 +62,7 @@ impl Session {
     /// The report of now.
     pub fn report(&self) -> Report {
         let (facts, verdicts) = self.judged();
-        let evaluation = rules::evaluate(&self.rules, &facts, self.circumstances());
+        let evaluation = self.evaluation(&facts);
         let guard = |subject: &Subject, advice: &rules::Advice| {
             let values: Vec<&str> = advice.change.values().iter().map(String::as_str).collect();
             validity::guard(&advice.setting, &values, &facts, subject)
@@ -85,6 +85,14 @@ impl Session {
         let off = self.rules.off().iter();
         report.warnings.extend(off.map(|off| format!("rule {} is switched off: {}", off.rule, off.because)));
         report
+    }
+
+    /// What all rules come to, by all processors.
+    fn evaluation(&self, facts: &FactSet) -> rules::Evaluation {
+        let on =
+            |subjects: &[Subject]| rules::evaluate_on(subjects, &self.rules, facts, self.circumstances());
+        let pieces = workers::in_pieces(&rules::all_subjects(facts), on);
+        pieces.into_iter().reduce(rules::Evaluation::and).unwrap_or_default()
     }
 
     /// Rule → the rules it overrides.

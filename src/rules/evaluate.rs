@@ -3,6 +3,7 @@
 //! The surprise: a host with thousands of disks has hundreds of thousands of answers, nearly all of rules that do not
 //! apply. Of those only the subject is kept; who wants to know why one does not ([`evaluate_one`]) evaluates it again.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
@@ -11,7 +12,7 @@ use serde::Serialize;
 use super::advise::{self, Circumstances};
 use super::ground::{Ground, View};
 use super::model::Rule;
-use super::needs;
+use super::needs::{self, Domains};
 use super::set::RuleSet;
 use super::{Finding, Outcome};
 use crate::facts::{FactSet, Scope, Subject};
@@ -54,22 +55,51 @@ impl Tally {
     }
 }
 
-/// Evaluates all rules.
+impl Evaluation {
+    /// This one and what the same rules come to on further subjects.
+    #[must_use]
+    pub fn and(mut self, further: Self) -> Self {
+        self.findings.extend(further.findings);
+        for (tally, more) in self.tallies.iter_mut().zip(further.tallies) {
+            tally.applies += more.applies;
+            tally.undecided += more.undecided;
+            tally.does_not_apply.extend(more.does_not_apply);
+        }
+        self
+    }
+}
+
+/// Evaluates all rules on all subjects.
 pub fn evaluate(rules: &RuleSet, facts: &FactSet, circumstances: Circumstances) -> Evaluation {
+    evaluate_on(&all_subjects(facts), rules, facts, circumstances)
+}
+
+/// Everything that rules are evaluated on, in order.
+pub fn all_subjects(facts: &FactSet) -> Vec<Subject> {
+    Scope::ALL.iter().flat_map(|scope| of_scope(facts, *scope)).collect()
+}
+
+/// Evaluates all rules on these subjects.
+pub fn evaluate_on(
+    subjects: &[Subject],
+    rules: &RuleSet,
+    facts: &FactSet,
+    circumstances: Circumstances,
+) -> Evaluation {
     let rules = rules.rules();
     let concerns: Vec<Concern<'_>> = rules.iter().map(Concern::of).collect();
     let mut tallies: Vec<Tally> = rules.iter().map(|rule| Tally::of(&rule.id)).collect();
     let mut findings = Vec::new();
-    for subject in Scope::ALL.iter().flat_map(|scope| of_scope(facts, *scope)) {
-        let view = View::new(facts, &subject);
+    for subject in subjects {
+        let view = View::new(facts, subject);
         for (concern, tally) in concerns.iter().zip(&mut tallies) {
-            if !concern.about(facts, &subject) {
+            if !concern.about(facts, subject) {
                 continue;
             }
             if Ground::deciding(&concern.rule.when, &view).truth() == Truth::False {
                 tally.does_not_apply.push(subject.clone());
             } else {
-                let finding = evaluate_one(concern.rule, facts, &subject, circumstances);
+                let finding = concern.finding(facts, subject, circumstances);
                 tally.count(&finding);
                 findings.push(finding);
             }
@@ -97,12 +127,13 @@ struct Concern<'r> {
     rule: &'r Rule,
     scopes: Vec<Scope>,
     areas: BTreeSet<&'static str>,
+    domains: OnceCell<Domains<'r>>,
 }
 
 impl<'r> Concern<'r> {
     fn of(rule: &'r Rule) -> Self {
         let scopes = Scope::ALL.into_iter().filter(|scope| rule.when.asks(*scope)).collect();
-        Self { rule, scopes, areas: rule.areas().collect() }
+        Self { rule, scopes, areas: rule.areas().collect(), domains: OnceCell::new() }
     }
 
     fn about(&self, facts: &FactSet, subject: &Subject) -> bool {
@@ -110,6 +141,40 @@ impl<'r> Concern<'r> {
             && (subject.scope() == Scope::Host
                 || !self.scopes.iter().any(|scope| facts.lacks(subject, *scope))
                     && !self.areas.iter().any(|area| facts.lacks_area(subject, area)))
+    }
+
+    /// What the rule comes to on a subject.
+    fn finding(&self, facts: &FactSet, subject: &Subject, circumstances: Circumstances) -> Finding {
+        let rule = self.rule;
+        let ground = Ground::of(&rule.when, facts, subject);
+        let trace = ground.trace();
+        let (mut advice, mut held_back) = (Vec::new(), Vec::new());
+        let outcome = match trace.truth {
+            Truth::True => {
+                (advice, held_back) = advise::advise(rule, &ground, facts, subject, circumstances);
+                Outcome::Applies
+            }
+            Truth::False => Outcome::DoesNotApply,
+            Truth::Unknown => {
+                let domains = self.domains.get_or_init(|| Domains::of(&rule.when));
+                Outcome::Undecided { needs: needs::needs(&ground, domains) }
+            }
+        };
+        let which =
+            if rule.title.names_which() || rule.because.names_which() { ground.which() } else { Vec::new() };
+        Finding {
+            rule: rule.id.clone(),
+            subject: subject.clone(),
+            outcome,
+            level: rule.level,
+            confidence: rule.confidence,
+            title: rule.title.text(facts, subject, &which),
+            because: rule.because.text(facts, subject, &which),
+            refs: rule.refs.clone(),
+            advice,
+            held_back,
+            trace,
+        }
     }
 }
 
@@ -120,30 +185,5 @@ pub fn evaluate_one(
     subject: &Subject,
     circumstances: Circumstances,
 ) -> Finding {
-    let ground = Ground::of(&rule.when, facts, subject);
-    let trace = ground.trace();
-    let (mut advice, mut held_back) = (Vec::new(), Vec::new());
-    let outcome = match trace.truth {
-        Truth::True => {
-            (advice, held_back) = advise::advise(rule, &ground, facts, subject, circumstances);
-            Outcome::Applies
-        }
-        Truth::False => Outcome::DoesNotApply,
-        Truth::Unknown => Outcome::Undecided { needs: needs::needs(&ground) },
-    };
-    let which =
-        if rule.title.names_which() || rule.because.names_which() { ground.which() } else { Vec::new() };
-    Finding {
-        rule: rule.id.clone(),
-        subject: subject.clone(),
-        outcome,
-        level: rule.level,
-        confidence: rule.confidence,
-        title: rule.title.text(facts, subject, &which),
-        because: rule.because.text(facts, subject, &which),
-        refs: rule.refs.clone(),
-        advice,
-        held_back,
-        trace,
-    }
+    Concern::of(rule).finding(facts, subject, circumstances)
 }

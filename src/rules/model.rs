@@ -80,6 +80,15 @@ impl Cond {
         }
     }
 
+    /// Every test in it, in quantifiers too.
+    pub(super) fn for_each_test<'c>(&'c self, found: &mut impl FnMut(&'c Test)) {
+        match self {
+            Self::All(kids) | Self::Any(kids) => kids.iter().for_each(|kid| kid.for_each_test(found)),
+            Self::Not(kid) | Self::Every(_, kid) | Self::Some(_, kid) => kid.for_each_test(found),
+            Self::Fact(test) => found(test),
+        }
+    }
+
     fn areas(&self, into: &mut Vec<&'static str>) {
         match self {
             Self::All(kids) | Self::Any(kids) => kids.iter().for_each(|kid| kid.areas(into)),

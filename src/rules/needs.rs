@@ -8,10 +8,11 @@
 pub(super) mod domain;
 
 use std::collections::BTreeMap;
+use std::ptr;
 
 use super::Seen;
 use super::ground::{Ground, Node};
-use super::model::Test;
+use super::model::{Cond, Test};
 use crate::facts::{Need, Reading, Subject, Value, catalog};
 use crate::truth::Truth;
 
@@ -24,8 +25,8 @@ const WIDE: usize = 64;
 
 /// The smallest sets of missing facts of which each alone could decide it: no set contains another. Fewest facts first;
 /// among equals, those with a remedy first.
-pub(super) fn needs(ground: &Ground<'_>) -> Vec<Vec<Need>> {
-    let unknowns = Unknowns::of(ground);
+pub(super) fn needs(ground: &Ground<'_>, domains: &Domains<'_>) -> Vec<Vec<Need>> {
+    let unknowns = Unknowns::of(ground, domains);
     let answers = [true, false].map(|wanted| unknowns.ways(ground, wanted));
     let mut sets: Vec<Vec<usize>> = answers.iter().flatten().map(Way::to_learn).collect();
     sets.sort_by(|a, b| a.len().cmp(&b.len()).then_with(|| a.cmp(b)));
@@ -37,29 +38,57 @@ pub(super) fn needs(ground: &Ground<'_>) -> Vec<Vec<Need>> {
     }
     let mut needs: Vec<Vec<Need>> = smallest.iter().filter_map(|set| unknowns.named(set)).collect();
     let without_remedy = |set: &[Need]| set.iter().filter(|need| need.remedy.is_none()).count();
-    needs.sort_by_cached_key(|set| (set.len(), without_remedy(set), set.clone()));
+    let weight = |set: &[Need]| (set.len(), without_remedy(set));
+    needs.sort_by(|a, b| weight(a).cmp(&weight(b)).then_with(|| a.cmp(b)));
     needs
+}
+
+/// What could be learnt of the facts of a condition, once for all subjects that it is evaluated on: for each of its tests,
+/// which of the values that the tests of its fact tell apart it holds for.
+pub(super) struct Domains<'c>(Vec<(&'c Test, [Options; 2])>);
+
+/// Options of a fact, as bits: that it stays unknown ([`UNLEARNT`]), then the values that its tests tell apart.
+type Options = u64;
+
+/// The option that a fact stays unknown.
+const UNLEARNT: Options = 1;
+
+impl<'c> Domains<'c> {
+    /// Of a condition.
+    pub fn of(cond: &'c Cond) -> Self {
+        let mut by_fact: BTreeMap<&str, Vec<&Test>> = BTreeMap::new();
+        cond.for_each_test(&mut |test| by_fact.entry(test.fact.name).or_default().push(test));
+        let of_fact = |tests: Vec<&'c Test>| {
+            let values =
+                domain::values(&tests).into_iter().map(|value| Reading::known(value, domain::learnt()));
+            let values: Vec<Reading<Value>> = values.collect();
+            let fitting = |test: &Test, answer: Truth| {
+                let options = (1..).zip(&values).filter(|(_, value)| test.holds(value) == answer);
+                options.fold(0, |bits: Options, (option, _)| bits | 1 << option)
+            };
+            let each = |test| (test, [true, false].map(|answer| fitting(test, answer.into())));
+            tests.into_iter().map(each).collect::<Vec<_>>()
+        };
+        Self(by_fact.into_values().flat_map(of_fact).collect())
+    }
+
+    /// The values with which a test of the condition comes out as wanted.
+    fn values(&self, test: &Test, wanted: bool) -> Options {
+        let found = self.0.iter().find(|(known, _)| ptr::eq(*known, test));
+        found.map_or(0, |(_, [holds, fails])| if wanted { *holds } else { *fails })
+    }
 }
 
 /// The unknown facts of a condition.
 struct Unknowns<'g> {
-    slots: Vec<Slot<'g>>,
+    domains: &'g Domains<'g>,
+    slots: Vec<&'g Seen>,
     places: BTreeMap<(&'g Subject, &'g str), usize>,
 }
 
-/// One unknown fact.
-struct Slot<'g> {
-    seen: &'g Seen,
-    /// The values that its tests tell apart, after the option that it stays unknown.
-    options: Vec<Reading<Value>>,
-}
-
-/// Demands on facts: by slot, which of its options would do, as bits.
+/// Demands on facts: by slot, which of its options would do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Way(BTreeMap<usize, u64>);
-
-/// The option that a fact stays unknown.
-const UNLEARNT: u64 = 1;
+struct Way(BTreeMap<usize, Options>);
 
 impl Way {
     /// The facts that must be learnt.
@@ -70,7 +99,7 @@ impl Way {
     /// Both ways at once, where one value can meet both.
     fn with(mut self, other: &Self) -> Option<Self> {
         for (slot, options) in &other.0 {
-            let joined = self.0.entry(*slot).or_insert(u64::MAX);
+            let joined = self.0.entry(*slot).or_insert(Options::MAX);
             *joined &= options;
             if *joined == 0 {
                 return None;
@@ -81,22 +110,18 @@ impl Way {
 
     /// Whether everything that goes this other way goes this way too.
     fn covers(&self, other: &Self) -> bool {
-        let within = |(slot, options): (&usize, &u64)| other.0.get(slot).is_some_and(|o| o & !options == 0);
+        let within =
+            |(slot, options): (&usize, &Options)| other.0.get(slot).is_some_and(|o| o & !options == 0);
         self.0.iter().all(within)
     }
 }
 
 impl<'g> Unknowns<'g> {
-    fn of(ground: &'g Ground<'_>) -> Self {
-        let mut tests: BTreeMap<(&Subject, &str), (&Seen, Vec<&Test>)> = BTreeMap::new();
-        collect(ground, &mut tests);
-        let places = tests.keys().enumerate().map(|(slot, key)| (*key, slot)).collect();
-        let slots = tests.into_values().map(|(seen, tests)| {
-            let known =
-                domain::values(&tests).into_iter().map(|value| Reading::known(value, domain::learnt()));
-            Slot { seen, options: [Reading::clone(&seen.reading)].into_iter().chain(known).collect() }
-        });
-        Self { slots: slots.collect(), places }
+    fn of(ground: &'g Ground<'_>, domains: &'g Domains<'_>) -> Self {
+        let mut unknown: BTreeMap<(&Subject, &str), &Seen> = BTreeMap::new();
+        collect(ground, &mut unknown);
+        let places = unknown.keys().enumerate().map(|(slot, key)| (*key, slot)).collect();
+        Self { domains, slots: unknown.into_values().collect(), places }
     }
 
     /// The ways for a condition to come out as wanted.
@@ -131,20 +156,18 @@ impl<'g> Unknowns<'g> {
     }
 
     fn ways_of_test(&self, test: &Test, seen: &Seen, wanted: bool) -> Vec<Way> {
-        let wanted = Truth::from(wanted);
+        let as_it_is = test.holds(&seen.reading) == Truth::from(wanted);
         let Some(slot) = self.places.get(&(&seen.subject, seen.fact)) else {
-            return if test.holds(&seen.reading) == wanted { vec![Way::default()] } else { Vec::new() };
+            return if as_it_is { vec![Way::default()] } else { Vec::new() };
         };
-        let options = self.slots.get(*slot).map(|slot| slot.options.as_slice()).unwrap_or_default();
-        let fitting = options.iter().enumerate().filter(|(_, option)| test.holds(option) == wanted);
-        let fitting = fitting.fold(0u64, |bits, (index, _)| bits | 1 << index);
+        let fitting = self.domains.values(test, wanted) | if as_it_is { UNLEARNT } else { 0 };
         if fitting == 0 { Vec::new() } else { vec![Way(BTreeMap::from([(*slot, fitting)]))] }
     }
 
     /// The set by name; `None` for an empty one.
     fn named(&self, set: &[usize]) -> Option<Vec<Need>> {
         let need = |slot: &usize| {
-            let seen = self.slots.get(*slot)?.seen;
+            let seen = self.slots.get(*slot)?;
             Need::of(&seen.subject, catalog::find(seen.fact)?, &seen.reading)
         };
         let needs: Vec<Need> = set.iter().filter_map(need).collect();
@@ -152,18 +175,14 @@ impl<'g> Unknowns<'g> {
     }
 }
 
-/// The tests of each unknown fact.
-fn collect<'g>(
-    ground: &'g Ground<'_>,
-    tests: &mut BTreeMap<(&'g Subject, &'g str), (&'g Seen, Vec<&'g Test>)>,
-) {
-    if let Node::Test(test, seen) = &ground.node
+/// The unknown facts that it tests.
+fn collect<'g>(ground: &'g Ground<'_>, unknown: &mut BTreeMap<(&'g Subject, &'g str), &'g Seen>) {
+    if let Node::Test(_, seen) = &ground.node
         && !seen.reading.is_known()
     {
-        let (_, tests) = tests.entry((&seen.subject, seen.fact)).or_insert((seen, Vec::new()));
-        tests.push(test);
+        unknown.entry((&seen.subject, seen.fact)).or_insert(seen);
     }
-    ground.kids().iter().for_each(|kid| collect(kid, tests));
+    ground.kids().iter().for_each(|kid| collect(kid, unknown));
 }
 
 /// Without those that another covers, and not too many.

@@ -1,0 +1,68 @@
+//! One piece of work on many things, by all processors at once.
+//!
+//! It knows nothing of the work. The surprise: results come in the order of the things, whoever did them, so that no
+//! output depends on how many processors there are; and a few things are not worth a thread.
+
+use std::num::NonZero;
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::{self, Builder};
+
+/// Fewer things than this are done where they are: starting a thread takes as long as reading some dozens of files.
+const WORTH_A_THREAD: usize = 64;
+
+/// How many pieces each processor gets on average: enough that one slow piece does not leave the others idle.
+const PIECES_EACH: usize = 8;
+
+/// The results of working on pieces of these things; joined in order, they are those of working on the whole.
+pub fn in_pieces<'t, T: Sync, R: Send>(things: &'t [T], work: impl Fn(&'t [T]) -> R + Sync) -> Vec<R> {
+    let processors = thread::available_parallelism().map_or(1, NonZero::get);
+    let threads = processors.min(things.len() / WORTH_A_THREAD).max(1);
+    if threads == 1 {
+        return vec![work(things)];
+    }
+    let pieces: Vec<&[T]> = things.chunks(things.len().div_ceil(threads * PIECES_EACH)).collect();
+    let next = AtomicUsize::new(0);
+    let take = || {
+        let mut done = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            match pieces.get(at) {
+                Some(piece) => done.push((at, work(piece))),
+                None => return done,
+            }
+        }
+    };
+    let mut done = thread::scope(|scope| {
+        // Where no more threads may be started, fewer do it.
+        let others: Vec<_> =
+            (1..threads).filter_map(|_| Builder::new().spawn_scoped(scope, take).ok()).collect();
+        let mut done = take();
+        for other in others {
+            done.extend(other.join().unwrap_or_else(|cause| resume_unwind(cause)));
+        }
+        done
+    });
+    done.sort_by_key(|(at, _)| *at);
+    done.into_iter().map(|(_, result)| result).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_joined_in_order_are_the_whole() {
+        for count in [0, 1, 2 * WORTH_A_THREAD - 1, 2 * WORTH_A_THREAD, 1000, 1001] {
+            let things: Vec<usize> = (0..count).collect();
+            assert_eq!(in_pieces(&things, <[usize]>::to_vec).concat(), things);
+        }
+    }
+
+    #[test]
+    fn a_failure_in_a_piece_is_no_result() {
+        let things: Vec<usize> = (0..1000).collect();
+        let failed = std::panic::catch_unwind(|| in_pieces(&things, |piece| assert!(!piece.contains(&999))));
+        assert!(failed.is_err());
+    }
+}
