@@ -52,8 +52,9 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
-use crate::facts::{FactSet, Reading, Remedy, Why};
+use crate::facts::{FactSet, Reading, Remedy, Subject, Why};
 use crate::host::{Host, Miss, MissKind};
+use crate::workers;
 
 /// What a run is about.
 #[derive(Clone, Debug, Default)]
@@ -114,6 +115,25 @@ pub fn run_all(
         facts.warn(note);
     }
     facts
+}
+
+/// Describes these things, by all processors where there are many. What is put must be about their own subjects; of others,
+/// what they stand on and the host can be looked up.
+fn describe_all<T: Sync>(
+    things: &[T],
+    subject: impl Fn(&T) -> &Subject + Sync,
+    facts: &mut FactSet,
+    describe: impl Fn(&[T], &mut FactSet) + Sync,
+) {
+    let known = &*facts;
+    let parts = workers::in_pieces(things, |piece| {
+        let mut part = known.part(piece.iter().map(&subject));
+        describe(piece, &mut part);
+        (piece, part)
+    });
+    for (piece, part) in parts {
+        facts.put_back(part, piece.iter().map(&subject));
+    }
 }
 
 /// A refusal as a reading. `what` says what was asked, such as a path.

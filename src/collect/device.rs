@@ -6,8 +6,9 @@
 
 use super::topology::{Node, walk};
 use super::transport::Transport;
-use super::unit::Units;
-use super::{Collector, Request, attribute, bcache, cloud, drbd, geometry, loops, md, medium};
+use super::{
+    Collector, Request, attribute, bcache, cloud, describe_all, drbd, geometry, loops, md, medium, unit,
+};
 use crate::facts::catalog::device;
 use crate::facts::{FactSet, KeyInfo, Reading, Remedy, Source, Subject, Why};
 use crate::host::Host;
@@ -17,36 +18,55 @@ pub const COLLECTOR: Collector = Collector { id: "block devices", run };
 
 fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     let nodes = walk(host, facts);
-    let (mut transport, mut units) = (Transport::default(), Units::default());
-    let mut drbd = drbd::Drbd::default();
-    for node in &nodes {
-        let read_only = attribute::flag(host, &node.attribute("ro"));
-        facts.put(&node.subject, &device::READ_ONLY, read_only);
-        let own_queue = node.kind != "partition" || node.is_called("dm-");
-        if own_queue {
-            queue(host, node, facts);
-            counts_flushes(host, node, facts);
-            transport.describe(host, node, facts);
-            units.describe(host, node, facts);
-            geometry::queue(host, node, facts);
-            cloud::describe(node, facts);
-            medium::describe(node, facts);
-        } else {
-            inherit(&node.subject, facts);
-            geometry::partition(host, node, facts);
-        }
-        match node.kind {
-            "md" => md::describe(host, node, facts),
-            "loop" => loops::describe(host, node, facts),
-            "zram" => {
-                let backing = attribute::text(host, &node.attribute("backing_dev"));
-                facts.put(&node.subject, &device::ZRAM_BACKING, backing);
+    let first_partition = nodes.iter().position(|node| !node.has_own_queue()).unwrap_or(nodes.len());
+    let (whole, partitions) = nodes.split_at(first_partition);
+    describe_all(
+        whole,
+        |node| &node.subject,
+        facts,
+        |nodes, facts| {
+            let (mut transport, mut drbd) = (Transport::default(), drbd::Drbd::default());
+            for node in nodes {
+                read_only(host, node, facts);
+                queue(host, node, facts);
+                counts_flushes(host, node, facts);
+                transport.describe(host, node, facts);
+                unit::describe(host, node, facts);
+                geometry::queue(host, node, facts);
+                cloud::describe(node, facts);
+                medium::describe(node, facts);
+                match node.kind {
+                    "md" => md::describe(host, node, facts),
+                    "loop" => loops::describe(host, node, facts),
+                    "zram" => {
+                        let backing = attribute::text(host, &node.attribute("backing_dev"));
+                        facts.put(&node.subject, &device::ZRAM_BACKING, backing);
+                    }
+                    "bcache" => bcache::describe(host, node, facts),
+                    "drbd" => drbd.describe(host, node, facts),
+                    _ => {}
+                }
             }
-            "bcache" => bcache::describe(host, node, facts),
-            "drbd" => drbd.describe(host, node, facts),
-            _ => {}
-        }
-    }
+        },
+    );
+    unit::join(whole.iter().map(|node| &node.subject), facts);
+    describe_all(
+        partitions,
+        |node| &node.subject,
+        facts,
+        |nodes, facts| {
+            for node in nodes {
+                read_only(host, node, facts);
+                inherit(&node.subject, facts);
+                geometry::partition(host, node, facts);
+            }
+        },
+    );
+}
+
+fn read_only(host: &dyn Host, node: &Node, facts: &mut FactSet) {
+    let read_only = attribute::flag(host, &node.attribute("ro"));
+    facts.put(&node.subject, &device::READ_ONLY, read_only);
 }
 
 /// queue/write_cache came with commit 93e9d8e836cb (*block: add ability to flag write back caching on a device*), Linux 4.7.

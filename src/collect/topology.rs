@@ -13,6 +13,7 @@ use crate::facts::catalog::device;
 use crate::facts::{FactSet, Reading, Source, Subject, Why};
 use crate::host::{Host, path_bytes};
 use crate::text::safe;
+use crate::workers;
 
 /// Where sysfs lists every block device, partitions included.
 pub const CLASS: &str = "/sys/class/block";
@@ -50,6 +51,11 @@ impl Node {
         self.name.as_bytes().starts_with(prefix.as_bytes())
     }
 
+    /// Whether it has a queue: a partition has its disk's, unless device-mapper made it.
+    pub fn has_own_queue(&self) -> bool {
+        self.kind != "partition" || self.is_called("dm-")
+    }
+
     /// Whether its place in the device tree holds this text.
     pub fn is_in(&self, part: &str) -> bool {
         self.place.windows(part.len()).any(|window| window == part.as_bytes())
@@ -73,7 +79,7 @@ const LEAVES: &[&str] = &[
     "dasd",
 ];
 
-/// Finds every block device with a size, records what it is and what it stands on, disks before partitions.
+/// Finds every block device with a size, records what it is and what it stands on, those with a queue before the others.
 pub fn walk(host: &dyn Host, facts: &mut FactSet) -> Vec<Node> {
     let names = match host.list(Path::new(CLASS)) {
         Ok(names) => names,
@@ -82,9 +88,18 @@ pub fn walk(host: &dyn Host, facts: &mut FactSet) -> Vec<Node> {
             return Vec::new();
         }
     };
-    let visible = names.iter().filter(|name| !is_hidden_path(name));
-    let mut nodes: Vec<Node> = visible.filter_map(|name| look(host, name, facts)).collect();
-    nodes.sort_by_key(|node| node.kind == "partition");
+    let visible: Vec<OsString> = names.into_iter().filter(|name| !is_hidden_path(name)).collect();
+    let pieces = workers::in_pieces(&visible, |names| {
+        let mut facts = FactSet::default();
+        let nodes: Vec<Node> = names.iter().filter_map(|name| look(host, name, &mut facts)).collect();
+        (nodes, facts)
+    });
+    let mut nodes = Vec::with_capacity(visible.len());
+    for (some, found) in pieces {
+        nodes.extend(some);
+        facts.merge(found);
+    }
+    nodes.sort_by_key(|node| !node.has_own_queue());
     nodes
 }
 

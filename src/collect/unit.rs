@@ -7,6 +7,7 @@
 //! copied by careless makers, so paths to one unit must agree on the size too.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use super::attribute;
 use super::topology::Node;
@@ -14,40 +15,39 @@ use crate::facts::catalog::device;
 use crate::facts::{FactSet, Reading, Subject, Why};
 use crate::host::Host;
 
-/// Reads identities and remembers who showed each first.
-#[derive(Default)]
-pub struct Units {
-    first: BTreeMap<(String, u64), Subject>,
+/// Records the identity that a disk shows.
+pub fn describe(host: &dyn Host, node: &Node, facts: &mut FactSet) {
+    let file = if node.is_called("nvme") {
+        "wwid"
+    } else if node.is_called("sd") {
+        "device/wwid"
+    } else {
+        return;
+    };
+    let reading = attribute::text(host, &node.attribute(file)).and_then(|text| {
+        let tells = text.bytes().any(|b| b.is_ascii_alphanumeric() && b != b'0');
+        if tells { Ok(text) } else { Err("it tells nothing".to_owned()) }
+    });
+    let reading = match reading {
+        Reading::Unknown { why: Why::Malformed, detail, .. } => Reading::unknown(Why::Absent, detail),
+        reading => reading,
+    };
+    facts.put(&node.subject, &device::UNIT, reading);
 }
 
-impl Units {
-    /// Records the identity of a disk, and that it is a path to a unit already seen where it is.
-    pub fn describe(&mut self, host: &dyn Host, node: &Node, facts: &mut FactSet) {
-        let file = if node.is_called("nvme") {
-            "wwid"
-        } else if node.is_called("sd") {
-            "device/wwid"
-        } else {
-            return;
-        };
-        let reading = attribute::text(host, &node.attribute(file)).and_then(|text| {
-            let tells = text.bytes().any(|b| b.is_ascii_alphanumeric() && b != b'0');
-            if tells { Ok(text) } else { Err("it tells nothing".to_owned()) }
-        });
-        let size = facts.value(&node.subject, &device::SIZE);
-        if let Some(key) = reading.value().cloned().zip(size) {
-            match self.first.get(&key) {
-                Some(first) => facts.same_unit(&node.subject, first),
-                None => {
-                    self.first.insert(key, node.subject.clone());
+/// Joins those of these disks that show one identity and one size: further paths to the unit of the first.
+pub fn join<'n>(disks: impl IntoIterator<Item = &'n Subject>, facts: &mut FactSet) {
+    let mut first: BTreeMap<(String, u64), &Subject> = BTreeMap::new();
+    for disk in disks {
+        let (unit, size) = (facts.value(disk, &device::UNIT), facts.value(disk, &device::SIZE));
+        if let Some(key) = unit.zip(size) {
+            match first.entry(key) {
+                Entry::Occupied(first) => facts.same_unit(disk, first.get()),
+                Entry::Vacant(place) => {
+                    place.insert(disk);
                 }
             }
         }
-        let reading = match reading {
-            Reading::Unknown { why: Why::Malformed, detail, .. } => Reading::unknown(Why::Absent, detail),
-            reading => reading,
-        };
-        facts.put(&node.subject, &device::UNIT, reading);
     }
 }
 
@@ -59,14 +59,15 @@ mod tests {
 
     fn units(disks: &[(&str, &str, u64)]) -> FactSet {
         let mut facts = FactSet::default();
-        let mut units = Units::default();
+        let subjects: Vec<Subject> = disks.iter().map(|(name, ..)| Subject::device(*name)).collect();
         for (name, wwid, size) in disks {
             let file = if name.starts_with("nvme") { "wwid" } else { "device/wwid" };
             let host = Fake::default().files(&format!("/sys/class/block/{name}"), &[(file, wwid)]);
             let node = Node::new(name, "disk");
             facts.know(&node.subject, &device::SIZE, *size, Source::file("x"));
-            units.describe(&host, &node, &mut facts);
+            describe(&host, &node, &mut facts);
         }
+        join(&subjects, &mut facts);
         facts
     }
 

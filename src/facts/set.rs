@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::collections::hash_map::{Entry, HashMap};
+use std::mem;
 use std::sync::{Arc, LazyLock};
 
 use foldhash::fast::FixedState;
@@ -286,6 +287,41 @@ impl FactSet {
         self.warnings.extend(other.warnings);
     }
 
+    /// What is known of these subjects, of what each stands on and of the host: a set to be worked on apart from others.
+    pub fn part<'s>(&self, subjects: impl IntoIterator<Item = &'s Subject>) -> Self {
+        let mut part = Self::default();
+        let mut copy = |subject: &Subject| {
+            if let Some(row) = self.facts.get(subject) {
+                part.order.insert(subject.clone());
+                part.facts.insert(subject.clone(), Arc::clone(row));
+            }
+        };
+        copy(&Subject::host());
+        for subject in subjects {
+            copy(subject);
+            self.below(subject).iter().for_each(&mut copy);
+            if let Some(below) = self.below.get(subject) {
+                part.below.insert(subject.clone(), below.clone());
+            }
+        }
+        part
+    }
+
+    /// Takes back a part with what is new about these subjects, which nobody else may have changed meanwhile; what the part
+    /// says of the others is not looked at.
+    pub fn put_back<'s>(&mut self, mut part: Self, subjects: impl IntoIterator<Item = &'s Subject>) {
+        let rows = mem::take(&mut part.facts);
+        for subject in subjects {
+            if let Some(row) = rows.get(subject) {
+                if !self.contains(subject) {
+                    self.order.insert(subject.clone());
+                }
+                self.facts.insert(subject.clone(), Arc::clone(row));
+            }
+        }
+        self.merge(part);
+    }
+
     /// Notes something that concerns the run rather than one fact, such as an abandoned read or a malformed line.
     pub fn warn(&mut self, warning: impl Into<String>) {
         let warning = warning.into();
@@ -340,6 +376,33 @@ mod tests {
         set.stand(&c, &a);
         assert_eq!(set.stack(&t).len(), 3);
         assert!(set.leaves(&t).is_empty(), "a cycle has no bottom");
+    }
+
+    #[test]
+    fn a_part_brings_back_what_it_learnt_of_its_subjects() {
+        let [disk, partition, other] = ["sda", "sda1", "sdb"].map(Subject::device);
+        let mut set = FactSet::default();
+        for subject in [&disk, &partition, &other] {
+            set.know(subject, &device::READ_ONLY, false, Source::file("ro"));
+        }
+        set.stand(&partition, &disk);
+        let before = set.clone();
+        let mut part = set.part([&partition]);
+        assert_eq!(part.below(&partition), std::slice::from_ref(&disk));
+        assert!(
+            part.reading(&disk, device::READ_ONLY.name()).is_known(),
+            "what it stands on can be looked up"
+        );
+        assert!(!part.contains(&other));
+        set.put_back(part.clone(), [&partition]);
+        assert_eq!(set, before, "nothing was learnt");
+        part.know(&partition, &device::FUA, true, Source::file("fua"));
+        part.stand(&partition, &other);
+        set.know(&disk, &device::FUA, true, Source::file("fua"));
+        set.put_back(part, [&partition]);
+        assert_eq!(set.value(&partition, &device::FUA), Some(true));
+        assert_eq!(set.value(&disk, &device::FUA), Some(true), "it is none of the part's subjects");
+        assert_eq!(set.below(&partition), [disk, other]);
     }
 
     #[test]
