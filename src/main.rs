@@ -3,7 +3,12 @@
 use std::env::args_os;
 use std::process::ExitCode;
 
+use mimalloc::MiMalloc;
 use walwise::{cli, host, probes};
+
+/// A large host is millions of small values.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
     let child = host::child::serve(args_os()).or_else(|| probes::watcher::serve(args_os()));
