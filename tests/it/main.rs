@@ -22,6 +22,7 @@ mod loops;
 mod overrides;
 mod postgres;
 mod probes;
+mod questions;
 mod script;
 mod seam;
 mod secrets;
