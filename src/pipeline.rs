@@ -91,8 +91,7 @@ impl Session {
     fn evaluation(&self, facts: &FactSet) -> rules::Evaluation {
         let on =
             |subjects: &[Subject]| rules::evaluate_on(subjects, &self.rules, facts, self.circumstances());
-        let pieces = workers::in_pieces(&rules::all_subjects(facts), on);
-        pieces.into_iter().reduce(rules::Evaluation::and).unwrap_or_default()
+        rules::Evaluation::joined(workers::in_pieces(&rules::all_subjects(facts), on))
     }
 
     /// Rule → the rules it overrides.

@@ -56,16 +56,25 @@ impl Tally {
 }
 
 impl Evaluation {
-    /// This one and what the same rules come to on further subjects.
-    #[must_use]
-    pub fn and(mut self, further: Self) -> Self {
-        self.findings.extend(further.findings);
-        for (tally, more) in self.tallies.iter_mut().zip(further.tallies) {
-            tally.applies += more.applies;
-            tally.undecided += more.undecided;
-            tally.does_not_apply.extend(more.does_not_apply);
+    /// What the same rules came to on different subjects, as one.
+    pub fn joined(parts: Vec<Self>) -> Self {
+        let mut whole = Self {
+            findings: Vec::with_capacity(parts.iter().map(|part| part.findings.len()).sum()),
+            tallies: Vec::new(),
+        };
+        for part in parts {
+            whole.findings.extend(part.findings);
+            if whole.tallies.is_empty() {
+                whole.tallies = part.tallies;
+                continue;
+            }
+            for (tally, more) in whole.tallies.iter_mut().zip(part.tallies) {
+                tally.applies += more.applies;
+                tally.undecided += more.undecided;
+                tally.does_not_apply.extend(more.does_not_apply);
+            }
         }
-        self
+        whole
     }
 }
 
