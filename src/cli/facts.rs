@@ -1,6 +1,7 @@
 //! `walwise facts`: what was read, and from where.
 
 use std::fmt::Write as _;
+use std::mem;
 
 use serde_json::json;
 
@@ -26,10 +27,13 @@ pub(super) fn run(args: &Facts) -> Done {
     }
     let session = host::look(&args.from, args.target.as_deref(), RuleSet::default())?;
     let (facts, _) = session.judged();
-    match args.format {
+    let done = match args.format {
         Shape::Text => print(&listing(&facts, &args.keys)),
         Shape::Json => print(&json::pretty(&rows(&facts, &args.keys))),
-    }
+    };
+    // As in `check`: the process ends here.
+    mem::forget((session, facts));
+    done
 }
 
 fn wanted(name: &str, keys: &[String]) -> bool {
