@@ -108,7 +108,7 @@ pub fn evaluate_on(
             if Ground::deciding(&concern.rule.when, &view).truth() == Truth::False {
                 tally.does_not_apply.push(subject.clone());
             } else {
-                let finding = concern.finding(facts, subject, circumstances);
+                let finding = concern.finding(&view, circumstances);
                 tally.count(&finding);
                 findings.push(finding);
             }
@@ -152,10 +152,10 @@ impl<'r> Concern<'r> {
                     && !self.areas.iter().any(|area| facts.lacks_area(subject, area)))
     }
 
-    /// What the rule comes to on a subject.
-    fn finding(&self, facts: &FactSet, subject: &Subject, circumstances: Circumstances) -> Finding {
-        let rule = self.rule;
-        let ground = Ground::of(&rule.when, facts, subject);
+    /// What the rule comes to on the subject.
+    fn finding(&self, view: &View<'_>, circumstances: Circumstances) -> Finding {
+        let (rule, View { facts, subject, .. }) = (self.rule, view);
+        let ground = Ground::whole(&rule.when, view);
         let trace = ground.trace();
         let (mut advice, mut held_back) = (Vec::new(), Vec::new());
         let outcome = match trace.truth {
@@ -173,7 +173,7 @@ impl<'r> Concern<'r> {
             if rule.title.names_which() || rule.because.names_which() { ground.which() } else { Vec::new() };
         Finding {
             rule: rule.id.clone(),
-            subject: subject.clone(),
+            subject: (*subject).clone(),
             outcome,
             level: rule.level,
             confidence: rule.confidence,
@@ -194,5 +194,5 @@ pub fn evaluate_one(
     subject: &Subject,
     circumstances: Circumstances,
 ) -> Finding {
-    Concern::of(rule).finding(facts, subject, circumstances)
+    Concern::of(rule).finding(&View::new(facts, subject), circumstances)
 }

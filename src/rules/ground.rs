@@ -52,7 +52,12 @@ pub(super) enum Node<'a> {
 impl<'a> Ground<'a> {
     /// Brings a condition down to a subject.
     pub fn of(cond: &'a Cond, facts: &FactSet, subject: &Subject) -> Self {
-        Self::on(cond, &View::new(facts, subject), true)
+        Self::whole(cond, &View::new(facts, subject))
+    }
+
+    /// The same, with all of its parts.
+    pub fn whole(cond: &'a Cond, view: &View<'_>) -> Self {
+        Self::on(cond, view, true)
     }
 
     /// The same as far as it decides: where one part settles a condition, the other parts are left out. It comes to the
@@ -131,21 +136,29 @@ impl<'a> Ground<'a> {
     }
 }
 
-/// A subject with what is known of it and, once somebody asks, its stack: many rules ask for the stack of one subject.
+/// A subject with what is known of it and, once somebody asks, its stack and the subjects that its facts are looked up in:
+/// many rules ask for those of one subject.
 pub(super) struct View<'f> {
     pub facts: &'f FactSet,
     pub subject: &'f Subject,
     stack: OnceCell<Stack>,
+    homes: [OnceCell<Option<Subject>>; Scope::ALL.len()],
 }
 
 impl<'f> View<'f> {
     /// Nothing is looked up yet.
     pub fn new(facts: &'f FactSet, subject: &'f Subject) -> Self {
-        Self { facts, subject, stack: OnceCell::new() }
+        Self { facts, subject, stack: OnceCell::new(), homes: Default::default() }
     }
 
     fn stack(&self) -> &Stack {
         self.stack.get_or_init(|| Stack::of(self.facts, self.subject))
+    }
+
+    /// In which subject facts of a scope are looked up.
+    fn home(&self, scope: Scope) -> Option<&Subject> {
+        let home = self.homes.get(scope as usize)?;
+        home.get_or_init(|| self.facts.resolve(self.subject, scope)).as_ref()
     }
 }
 
@@ -186,14 +199,16 @@ impl Place<'_> {
 
     fn look(&self, fact: &KeyInfo) -> Seen {
         let View { facts, subject, .. } = self.view;
-        let (subject, reading) = match self.elements.iter().rev().find(|one| one.scope() == fact.scope) {
-            Some(element) => (element.clone(), Arc::clone(facts.shared(element, fact.name))),
-            None => (
-                facts.resolve(subject, fact.scope).unwrap_or_else(|| (*subject).clone()),
-                facts.lookup(subject, fact),
-            ),
-        };
-        Seen { subject, fact: fact.name, reading }
+        let element = self.elements.iter().rev().find(|one| one.scope() == fact.scope);
+        match element.or_else(|| self.view.home(fact.scope)) {
+            Some(of) => {
+                let reading = Arc::clone(facts.shared(of, fact.name));
+                Seen { subject: of.clone(), fact: fact.name, reading }
+            }
+            None => {
+                Seen { subject: (*subject).clone(), fact: fact.name, reading: facts.lookup(subject, fact) }
+            }
+        }
     }
 
     /// The condition on every element, and on one of which nothing is known where the stack may go on unseen.
