@@ -288,6 +288,7 @@ impl FactSet {
     }
 
     /// What is known of these subjects, of what each stands on and of the host: a set to be worked on apart from others.
+    #[must_use]
     pub fn part<'s>(&self, subjects: impl IntoIterator<Item = &'s Subject>) -> Self {
         let mut part = Self::default();
         let mut copy = |subject: &Subject| {
