@@ -82,18 +82,23 @@ thread_local! {
 /// Opens an attribute from the directory of its device, or by its whole path where there is none in that directory: the
 /// device may have been replaced by another one of its name.
 fn open_attribute(path: &Path) -> Result<File, Miss> {
-    match LAST.with_borrow_mut(|last| open_in_directory(path, last)) {
+    let from_directory = device_and_attribute(path)
+        .and_then(|(device, name)| LAST.with_borrow_mut(|last| open_from(last, device, name)));
+    match from_directory {
         Some(file) => Ok(file),
         None => open_unchecked(path),
     }
 }
 
-fn open_in_directory(path: &Path, last: &mut Option<Directory>) -> Option<File> {
+/// `/sys/class/block/sda` and `queue/fua` of `/sys/class/block/sda/queue/fua`.
+fn device_and_attribute(path: &Path) -> Option<(&Path, &[u8])> {
     let bytes = path.as_os_str().as_bytes();
-    // The root, sys, class, the class and the device: what comes after the fifth slash is the attribute.
     let (at, _) = bytes.iter().enumerate().filter(|(_, b)| **b == b'/').nth(4)?;
-    let (device, name) = (Path::new(OsStr::from_bytes(bytes.get(..at)?)), bytes.get(at + 1..)?);
-    if !last.as_ref().is_some_and(|(path, _)| path == device) {
+    Some((Path::new(OsStr::from_bytes(bytes.get(..at)?)), bytes.get(at + 1..)?))
+}
+
+fn open_from(last: &mut Option<Directory>, device: &Path, name: &[u8]) -> Option<File> {
+    if last.as_ref().is_none_or(|(path, _)| path != device) {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let directory = rustix::fs::open(device, flags, Mode::empty()).ok()?;
         *last = Some((device.to_owned(), directory));
@@ -217,6 +222,31 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
+
+    #[test]
+    fn an_attribute_is_opened_from_the_directory_of_its_device() {
+        let path = Path::new("/sys/class/block/sda/queue/fua");
+        assert_eq!(
+            device_and_attribute(path),
+            Some((Path::new("/sys/class/block/sda"), b"queue/fua".as_slice()))
+        );
+        assert_eq!(device_and_attribute(Path::new("/sys/class/block/sda")), None);
+
+        let dir = tempfile::tempdir().unwrap();
+        let [one, other] = ["sda", "sdb"].map(|name| dir.path().join(name));
+        for (device, text) in [(&one, "1"), (&other, "2")] {
+            fs::create_dir(device).unwrap();
+            fs::write(device.join("ro"), text).unwrap();
+        }
+        let mut last = None;
+        let mut read =
+            |device: &Path| open_from(&mut last, device, b"ro").map(|file| io::read_to_string(file).unwrap());
+        for (device, text) in [(&one, "1"), (&one, "1"), (&other, "2"), (&one, "1")] {
+            assert_eq!(read(device).as_deref(), Some(text));
+        }
+        fs::remove_dir_all(&one).unwrap();
+        assert_eq!(read(&one), None, "it is gone, and so is what it said");
+    }
 
     #[test]
     fn only_an_empty_lost_and_found_is_nothing() {
