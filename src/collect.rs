@@ -5,28 +5,15 @@
 
 pub mod attribute;
 mod barrier;
-mod bcache;
 mod bcachefs;
-mod blank;
+mod block;
 mod boot;
 mod btrfs;
-mod cloud;
 mod conf;
-mod controller;
-mod device;
-mod dm;
-mod drbd;
-mod drive;
 mod ext4;
 mod fstype;
-mod geometry;
 mod inside;
 mod kernel;
-mod kind;
-mod loops;
-mod mappings;
-mod md;
-mod medium;
 pub mod mountinfo;
 pub mod mounts;
 mod mysql;
@@ -36,15 +23,10 @@ mod servers;
 mod sight;
 pub mod stack;
 mod start;
-mod swap;
 mod targets;
 #[cfg(test)]
 mod testing;
 mod tools;
-mod topology;
-mod transport;
-mod trim;
-mod unit;
 mod wal_room;
 mod zfs;
 
@@ -79,21 +61,21 @@ pub const ALL: &[Collector] = &[
     kernel::COLLECTOR,
     mounts::COLLECTOR,
     os::COLLECTOR,
-    device::COLLECTOR,
-    mappings::COLLECTOR,
+    block::device::COLLECTOR,
+    block::mappings::COLLECTOR,
     stack::COLLECTOR,
     zfs::COLLECTOR,
     btrfs::COLLECTOR,
     bcachefs::COLLECTOR,
     ext4::COLLECTOR,
     barrier::COLLECTOR,
-    swap::COLLECTOR,
-    blank::COLLECTOR,
-    controller::COLLECTOR,
-    drive::COLLECTOR,
+    block::swap::COLLECTOR,
+    block::blank::COLLECTOR,
+    block::controller::COLLECTOR,
+    block::drive::COLLECTOR,
     tools::COLLECTOR,
     boot::COLLECTOR,
-    trim::COLLECTOR,
+    block::trim::COLLECTOR,
     postgres::COLLECTOR,
     mysql::COLLECTOR,
     targets::COLLECTOR,

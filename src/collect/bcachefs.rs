@@ -7,7 +7,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::{Collector, Request, topology};
+use super::block::topology;
+use super::{Collector, Request};
 use crate::facts::catalog::mount;
 use crate::facts::{FactSet, Scope, Subject};
 use crate::host::Host;

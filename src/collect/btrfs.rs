@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::{Collector, Request, refused, topology};
+use super::block::topology;
+use super::{Collector, Request, refused};
 use crate::facts::catalog::mount;
 use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
 use crate::host::{Host, path_bytes};

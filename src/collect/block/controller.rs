@@ -22,7 +22,7 @@ use std::path::Path;
 use self::ask::Answers;
 use self::place::{Addresses, Disk, Found};
 use self::said::{Adapter, Said, Volume};
-use super::{Collector, Request, tools};
+use crate::collect::{Collector, Request, tools};
 use crate::facts::catalog::{controller, device, host as machine};
 use crate::facts::{FactSet, Key, Reading, Remedy, Scope, Source, Subject, Why};
 use crate::host::{Host, Tool, path_bytes};
@@ -226,7 +226,7 @@ fn class(disk: &Subject) -> String {
 
 /// What the kernel knows of a disk by which its volume can be found.
 fn look(host: &dyn Host, subject: &Subject, facts: &FactSet) -> Disk {
-    let name = Path::new("/sys/class/block").join(super::path_of(crate::text::raw(subject.name())));
+    let name = Path::new("/sys/class/block").join(crate::collect::path_of(crate::text::raw(subject.name())));
     let wwid = host.attribute(&name.join("device/wwid")).ok();
     let disk = Disk {
         node: facts.value(subject, &device::PATH).unwrap_or_default(),

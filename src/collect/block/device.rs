@@ -6,9 +6,8 @@
 
 use super::topology::{Node, walk};
 use super::transport::Transport;
-use super::{
-    Collector, Request, attribute, bcache, cloud, describe_all, drbd, geometry, loops, md, medium, unit,
-};
+use super::{bcache, cloud, drbd, geometry, loops, md, medium, unit};
+use crate::collect::{Collector, Request, attribute, describe_all};
 use crate::facts::catalog::device;
 use crate::facts::{FactSet, KeyInfo, Reading, Remedy, Source, Subject, Why};
 use crate::host::Host;

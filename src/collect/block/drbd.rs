@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::refused;
 use super::topology::Node;
+use crate::collect::refused;
 use crate::facts::catalog::device;
 use crate::facts::{FactSet, Reading, Remedy, Source, Why};
 use crate::host::Host;

@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use super::topology::{self, Node};
-use super::{attribute, refused};
+use crate::collect::{attribute, refused};
 use crate::facts::catalog::device;
 use crate::facts::{FactSet, Kind, Reading, Why};
 use crate::host::{Host, path_bytes};

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::thread;
 
-use super::{Collector, Request, refused, tools};
+use crate::collect::{Collector, Request, refused, tools};
 use crate::facts::catalog::{device, host as machine};
 use crate::facts::{FactSet, Reading, Remedy, Scope, Source, Subject, Why};
 use crate::host::{Host, MissKind, Tool};

@@ -1,10 +1,10 @@
 //! Loop devices: the file beneath, and whether it is read directly, from `loop/` in sysfs.
 //!
-//! On which mount the file lies is joined later ([`super::stack`]). The surprise: the kernel appends ` (deleted)` when
+//! On which mount the file lies is joined later ([`crate::collect::stack`]). The surprise: the kernel appends ` (deleted)` when
 //! the file has been unlinked; the text is kept as it is.
 
-use super::attribute;
 use super::topology::Node;
+use crate::collect::attribute;
 use crate::facts::FactSet;
 use crate::facts::catalog::device;
 use crate::host::Host;

@@ -3,8 +3,8 @@
 //! Which target lies inside (linear, thin, cache …) only root can see: see [`super::mappings`].
 //! The prefixes are those lsblk(8) goes by. The surprise: a partition on a multipath disk is a device-mapper device too.
 
-use super::attribute;
 use super::topology::Node;
+use crate::collect::attribute;
 use crate::facts::FactSet;
 use crate::facts::catalog::device;
 use crate::host::Host;

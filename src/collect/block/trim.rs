@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::{Collector, Request, refused};
+use crate::collect::{Collector, Request, refused};
 use crate::facts::catalog::{boot, host as machine, mount};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
 use crate::host::{Host, Miss, MissKind, path_bytes};

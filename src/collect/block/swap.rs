@@ -6,10 +6,10 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::mountinfo::unescape;
-use super::mounts::mount_of;
-use super::stack::device_at;
-use super::{Collector, Request, refused};
+use crate::collect::mountinfo::unescape;
+use crate::collect::mounts::mount_of;
+use crate::collect::stack::device_at;
+use crate::collect::{Collector, Request, refused};
 use crate::facts::catalog::{device, host as machine};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
 use crate::host::Host;

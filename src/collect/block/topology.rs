@@ -8,7 +8,8 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::{attribute, kind};
+use super::kind;
+use crate::collect::attribute;
 use crate::facts::catalog::device;
 use crate::facts::{FactSet, Reading, Source, Subject, Why};
 use crate::host::{Host, path_bytes};
@@ -146,7 +147,7 @@ fn identify(host: &dyn Host, node: &mut Node, facts: &mut FactSet) {
     let value = |key: &str| -> Reading<Vec<u8>> {
         let text = match &answer {
             Ok(text) => text,
-            Err(miss) => return super::refused(miss, &shown),
+            Err(miss) => return crate::collect::refused(miss, &shown),
         };
         let mut lines = text.split(|b| *b == b'\n');
         match lines.find_map(|line| line.strip_prefix(key.as_bytes())?.strip_prefix(b"=")) {

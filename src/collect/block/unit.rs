@@ -9,8 +9,8 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use super::attribute;
 use super::topology::Node;
+use crate::collect::attribute;
 use crate::facts::catalog::device;
 use crate::facts::{FactSet, Reading, Subject, Why};
 use crate::host::Host;

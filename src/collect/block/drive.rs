@@ -11,7 +11,7 @@ mod smart;
 use std::collections::BTreeSet;
 use std::thread;
 
-use super::{Collector, Request, mounts, refused, tools};
+use crate::collect::{Collector, Request, mounts, refused, tools};
 use crate::facts::catalog::{controller, device, host as machine, mount};
 use crate::facts::{FactSet, FactValue, Key, KeyInfo, Reading, Remedy, Scope, Source, Subject, Value, Why};
 use crate::host::{Host, MissKind, Tool, path_bytes};

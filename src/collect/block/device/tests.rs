@@ -2,8 +2,9 @@
 
 use proptest::prelude::*;
 
+use crate::collect::block::device::COLLECTOR;
 use crate::collect::testing::{Fake, shown};
-use crate::collect::{Collector, Request, device::COLLECTOR, mounts, stack};
+use crate::collect::{Collector, Request, mounts, stack};
 use crate::facts::catalog::{device, mount};
 use crate::facts::{FactSet, Scope, Source, Subject, Why};
 use crate::host::{MissKind, Question};

@@ -9,8 +9,9 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use super::stack::device_at;
-use super::{Collector, Request, dm, refused};
+use super::dm;
+use crate::collect::stack::device_at;
+use crate::collect::{Collector, Request, refused};
 use crate::facts::catalog::{device, host as machine, mount};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
 use crate::host::Host;

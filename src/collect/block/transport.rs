@@ -8,8 +8,8 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use super::attribute;
 use super::topology::Node;
+use crate::collect::attribute;
 use crate::facts::catalog::device;
 use crate::facts::{FactSet, Reading, Source, Why};
 use crate::host::{Host, path_bytes};
@@ -184,7 +184,7 @@ fn carrier_of(host: &dyn Host, subsystem: &str) -> Reading<String> {
     let home = Path::new("/sys/class/nvme-subsystem").join(subsystem);
     let names = match host.list(&home) {
         Ok(names) => names,
-        Err(miss) => return super::refused(&miss, &safe(path_bytes(&home))),
+        Err(miss) => return crate::collect::refused(&miss, &safe(path_bytes(&home))),
     };
     let mut carriers: Vec<Reading<String>> = Vec::new();
     for name in names.iter().filter(|name| name.to_str().is_some_and(|name| is_numbered(name, "nvme"))) {

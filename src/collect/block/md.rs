@@ -6,7 +6,7 @@
 //! metadata together (`external:imsm`) has an empty level and no size, while its volumes are arrays of their own.
 
 use super::topology::Node;
-use super::{attribute, refused};
+use crate::collect::{attribute, refused};
 use crate::facts::catalog::device;
 use crate::facts::{FactSet, Reading, Source};
 use crate::host::{Host, path_bytes};

@@ -4,8 +4,8 @@
 //! The surprise: the kernel's `alignment_offset` knows the disk's own offset and the chunk of an array, `start` does not;
 //! where they disagree nothing is concluded.
 
-use super::attribute;
 use super::topology::Node;
+use crate::collect::attribute;
 use crate::facts::catalog::device;
 use crate::facts::{FactSet, Reading, Source, Why};
 use crate::host::Host;

@@ -1,0 +1,25 @@
+//! Block devices: what each is and stands on, what it says of its cache, and what its controller, its drive and its driver
+//! say of it. A file per kind of device or per question.
+//!
+//! File systems and databases are read beside this folder, and find devices by the subjects that [`topology`] makes. The
+//! surprise: swap and blank disks belong here, because they are answers to what a device is used for.
+
+pub(super) mod bcache;
+pub(super) mod blank;
+pub(super) mod cloud;
+pub(super) mod controller;
+pub(super) mod device;
+pub(super) mod dm;
+pub(super) mod drbd;
+pub(super) mod drive;
+pub(super) mod geometry;
+pub(super) mod kind;
+pub(super) mod loops;
+pub(super) mod mappings;
+pub(super) mod md;
+pub(super) mod medium;
+pub(super) mod swap;
+pub(super) mod topology;
+pub(super) mod transport;
+pub(super) mod trim;
+pub(super) mod unit;
