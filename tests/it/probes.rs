@@ -2,6 +2,7 @@
 //! counts that do not depend on time.
 
 mod loops;
+mod planted;
 mod tool;
 mod workloads;
 

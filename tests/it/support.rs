@@ -9,6 +9,7 @@ pub mod mariadb;
 pub mod postgres;
 pub mod pty;
 pub mod running;
+pub mod strace;
 
 use std::path::Path;
 use std::process::{Command, Output};

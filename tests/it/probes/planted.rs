@@ -1,0 +1,82 @@
+//! Whether a probe finds what is true: a method made slower by a known share, and methods that are alike. Every commit
+//! writes once, so a delay of that write is what all cost; a delay of a flush is what its method costs on top.
+
+use serde_json::Value;
+
+use crate::support::names;
+use crate::support::strace::{in_memory, probe};
+
+/// How far an estimate may lie from the truth, in percent: what the calls themselves, tracing and a busy machine add is
+/// the same for all, and makes shares smaller.
+const TOLERANCE: f64 = 10.0;
+
+/// A probe in memory with calls delayed by so many microseconds.
+fn found(delays: &[(&str, f64)]) -> Value {
+    let directory = in_memory();
+    let planted: Vec<String> = delays.iter().map(|(call, us)| format!("{call}:delay_exit={us:.0}")).collect();
+    let output = probe(directory.path(), &planted, &["--seconds", "10", "--format", "json"]).finish();
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(names(directory.path()), [""; 0]);
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// What a commit costs when all is planted: ten times what it costs the slowest method without, so that this hardly counts.
+fn common_delay() -> f64 {
+    let found = found(&[]);
+    let medians = found["methods"].as_array().unwrap().iter().map(|row| row["median_us"]["value"].as_f64());
+    (10.0 * medians.map(Option::unwrap).fold(0.0, f64::max)).clamp(1_000.0, 20_000.0)
+}
+
+/// A method's gain over fdatasync in percent, with its bounds, and whether that is settled.
+fn gain(found: &Value, method: &str) -> ([f64; 3], String) {
+    let all = found["comparisons"].as_array().unwrap();
+    let one = all.iter().find(|one| one["method"] == method && one["against"] == "fdatasync").unwrap();
+    let number = |key: &str| one["gain_percent"][key].as_f64().unwrap();
+    (["low", "value", "high"].map(number), one["settled"].as_str().unwrap().to_owned())
+}
+
+/// That the interval of a gain holds the truth, and is one.
+fn holds(found: &Value, method: &str, truth: f64) {
+    let ([low, value, high], settled) = gain(found, method);
+    assert!(low <= value && value <= high, "{found:#}");
+    assert!(
+        low - TOLERANCE <= truth && truth <= high + TOLERANCE,
+        "{method}: {low} to {high}, in truth {truth}"
+    );
+    assert!((value - truth).abs() < 2.0 * TOLERANCE, "{method}: {value}, in truth {truth}");
+    assert_eq!(settled, "settled", "{method}");
+}
+
+/// That a method is not called different from fdatasync.
+fn is_alike(found: &Value, method: &str) {
+    let ([low, _, high], settled) = gain(found, method);
+    assert_ne!(settled, "settled", "{method}: {low} to {high}");
+}
+
+#[test]
+#[ignore = "needs strace"]
+fn a_planted_delay_is_found_where_it_is_and_nowhere_else() {
+    let common = common_delay();
+    let planted = |method| match method {
+        Some(call) => found(&[("pwrite64", common), (call, common)]),
+        None => found(&[("pwrite64", common)]),
+    };
+
+    // The others save half of what the default costs.
+    let slow_default = planted(Some("fdatasync"));
+    assert_ne!(slow_default["best"], "fdatasync");
+    for method in ["open_datasync", "fsync", "open_sync"] {
+        holds(&slow_default, method, 50.0);
+    }
+
+    // It costs twice what the default does; the others are as they were.
+    let slow_other = planted(Some("fsync"));
+    assert_eq!(slow_other["best"], "fdatasync");
+    holds(&slow_other, "fsync", -100.0);
+    ["open_datasync", "open_sync"].map(|method| is_alike(&slow_other, method));
+
+    // Nothing is flushed in memory, which it says; that is no reason to call them different.
+    let equal = planted(None);
+    assert_eq!(equal["best"], "fdatasync");
+    ["open_datasync", "fsync", "open_sync"].map(|method| is_alike(&equal, method));
+}
