@@ -143,6 +143,11 @@ impl Scratch {
         }
     }
 
+    /// The same for the directory, as where files come and go.
+    pub fn check_there(&self) -> Result<(), ProbeError> {
+        self.check_linked(&self.directory)
+    }
+
     /// Removes all files.
     pub fn empty(&self) -> Result<(), ProbeError> {
         remove_all(&self.directory).map_err(|errno| self.failed(errno, "removing scratch files"))

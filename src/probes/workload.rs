@@ -89,6 +89,7 @@ fn round(parts: &mut [Box<dyn Part>], stage: &Stage<'_>, dice: &mut Dice) -> Res
     for i in dice.order(parts.len()) {
         if let (Some(part), Some(slot)) = (parts.get_mut(i), passes.get_mut(i)) {
             *slot = part.round(stage)?;
+            stage.scratch.check_there()?;
         }
     }
     Ok(passes)
