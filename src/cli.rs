@@ -32,9 +32,9 @@ pub enum CliError {
     /// Anything else: exit code 1.
     #[error(transparent)]
     Other(#[from] anyhow::Error),
-    /// Ended by a signal: exit code 128 + n.
+    /// Ended by a signal: exit code 128 + n. What went wrong while it ended, if anything did.
     #[error("ended by a signal")]
-    Signal(i32),
+    Signal(i32, Option<String>),
 }
 
 /// Runs the program with these arguments and gives its exit code.
@@ -49,8 +49,9 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     };
     match dispatch(cli) {
         Ok(code) => ExitCode::from(code),
-        Err(CliError::Signal(number)) => {
-            out::complain("ended by a signal; the scratch files are gone");
+        Err(CliError::Signal(number, failed)) => {
+            let failed = failed.as_deref().unwrap_or("the scratch files are gone");
+            out::complain(&format!("ended by a signal; {failed}"));
             ExitCode::from(u8::try_from(128 + number).unwrap_or(1))
         }
         Err(CliError::Usage(sentence)) => {

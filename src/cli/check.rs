@@ -49,7 +49,13 @@ fn measure_target(session: &mut Session, options: &Measure) -> Result<Option<Str
     let Measure { scratch, probe_seconds } = options;
     let options = Options { scratch: scratch.clone(), ..Options::new(*probe_seconds) };
     let outcome = match pipeline::prepare(&facts, &target, &options) {
-        Ok(plan) => measure(&plan)?,
+        Ok(plan) => match measure(&plan)? {
+            // A report of half of it is none.
+            (outcome, Some(number)) => {
+                return Err(CliError::Signal(number, outcome.err().map(|error| error.message)));
+            }
+            (outcome, None) => outcome,
+        },
         Err(refusal) => return Ok(Some(format!("not measured: {refusal}"))),
     };
     match outcome {

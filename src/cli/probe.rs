@@ -61,22 +61,28 @@ fn measured(args: &Probe, directory: &Path, imported: &[Imported]) -> Done {
         },
     };
     let plan = pipeline::prepare(&facts, &target, &options).map_err(anyhow::Error::new)?;
-    match measure(&plan)? {
-        Ok(found) if args.pg_test_fsync && args.format == Shape::Text => {
+    let (outcome, signal) = measure(&plan)?;
+    let (found, error) = match outcome {
+        Ok(found) => (Some(found), None),
+        Err(mut error) => (error.partial.take().map(|partial| *partial), Some(error)),
+    };
+    let ended = match (signal, error) {
+        (Some(number), error) => Some(CliError::Signal(number, error.map(|error| error.message))),
+        (None, error) => error.map(|error| anyhow::Error::new(error).into()),
+    };
+    // What was measured until somebody ended it is not lost.
+    let printed = match found.filter(|found| !found.cancelled || found.has_rounds()) {
+        None => Ok(0),
+        Some(found) if args.pg_test_fsync && args.format == Shape::Text => {
             let rows = found.workloads.first().map(|found| found.rows.as_slice()).unwrap_or_default();
             print(&in_the_tools_layout(rows, per_test))
         }
-        Ok(found) => {
+        Some(found) => {
             let in_force = pipeline::method_in_force(&facts, &target);
             show(&Shown { measured: Some(&found), imported }, in_force.as_deref(), args.format)
         }
-        Err(error) => {
-            if let Some(partial) = &error.partial {
-                show(&Shown { measured: Some(partial), imported }, None, args.format)?;
-            }
-            Err(anyhow::Error::new(error).into())
-        }
-    }
+    };
+    ended.map_or(printed, Err)
 }
 
 /// More of a file is no output of a measuring tool.
@@ -161,8 +167,9 @@ fn in_words(measurement: &Measurement, in_force: Option<&str>) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Runs a plan, with progress on a terminal. A signal ends it, and then the program; the scratch directory is gone.
-pub(super) fn measure(plan: &Plan) -> Result<Result<Measurement, ProbeError>, CliError> {
+/// Runs a plan, with progress on a terminal. A signal, which is the second answer, ends it and is to end the program; the
+/// scratch directory is gone.
+pub(super) fn measure(plan: &Plan) -> Result<(Result<Measurement, ProbeError>, Option<i32>), CliError> {
     let listener = Listener::start()?;
     let show = out::stderr_is_terminal();
     let seconds = plan.total_seconds;
@@ -178,8 +185,5 @@ pub(super) fn measure(plan: &Plan) -> Result<Result<Measurement, ProbeError>, Cl
     if show {
         out::progress("");
     }
-    match listener.ended() {
-        Some(signal) => Err(signal),
-        None => Ok(outcome),
-    }
+    Ok((outcome, listener.ended()))
 }

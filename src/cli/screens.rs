@@ -51,7 +51,7 @@ pub(super) fn run(args: Bare) -> Done {
         Desk { host: args.host, target: host::absolute(args.target.as_deref())?, session: Mutex::default() };
     match ui::run(Arc::new(desk), options).context("the terminal gave up")? {
         Exit::Quit => Ok(0),
-        Exit::Signal(number) => Err(CliError::Signal(number)),
+        Exit::Signal(number) => Err(CliError::Signal(number, None)),
     }
 }
 

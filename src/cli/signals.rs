@@ -47,12 +47,12 @@ impl Listener {
         Control::from(Arc::clone(&self.cancel))
     }
 
-    /// Listens no more. The signal that came, if one did, as the way the program ends.
-    pub(super) fn ended(self) -> Option<CliError> {
+    /// Listens no more. The signal that came, if one did.
+    pub(super) fn ended(self) -> Option<i32> {
         // First, so that none is swallowed that comes just now.
         self.usual.store(true, Ordering::Relaxed);
         let number = i32::try_from(self.caught.load(Ordering::Relaxed)).unwrap_or_default();
-        (number != 0).then_some(CliError::Signal(number))
+        (number != 0).then_some(number)
     }
 }
 

@@ -203,3 +203,10 @@ pub struct Measurement {
     /// One sentence for people.
     pub sentence: String,
 }
+
+impl Measurement {
+    /// Whether anything was measured to the end of a round.
+    pub fn has_rounds(&self) -> bool {
+        self.rounds > 0 || self.workloads.iter().any(|found| found.rounds > 0)
+    }
+}

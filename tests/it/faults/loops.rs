@@ -3,8 +3,7 @@
 use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, Output};
-use std::time::{Duration, Instant};
+use std::process::Output;
 
 use nix::sys::signal::Signal;
 use serde_json::Value;
@@ -14,55 +13,6 @@ use crate::support::fuse::HeldFuse;
 use crate::support::loops::{Mounted, ext4, file_system, xfs};
 use crate::support::running::{Running, wait_for};
 use crate::support::{check_json, fact, names, outcome, run, scratch_free, verdict, walwise};
-
-/// Numbers without a pattern, the same in every run.
-struct Dice(u64);
-
-impl Dice {
-    /// Up to a limit.
-    fn below(&mut self, limit: u64) -> u64 {
-        // Knuth's MMIX generator; the upper bits are the better ones.
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % limit
-    }
-}
-
-#[test]
-#[ignore = "needs root: a loop device"]
-fn no_moment_of_dying_leaves_anything() {
-    let mounted = ext4(&[], "");
-    let mut dice = Dice(1);
-    for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGKILL] {
-        for turn in 0..20 {
-            let commands = probers(&mounted.point);
-            let mut running = Running::walwise(&commands[turn % 2]);
-            // Half of them anywhere between start and probe, half of them while the file is there.
-            let most = if turn < 10 {
-                500_000
-            } else {
-                running.probing(&mounted.point);
-                100_000
-            };
-            let moment = Instant::now() + Duration::from_micros(dice.below(most));
-            wait_for("the moment", || Instant::now() >= moment);
-            running.signal(signal);
-            let output = running.finish();
-            let ended = std::os::unix::process::ExitStatusExt::signal(&output.status) == Some(signal as i32)
-                || output.status.code() == Some(128 + signal as i32);
-            assert!(ended, "{signal} {turn}: {output:?}");
-            assert!(output.stdout.is_empty(), "{output:?}");
-            if signal == Signal::SIGKILL {
-                wait_for("the watcher removes the file", || scratch_free(&mounted.point));
-            }
-            assert!(scratch_free(&mounted.point), "{signal} {turn}");
-        }
-    }
-    // Nobody holds the file system any longer.
-    let umount = || Command::new("umount").arg(&mounted.point).output().unwrap().status.success();
-    wait_for("everybody lets go", umount);
-    run("mount", &[mounted.disk.device.as_str(), mounted.path()]);
-    assert!(scratch_free(&mounted.point));
-}
 
 #[test]
 #[ignore = "needs root: a loop device and xfs_io"]
@@ -86,35 +36,6 @@ fn a_file_system_that_shut_itself_down_says_so() {
     let (_, report) = check_json(&["--no-probe"]);
     let subject = format!("target {}", mounted.path());
     assert_eq!(outcome(&report, "target.io-error", &subject), Some("applies"), "{}", report["targets"]);
-}
-
-#[test]
-#[ignore = "needs root: a loop device"]
-fn no_moment_of_dying_in_a_workload_leaves_anything() {
-    let mounted = ext4(&[], "");
-    let mut dice = Dice(2);
-    for workload in ["segment", "group", "innodb", "files", "entangle", "floor"] {
-        for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGKILL] {
-            for turn in 0..5 {
-                let arguments = ["probe", mounted.path(), "--workload", workload, "--seconds", "60"];
-                let mut running = Running::walwise(arguments);
-                running.probing(&mounted.point);
-                let moment = Instant::now() + Duration::from_micros(dice.below(300_000));
-                wait_for("the moment", || Instant::now() >= moment);
-                running.signal(signal);
-                let output = running.finish();
-                let ended = std::os::unix::process::ExitStatusExt::signal(&output.status)
-                    == Some(signal as i32)
-                    || output.status.code() == Some(128 + signal as i32);
-                // What is over before the signal comes is over.
-                assert!(ended || output.status.success(), "{workload} {signal} {turn}: {output:?}");
-                if signal == Signal::SIGKILL {
-                    wait_for("the watcher removes the files", || scratch_free(&mounted.point));
-                }
-                assert_eq!(names(&mounted.point), [""; 0], "{workload} {signal} {turn}");
-            }
-        }
-    }
 }
 
 #[test]

@@ -1,0 +1,59 @@
+//! File systems and disks that are not what most are: one that turns read-only by itself, and sectors larger than what is
+//! written.
+
+use std::fs;
+use std::process::Output;
+
+use super::{ENDLESS, complaint, json};
+use crate::support::loops::{Loop, file_system};
+use crate::support::running::Running;
+use crate::support::{names, run};
+
+#[test]
+#[ignore = "needs root: a loop device"]
+fn a_file_system_that_turns_read_only_is_said_with_what_is_left() {
+    for more in [&[][..], &["--workload", "files"]] {
+        let mounted = file_system(256, &["mkfs.ext4", "-q"], "errors=remount-ro");
+        let arguments = [&["probe", mounted.path(), "--seconds", ENDLESS], more].concat();
+        let mut running = Running::walwise(arguments);
+        let scratch = running.probing(&mounted.point);
+        // What ext4 does on its own when it finds itself damaged; by hand it does not as long as somebody writes.
+        fs::write(format!("/sys/fs/ext4/{}/trigger_fs_error", mounted.disk.name()), "1").unwrap();
+        let output = running.finish();
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        let complaint = complaint(&output);
+        assert!(complaint.contains("became read-only") && complaint.contains("dmesg"), "{complaint}");
+        assert!(
+            complaint.contains("still there") && complaint.contains(scratch.to_str().unwrap()),
+            "{complaint}"
+        );
+    }
+}
+
+/// `walwise probe` with JSON on a disk whose sectors are as large as a page of memory.
+fn on_large_sectors(more: &[&str]) -> Output {
+    let image = tempfile::NamedTempFile::new().unwrap();
+    image.as_file().set_len(256 << 20).unwrap();
+    let disk = Loop::over(image.path());
+    run("losetup", &["--sector-size", "4096", &disk.device]);
+    disk.mkfs(&["mkfs.ext4", "-q"]);
+    let mounted = disk.mount("");
+    let output =
+        Running::walwise([&["probe", mounted.path(), "--format", "json", "--seconds", "1"], more].concat());
+    let output = output.finish();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert_eq!(names(&mounted.point), [""; 0]);
+    output
+}
+
+#[test]
+#[ignore = "needs root: a loop device"]
+fn direct_writes_smaller_than_a_sector_cost_their_own_rows_only() {
+    let found = json(&on_large_sectors(&["--pg-test-fsync"]));
+    let rows = found["workloads"][0]["rows"].as_array().unwrap();
+    for row in rows {
+        let small = [" 1kB ", " 2kB "].iter().any(|size| row["name"].as_str().unwrap().contains(size));
+        assert_eq!(row["error"].is_string(), small, "{row}");
+    }
+    assert!(rows.iter().any(|row| row["error"].is_string()), "{rows:?}");
+}
