@@ -109,6 +109,42 @@ put() {
     mount -t "$type" "$@" "$device" "/lab/$stack"
 }
 
+# meets_quota: that nobody's probe of the stack's file system ends for want of quota whenever that is met: before anything is
+# written, in the middle of the scratch file when forced, without room for a single name, and in a workload that was begun.
+meets_quota() {
+    mkdir "/lab/$stack/data"
+    chown 65534 "/lab/$stack/data"
+    for case in "40m 0:asking for:" "8m 0:writing the scratch file:--force" "0 1:making the scratch directory:"; do
+        limit "${case%%:*}"
+        doing=${case#*:}
+        ! probe_as_nobody --seconds 2 ${doing#*:} || fail "measured with a quota of $case"
+        no_quota "${doing%%:*} "
+    done
+    limit "0 0"
+    probe_as_nobody --workload files --seconds 3000 &
+    appears "a scratch file" "/lab/$stack/data/.walwise-probe-*/walwise-*" >/dev/null
+    limit "64k 0"
+    ! wait $! || fail "measured while the quota shrank"
+    no_quota
+    limit "0 0"
+}
+
+# limit "BYTES FILES": what nobody may have here.
+limit() {
+    xfs_quota -f -x -c "limit -u bhard=${1% *} ihard=${1#* } 65534" "/lab/$stack"
+}
+
+# probe_as_nobody ARGUMENT...: a probe, what it says in /tmp/said.
+probe_as_nobody() {
+    timeout 200 setpriv --reuid 65534 --clear-groups walwise probe "/lab/$stack/data" "$@" >/tmp/said 2>&1
+}
+
+# no_quota [DOING]: whether that ended for want of quota while doing so, and left nothing.
+no_quota() {
+    grep -q "${1:-}.*quota at" /tmp/said || fail "no word of the quota: $(cat /tmp/said)"
+    [ -z "$(ls -A "/lab/$stack/data")" ] || fail "something was left: $(ls -A "/lab/$stack/data")"
+}
+
 # one STACK: the life of one stack. What went wrong is left in /out/STACK.failed. The deadlines are for what hangs.
 one() {
     stack=$1 log=/out/$1.log
