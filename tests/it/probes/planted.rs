@@ -77,10 +77,14 @@ fn a_planted_delay_is_found_where_it_is_and_nowhere_else() {
     let slow_other = planted(Some("fsync"));
     assert_eq!(slow_other["best"], "fdatasync");
     holds(&slow_other, "fsync", -100.0);
-    ["open_datasync", "open_sync"].iter().for_each(|method| is_alike(&slow_other, method));
+    for method in ["open_datasync", "open_sync"] {
+        is_alike(&slow_other, method);
+    }
 
     // Nothing is flushed in memory, which it says; that is no reason to call them different.
     let equal = planted(None);
     assert_eq!(equal["best"], "fdatasync");
-    ["open_datasync", "fsync", "open_sync"].iter().for_each(|method| is_alike(&equal, method));
+    for method in ["open_datasync", "fsync", "open_sync"] {
+        is_alike(&equal, method);
+    }
 }
