@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, anyhow};
 
 use super::CliError;
-use crate::measure::Progress;
+use crate::measure::{Phase, Progress};
 use crate::report::output;
 use crate::text;
 
@@ -60,6 +60,13 @@ pub(super) fn stderr_is_terminal() -> bool {
 
 /// How far a probe is, in words.
 pub(super) fn progress_line(now: &Progress) -> String {
-    let settled = if now.settled { ", settled" } else { "" };
-    format!("{}{settled}: round {}, {:.1} s", now.phase.words(), now.round, now.seconds)
+    let open = now.so_far.as_ref().map(|found| (found.open().len(), found.comparisons.len()));
+    let settled = match open {
+        _ if now.settled => ", settled".to_owned(),
+        _ if now.phase == Phase::CleaningUp => String::new(),
+        Some((0, _)) => ", not settled yet".to_owned(),
+        Some((open, of)) if of > 0 => format!(", not settled yet: {open} of {of} methods open"),
+        _ => String::new(),
+    };
+    format!("{}: {}{settled}", now.phase.words(), now.how_far())
 }

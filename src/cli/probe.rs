@@ -172,13 +172,14 @@ fn in_words(measurement: &Measurement, in_force: Option<&str>) -> String {
 pub(super) fn measure(plan: &Plan) -> Result<(Result<Measurement, ProbeError>, Option<i32>), CliError> {
     let listener = Listener::start()?;
     let show = out::stderr_is_terminal();
-    let seconds = plan.total_seconds;
     if show {
         out::announce(&plan.says);
     }
+    let mut phase = None;
     let mut tell = |progress: &Progress| {
-        if show && (progress.so_far.is_some() || matches!(progress.phase, Phase::Workload(_))) {
-            out::progress(&format!("{} of at most {seconds:.0} s", out::progress_line(progress)));
+        let is_news = phase.replace(progress.phase) != Some(progress.phase);
+        if show && (is_news || progress.so_far.is_some() || matches!(progress.phase, Phase::Workload(_))) {
+            out::progress(&out::progress_line(progress));
         }
     };
     let outcome = probes::run(plan, &listener.control(), &mut tell);

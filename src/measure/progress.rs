@@ -1,7 +1,8 @@
 //! What a running probe tells while it runs. A value like any other, so that screens can draw it without knowing the
 //! probe.
 
-use super::{Measurement, Workload};
+use super::compare::LOOKS;
+use super::{Measurement, Method, Settled, Workload};
 
 /// What a probe is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,8 +50,10 @@ pub struct Progress {
     pub round: u32,
     /// Seconds since it began.
     pub seconds: f64,
-    /// Share of the budget used, 0 to 1.
+    /// Share of the time used, 0 to 1.
     pub share: f64,
+    /// Seconds that are left of the time it may take; it may end sooner.
+    pub left_seconds: f64,
     /// Whether the comparison has come to an end.
     pub settled: bool,
     /// What is known so far, some times a second; `None` in between and before the first round.
@@ -58,4 +61,103 @@ pub struct Progress {
     /// Times of one-page commits with the default so far, as counts per bucket: `(up to microseconds, commits)`, four
     /// buckets per doubling. Comes with `so_far`.
     pub histogram: Vec<(f64, u64)>,
+}
+
+impl Progress {
+    /// How far it is, in a clause: `round 12, at most 7.9 s left`.
+    pub fn how_far(&self) -> String {
+        if self.phase == Phase::CleaningUp {
+            return "almost done".to_owned();
+        }
+        let round = if self.round > 0 { format!("round {}, ", self.round) } else { String::new() };
+        format!("{round}at most {:.1} s left", self.left_seconds.max(0.0))
+    }
+
+    /// What the comparison has come to so far, in a clause; `None` where nothing is known of it.
+    ///
+    /// Between two looks nothing is ever settled, whatever the figures of the moment say: who looked all the time would
+    /// sooner or later see a winner by chance.
+    pub fn so_far_in_words(&self) -> Option<String> {
+        let found = self.so_far.as_ref()?;
+        if self.settled {
+            return Some("settled: more rounds would not change which method is advised".to_owned());
+        }
+        let look = match (LOOKS.iter().find(|look| **look > self.round as usize), self.round) {
+            (Some(look), round) if round < FIRST_LOOK => format!("first look after round {look}"),
+            (Some(look), _) => format!("next look after round {look}"),
+            (None, _) => "next look at the end".to_owned(),
+        };
+        Some(match found.open().as_slice() {
+            _ if self.round < FIRST_LOOK => format!("not settled yet; {look}"),
+            [] => format!("not settled yet, though no method looks better now; {look}"),
+            open => {
+                let names: Vec<&str> = open.iter().map(|method| method.name()).collect();
+                format!("not settled yet: {} may still prove better; {look}", names.join(", "))
+            }
+        })
+    }
+}
+
+/// Before it so few rounds are done that nothing can be said.
+const FIRST_LOOK: u32 = 8;
+
+impl Measurement {
+    /// Methods of which it is open whether they are better than the default.
+    pub fn open(&self) -> Vec<Method> {
+        let open = self.comparisons.iter().filter(|c| c.settled == Settled::NotSettled);
+        open.filter(|c| c.gain_percent.high >= 0.0).map(|c| c.method).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::{Cell, Circumstances, Samples, summarise};
+
+    /// Two methods after so many rounds, the second of this price beside 100.
+    fn after(round: u32, price: f64, settled: bool) -> Progress {
+        let cell = |method, pages, us: f64| {
+            let times = (0..round).map(|i| vec![us * (1.0 + 0.2 * f64::from(i % 3))]).collect();
+            Cell { rounds: times, ..Cell::new(method, pages, true) }
+        };
+        let pair = |method, us| [cell(method, 1, us), cell(method, 2, us)];
+        let cells = [pair(Method::Fdatasync, 100.0), pair(Method::OpenDatasync, price)].concat();
+        let samples = Samples { cells, paced: Vec::new() };
+        Progress {
+            phase: Phase::Rounds,
+            round,
+            seconds: 1.0,
+            share: 0.1,
+            left_seconds: 9.0,
+            settled,
+            so_far: Some(summarise(&samples, &Circumstances::default())),
+            histogram: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_first_look_is_the_planned_one() {
+        assert_eq!(LOOKS.first().copied(), usize::try_from(FIRST_LOOK).ok());
+    }
+
+    #[test]
+    fn nothing_is_settled_between_two_looks() {
+        let said = |round, price| after(round, price, false).so_far_in_words().unwrap();
+        assert_eq!(said(3, 50.0), "not settled yet; first look after round 8");
+        assert_eq!(
+            said(9, 200.0),
+            "not settled yet, though no method looks better now; next look after round 12"
+        );
+        assert!(said(41, 50.0).ends_with("; next look at the end"));
+        let mut unclear = after(8, 100.0, false);
+        for comparison in unclear.so_far.iter_mut().flat_map(|found| &mut found.comparisons) {
+            comparison.settled = Settled::NotSettled;
+        }
+        assert_eq!(
+            unclear.so_far_in_words().as_deref(),
+            Some("not settled yet: open_datasync may still prove better; next look after round 12")
+        );
+        assert!(after(12, 200.0, true).so_far_in_words().unwrap().starts_with("settled: "));
+        assert_eq!(Progress { so_far: None, ..after(12, 200.0, true) }.so_far_in_words(), None);
+    }
 }

@@ -175,6 +175,7 @@ impl<'a> Run<'a> {
                 round: u32::try_from(rounds).unwrap_or(u32::MAX),
                 seconds,
                 share: (seconds / total).min(1.0),
+                left_seconds: (total - seconds).max(0.0),
                 settled: false,
                 so_far: None,
                 histogram: Vec::new(),
@@ -483,7 +484,9 @@ impl<'a> Run<'a> {
     fn say(&mut self, phase: Phase) {
         let rounds = self.samples.rounds();
         let pause = (20 * self.telling).max(Duration::from_millis(100));
-        let due = rounds > 0 && (self.told.elapsed() > pause || rounds == 1);
+        // The last telling has all there is.
+        let first_or_last = rounds == 1 || phase == Phase::CleaningUp;
+        let due = rounds > 0 && (self.told.elapsed() > pause || first_or_last);
         let (so_far, histogram) = if due {
             let begun = Instant::now();
             let default = self.samples.cell(self.samples.default_method(), 1);
@@ -501,6 +504,7 @@ impl<'a> Run<'a> {
             round: u32::try_from(rounds).unwrap_or(u32::MAX),
             seconds,
             share: (seconds / self.plan.total_seconds).min(1.0),
+            left_seconds: (self.plan.total_seconds - seconds).max(0.0),
             settled: self.settled,
             so_far,
             histogram,

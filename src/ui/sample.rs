@@ -175,6 +175,7 @@ pub fn round(round: u32) -> Partial {
         round,
         seconds: f64::from(round) / 10.0,
         share: f64::from(round) / 100.0,
+        left_seconds: 10.0 - f64::from(round) / 10.0,
         settled: false,
         so_far: sample::at_risk().probes.into_iter().next().map(|probe| probe.measurement),
         histogram: Vec::new(),

@@ -39,7 +39,7 @@ fn a_probe_measures_and_leaves_nothing() {
     // Rounds end it and not time, of which a busy disk has too little.
     request.seconds = 3_000.0;
     let plan = plan(&request).unwrap();
-    let (control, mut phases) = (Control::default(), Vec::new());
+    let (control, mut phases, mut last) = (Control::default(), Vec::new(), None);
     let found = run(&plan, &control, &mut |progress| {
         if phases.last() != Some(&progress.phase) {
             phases.push(progress.phase);
@@ -54,8 +54,13 @@ fn a_probe_measures_and_leaves_nothing() {
         if progress.round == 2 {
             control.cancel();
         }
+        last = Some(progress.clone());
     })
     .unwrap();
+    let counted: u64 = last.iter().flat_map(|last| &last.histogram).map(|(_, count)| count).sum();
+    let default = found.methods.iter().find(|row| row.method == Method::Fdatasync && row.pages == 1).unwrap();
+    assert_eq!(counted, default.samples, "the last telling has every commit");
+    assert!(last.is_some_and(|last| (last.seconds + last.left_seconds - 3_000.0).abs() < 1e-6));
     assert_eq!(names(directory.path()), [""; 0]);
     assert_eq!(phases, [Phase::Preparing, Phase::WarmUp, Phase::Rounds, Phase::CleaningUp]);
     assert_eq!(found.rounds, 2, "{}", found.sentence);
