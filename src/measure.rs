@@ -30,5 +30,5 @@ pub use progress::{Phase, Progress};
 pub use samples::{Cell, FlushCount, Samples};
 pub use sizes::sizes;
 pub use summary::{add_samples, add_workloads, summarise};
-pub use table::{beside_default, price_of_a_commit, race};
+pub use table::{beside_default, price_of_a_commit, race, sparkline};
 pub use workload::{Pass, Series, Workload, WorkloadResult, WorkloadRow, lines as workload_lines};

@@ -55,6 +55,23 @@ pub(super) fn run(args: Bare) -> Done {
     }
 }
 
+/// What is to be known before a probe is started.
+fn to_confirm(plan: &Plan) -> Vec<String> {
+    let mut methods: Vec<&str> = Vec::new();
+    for row in plan.rows.iter().filter(|row| row.as_server) {
+        if !methods.contains(&row.method.name()) {
+            methods.push(row.method.name());
+        }
+    }
+    vec![
+        format!("It {}.", plan.says),
+        format!("It compares {}.", methods.join(", ")),
+        "It ends sooner when that is settled; c stops it and keeps what was measured. However it ends, the scratch \
+         directory is removed."
+            .to_owned(),
+    ]
+}
+
 /// Whether the locale can show more than ASCII, by the variables that setlocale(3) goes by, in its order.
 fn locale_is_utf8() -> bool {
     let set = |name| env::var(name).ok().filter(|value| !value.is_empty());
@@ -118,7 +135,7 @@ impl Worker for Desk {
     }
 
     fn plan_probe(&self, target: &Subject) -> Result<Vec<String>, String> {
-        self.plan(target).map(|plan| vec![plan.says])
+        self.plan(target).map(|plan| to_confirm(&plan))
     }
 
     fn probe(
@@ -131,11 +148,16 @@ impl Worker for Desk {
         let mut tell = |now: &Progress| progress(Partial::Probing(Box::new(now.clone())));
         let outcome = probes::run(&plan, &Control::from(Arc::clone(cancel)), &mut tell);
         let (measurement, failed) = match outcome {
-            Ok(measurement) => (Some(measurement), None),
-            Err(error) => (error.partial.clone().map(|partial| *partial), Some(error.to_string())),
+            // What was measured before is not given up for nothing.
+            Ok(measurement) if measurement.rounds == 0 => return Err(measurement.sentence),
+            Ok(measurement) => (measurement, None),
+            Err(error) => {
+                let failed = error.to_string();
+                (error.partial.map(|partial| *partial).ok_or_else(|| failed.clone())?, Some(failed))
+            }
         };
         self.with(|session| {
-            session.measured.extend(measurement.map(|measurement| (target.clone(), measurement)));
+            session.measured.insert(target.clone(), measurement);
             let mut report = session.report();
             report.warnings.extend(failed);
             Ok(report)

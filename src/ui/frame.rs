@@ -202,11 +202,10 @@ pub fn activity(model: &Model) -> Option<String> {
         Activity::Probing { progress: Some(progress), .. } => {
             let settled = if progress.settled { ", settled" } else { "" };
             Some(format!(
-                "{turning} {}  {}  round {}, {:.1} s{settled}",
+                "{turning} {}  {}  {}{settled}",
                 progress.phase.words(),
                 interval::progress(progress.share, 12),
-                progress.round,
-                progress.seconds
+                progress.how_far()
             ))
         }
     }

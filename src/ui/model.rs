@@ -27,8 +27,21 @@ pub struct Data {
     pub focus: Focus,
     /// What goes on in the background.
     pub activity: Activity,
+    /// The last probe that came to its end.
+    pub ended: Option<Ended>,
     /// How to draw.
     pub theme: Theme,
+}
+
+/// What a probe left besides what the report has of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ended {
+    /// Of what.
+    pub target: Subject,
+    /// Times of its commits with the default, as [`Progress::histogram`].
+    pub histogram: Vec<(f64, u64)>,
+    /// Why it came to nothing, if it did. The report then still has the one before, and the histogram belongs to that.
+    pub failed: Option<String>,
 }
 
 /// The one thing that goes on in the background.
@@ -194,6 +207,7 @@ impl Model {
                 complete: false,
                 focus: Focus::default(),
                 activity: Activity::Idle,
+                ended: None,
                 theme,
             },
             chosen: None,

@@ -16,7 +16,7 @@ use super::{frame, theme};
 use crate::durability::{Standing, Verdict};
 use crate::facts::catalog::target;
 use crate::facts::{Reading, Remedy, Source, Subject, Value, Why};
-use crate::measure::{Phase, Progress};
+use crate::measure::{Comparison, Estimate, Measurement, Method, MethodResult, Phase, Progress, Settled};
 use crate::report::{Report, TargetSummary, sample};
 use crate::rules::{Finding, Level, Seen, Trace};
 use crate::truth::Truth;
@@ -168,8 +168,45 @@ pub fn press(model: &mut Model, keys: &str) -> Vec<Effect> {
     keys.split(' ').flat_map(|key| update(model, Msg::Key(Key::named(key)))).collect()
 }
 
+/// A probe after so many rounds: the fewer, the wider the intervals; one of two open methods is settled by and by.
+pub fn measured(rounds: u32) -> Measurement {
+    let mut found = sample::at_risk().probes.remove(0).measurement;
+    let error = 0.5 / f64::from(rounds).sqrt();
+    let open_sync = MethodResult { method: Method::OpenSync, ..found.methods[2].clone() };
+    found.methods.insert(3, open_sync);
+    for row in found.methods.iter_mut().filter(|row| row.samples > 0) {
+        let us = row.median_us.value;
+        row.median_us = Estimate { value: us, low: us * (1.0 - error), high: us * (1.0 + error) };
+        row.rounds_us = (0..rounds).map(|i| us * (1.0 + f64::from(i / 3 * i % 23) / 40.0)).collect();
+    }
+    found.comparisons = [(Method::OpenDatasync, 1.6), (Method::Fsync, -90.0), (Method::OpenSync, -90.0)]
+        .map(|(method, gain)| {
+            let half = 200.0 * error / f64::from(rounds).sqrt();
+            let settled = match (half < 5.0, gain > 0.0) {
+                (false, true) => Settled::NotSettled,
+                (true, true) => Settled::NoMeaningfulDifference,
+                (_, false) => Settled::Settled,
+            };
+            let gain_percent = Estimate { value: gain, low: gain - half, high: gain + half };
+            Comparison { method, against: Method::Fdatasync, gain_percent, settled }
+        })
+        .to_vec();
+    found.rounds = rounds;
+    found.seconds = f64::from(rounds) / 10.0;
+    found
+}
+
+/// The database at risk, with this measurement.
+pub fn with_probe(measurement: Measurement) -> Report {
+    let mut report = at_risk();
+    report.probes[0].measurement = measurement;
+    report
+}
+
 /// Progress of a probe after so many rounds.
 pub fn round(round: u32) -> Partial {
+    let shape = [3_u64, 40, 210, 380, 260, 120, 60, 22, 9, 4, 0, 1, 0, 0, 2, 1];
+    let up_to = |i: i32| 128.0 * 2_f64.powf(f64::from(i) / 4.0);
     Partial::Probing(Box::new(Progress {
         phase: Phase::Rounds,
         round,
@@ -177,8 +214,8 @@ pub fn round(round: u32) -> Partial {
         share: f64::from(round) / 100.0,
         left_seconds: 10.0 - f64::from(round) / 10.0,
         settled: false,
-        so_far: sample::at_risk().probes.into_iter().next().map(|probe| probe.measurement),
-        histogram: Vec::new(),
+        so_far: Some(measured(round)),
+        histogram: (0..).zip(shape).map(|(i, count)| (up_to(i), count * u64::from(round))).collect(),
     }))
 }
 
@@ -233,6 +270,14 @@ fn letter(cell: &ratatui::buffer::Cell, legend: &mut Vec<String>) -> char {
     ('a'..='z').nth(at).unwrap_or('?')
 }
 
+/// What the worker says before a probe.
+pub const PLAN: [&str; 3] = [
+    "It writes at most 336 MiB in a scratch directory in /srv/pg/15, 16 MiB at a time, in at most 10 s; that wears less \
+     than 0.001 % off a flash disk of 960 GB.",
+    "It compares fdatasync, open_datasync, fsync, open_sync.",
+    "It ends sooner when that is settled; c stops it and keeps what was measured.",
+];
+
 /// Every state that the tests of all screens walk through, by a name.
 pub fn states(size: (u16, u16), theme: theme::Theme) -> Vec<(&'static str, Model)> {
     let session = |report: Report, keys: &str| {
@@ -250,6 +295,18 @@ pub fn states(size: (u16, u16), theme: theme::Theme) -> Vec<(&'static str, Model
     let mut probing = planned.clone();
     press(&mut probing, "y");
     progress(&mut probing, round(12));
+    let mut watched_from_afar = probing.clone();
+    press(&mut watched_from_afar, "1");
+    let mut unmeasured = at_risk();
+    unmeasured.probes.clear();
+    let mut before = session(unmeasured, "2 p");
+    finish(&mut before, JobResult::Plan(PLAN.map(str::to_owned).to_vec()));
+    let mut done = probing.clone();
+    finish(&mut done, JobResult::Report(Box::new(with_probe(measured(71)))));
+    let mut cancelled = probing.clone();
+    press(&mut cancelled, "c");
+    let cut = Measurement { cancelled: true, ..measured(12) };
+    finish(&mut cancelled, JobResult::Report(Box::new(with_probe(cut))));
     let mut failed = begun(size, theme);
     finish(&mut failed, JobResult::Failed("this is a bug in walwise".to_owned()));
     vec![
@@ -259,12 +316,16 @@ pub fn states(size: (u16, u16), theme: theme::Theme) -> Vec<(&'static str, Model
         ("blank disk", session(sample::blank(), "esc")),
         ("overview", session(at_risk(), "esc")),
         ("overview unfolded", session(at_risk(), "enter j G enter")),
-        ("advice", session(at_risk(), "2")),
-        ("advice unfolded", session(at_risk(), "2 enter G enter g")),
+        ("advice", session(at_risk(), "3")),
+        ("advice unfolded", session(at_risk(), "3 enter G enter g")),
         ("help", session(at_risk(), "?")),
         ("help filtered", session(at_risk(), "? p r o")),
         ("probe plan", planned),
         ("probe refused", refused),
         ("probing", probing),
+        ("probing seen from the overview", watched_from_afar),
+        ("before a probe", before),
+        ("after a probe", done),
+        ("after a cancelled probe", cancelled),
     ]
 }

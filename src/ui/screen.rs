@@ -3,6 +3,8 @@
 mod advice;
 mod details;
 mod overview;
+mod price;
+mod probe;
 
 use super::model::Data;
 use super::page::{Page, PageState};
@@ -12,18 +14,21 @@ use super::page::{Page, PageState};
 pub enum ScreenId {
     /// The answer, what to do first, the price of a commit, what is not known.
     Overview,
+    /// What a commit costs, while it is measured and afterwards.
+    Probe,
     /// The plan with its reasons, and what cannot be decided.
     Advice,
 }
 
 impl ScreenId {
     /// All of them, in the order of their tabs and digits.
-    pub const ALL: [Self; 2] = [Self::Overview, Self::Advice];
+    pub const ALL: [Self; 3] = [Self::Overview, Self::Probe, Self::Advice];
 
     /// Its name on the tab.
     pub fn title(self) -> &'static str {
         match self {
             Self::Overview => "Overview",
+            Self::Probe => "Probe",
             Self::Advice => "Advice",
         }
     }
@@ -32,7 +37,8 @@ impl ScreenId {
     pub fn digit(self) -> &'static str {
         match self {
             Self::Overview => "1",
-            Self::Advice => "2",
+            Self::Probe => "2",
+            Self::Advice => "3",
         }
     }
 
@@ -40,6 +46,7 @@ impl ScreenId {
     pub fn page(self, data: &Data, state: &PageState, room: usize) -> Page {
         match self {
             Self::Overview => overview::page(data, state, room),
+            Self::Probe => probe::page(data, room),
             Self::Advice => advice::page(data, state, room),
         }
     }

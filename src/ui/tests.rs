@@ -10,13 +10,14 @@ use super::jobs::{Job, JobResult, Partial};
 use super::model::{Activity, Model, Overlay};
 use super::msg::{Effect, Exit, Msg};
 use super::sample::{
-    RICH, WORST_FIRST, at_risk, begun, empty, finish, ordered, picture, press, progress, round, states,
-    styled, text, two_targets, with, with_flush,
+    RICH, WORST_FIRST, at_risk, begun, empty, finish, measured, ordered, picture, press, progress, round,
+    states, styled, text, two_targets, with, with_flush, with_probe,
 };
 use super::screen::ScreenId;
 use super::theme::Theme;
 use super::update::update;
 use crate::facts::Subject;
+use crate::measure::Measurement;
 use crate::report::sample;
 use crate::rules::Level;
 
@@ -38,7 +39,7 @@ fn drawn_at(model: &mut Model, width: u16, height: u16) {
 fn no_size_is_too_small_or_too_large() {
     // Below the least size every session gives the same picture.
     let mut model = begun((80, 24), RICH);
-    for (width, height) in (0..=140).flat_map(|width| (0..=50).map(move |height| (width, height))) {
+    for (width, height) in (0..=200).flat_map(|width| (0..=60).map(move |height| (width, height))) {
         drawn_at(&mut model, width, height);
     }
     for (_, mut model) in states((80, 24), RICH) {
@@ -59,7 +60,7 @@ fn no_size_is_too_small_or_too_large() {
 #[ignore = "needs a minute: every session at every size"]
 fn no_size_of_any_session_is_too_small_or_too_large() {
     for (_, mut model) in states((80, 24), RICH) {
-        for (width, height) in (0..=140).flat_map(|width| (0..=50).map(move |height| (width, height))) {
+        for (width, height) in (60..=200).flat_map(|width| (15..=60).map(move |height| (width, height))) {
             drawn_at(&mut model, width, height);
         }
     }
@@ -148,13 +149,28 @@ fn pictures_of_the_overview() {
 #[test]
 fn pictures_of_the_advice() {
     let mut model = with(at_risk(), (80, 24), RICH);
-    press(&mut model, "2");
+    press(&mut model, "3");
     insta::assert_snapshot!("advice_80x24", styled(&picture(&model)));
     let mut model = with(at_risk(), (120, 40), RICH);
-    press(&mut model, "2");
+    press(&mut model, "3");
     insta::assert_snapshot!("advice_120x40", styled(&picture(&model)));
     press(&mut model, "j enter");
     insta::assert_snapshot!("advice_why", styled(&picture(&model)));
+}
+
+#[test]
+fn pictures_of_the_probe() {
+    for (size, at) in [((80, 24), "80x24"), ((120, 40), "120x40")] {
+        for (name, model) in states(size, RICH) {
+            let name = match name {
+                "before a probe" => "before",
+                "probing" => "running",
+                "after a probe" => "done",
+                _ => continue,
+            };
+            insta::assert_snapshot!(format!("probe_{name}_{at}"), shown(&model));
+        }
+    }
 }
 
 #[test]
@@ -165,7 +181,7 @@ fn pictures_of_the_rest() {
     insta::assert_snapshot!("empty", shown(&with(empty(), (80, 24), RICH)));
     insta::assert_snapshot!("blank_disk", shown(&with(sample::blank(), (80, 24), RICH)));
     for (name, model) in states((80, 24), RICH) {
-        if ["help", "help filtered", "probe plan", "probe refused", "probing"].contains(&name) {
+        if ["help", "help filtered", "probe refused"].contains(&name) {
             insta::assert_snapshot!(name.replace(' ', "_"), shown(&model));
         }
     }
@@ -181,7 +197,7 @@ fn what_is_undecided_has_its_level_in_question() {
         }
     }
     let mut model = with(report, (60, 40), RICH);
-    press(&mut model, "2");
+    press(&mut model, "3");
     let screen = shown(&model);
     let levels: Vec<&str> = screen
         .lines()
@@ -211,7 +227,7 @@ fn enter_on_a_thing_to_do_opens_its_reasons() {
 #[test]
 fn whatever_is_on_a_page_can_be_reached() {
     let mut model = with(at_risk(), (80, 24), RICH);
-    press(&mut model, "2");
+    press(&mut model, "3");
     let mut seen = String::new();
     for _ in 0..20 {
         press(&mut model, "enter");
@@ -233,7 +249,7 @@ fn whatever_is_on_a_page_can_be_reached() {
 #[test]
 fn y_copies_the_commands_of_the_selected_step() {
     let mut model = with(at_risk(), (120, 40), RICH);
-    press(&mut model, "2 j");
+    press(&mut model, "3 j");
     let copied =
         vec![Effect::Copy("mount -o remount,barrier=1 /srv\nmount -o remount,noatime /srv".to_owned())];
     assert_eq!(press(&mut model, "y"), copied);
@@ -257,15 +273,23 @@ fn a_probe_is_planned_confirmed_watched_and_cancelled() {
     let [Effect::Start(job, Job::Probe(of))] = &started[..] else { panic!("{started:?}") };
     assert_eq!(*of, target);
     progress(&mut model, round(3));
-    assert!(
-        shown(&model).contains("round 3, 0.3 s") && shown(&model).contains("8 kB, one session   measuring …")
-    );
+    assert_eq!(model.screen, ScreenId::Probe, "whoever starts it wants to see it");
+    let screen = shown(&model);
+    assert!(screen.contains("measuring, round 3, at most 9.7 s left"), "{screen}");
+    assert!(screen.contains("not settled yet; first look after round 8"), "{screen}");
+    press(&mut model, "1");
+    assert!(shown(&model).contains("8 kB, one session   measuring …"));
     assert_eq!(press(&mut model, "p"), [], "one at a time");
     assert_eq!(press(&mut model, "esc"), [Effect::Cancel(*job)]);
     assert_eq!(press(&mut model, "c"), [], "it is stopping already");
-    finish(&mut model, JobResult::Report(Box::new(at_risk())));
+    let cut = Measurement { cancelled: true, ..measured(3) };
+    finish(&mut model, JobResult::Report(Box::new(with_probe(cut))));
     assert_eq!(model.data.activity, Activity::Idle);
     assert!(shown(&model).contains("the default stays"));
+    press(&mut model, "2");
+    let screen = shown(&model);
+    assert!(screen.contains("3 rounds in 0.3 s") && screen.contains("until then is kept"), "{screen}");
+    assert!(matches!(&press(&mut model, "p")[..], [Effect::Start(_, Job::PlanProbe(_))]), "and again");
 }
 
 #[test]
@@ -280,6 +304,8 @@ fn a_refused_or_failed_probe_says_why_and_the_screen_stays() {
     press(&mut model, "y");
     finish(&mut model, JobResult::Failed("this is a bug in walwise: index 7".to_owned()));
     assert!(shown(&model).contains("the probe failed: this is a bug in walwise: index 7"));
+    assert!(shown(&model).contains("the default stays"), "so does what was measured before");
+    press(&mut model, "1");
     assert!(shown(&model).contains("AT RISK"), "what was known stays");
 }
 
@@ -437,7 +463,7 @@ fn nothing_is_judged_before_everything_was_read() {
     let mut model = begun((80, 24), RICH);
     progress(&mut model, Partial::Report(Box::new(at_risk())));
     progress(&mut model, Partial::Reading("block devices".to_owned()));
-    for key in ["1", "2"] {
+    for key in ["1", "2", "3"] {
         press(&mut model, key);
         let screen = shown(&model);
         assert!(screen.contains("reading block devices") && !screen.contains("AT RISK"), "{screen}");

@@ -101,11 +101,17 @@ pub fn to_ascii(buffer: &mut Buffer) {
             "─" | "·" | "–" | "—" => "-",
             "µ" => "u",
             "×" => "x",
-            "█" => "#",
             "░" => ".",
             other if other.width() > 1 => "??",
-            _ => "?",
+            other => height(other).unwrap_or("?"),
         };
         cell.set_symbol(plain);
     }
+}
+
+/// An eighth to eight eighths of a cell, by characters that look the fuller the higher.
+fn height(block: &str) -> Option<&'static str> {
+    const RAMP: [(&str, &str); 8] =
+        [("▁", "_"), ("▂", "."), ("▃", ":"), ("▄", "-"), ("▅", "="), ("▆", "+"), ("▇", "*"), ("█", "#")];
+    RAMP.iter().find(|(rich, _)| *rich == block).map(|(_, plain)| *plain)
 }

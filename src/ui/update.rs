@@ -7,11 +7,12 @@ use super::focus::Focus;
 use super::frame;
 use super::jobs::{JobId, JobResult, Partial};
 use super::key::Key;
-use super::model::{Activity, Dirty, Model, Overlay};
+use super::model::{Activity, Dirty, Ended, Model, Overlay};
 use super::msg::{Effect, Exit, Msg};
 use super::overlay::help;
 use super::page::{Enter, Motion, Page, PageState};
 use super::screen::ScreenId;
+use crate::measure::Measurement;
 
 /// Takes a message.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
@@ -164,7 +165,10 @@ fn next_target(model: &mut Model) {
 
 fn start_probe(model: &mut Model) -> Vec<Effect> {
     match model.overlay.take() {
-        Some(Overlay::Confirm { target, .. }) => vec![model.probe(target)],
+        Some(Overlay::Confirm { target, .. }) => {
+            show(model, ScreenId::Probe);
+            vec![model.probe(target)]
+        }
         other => {
             model.overlay = other;
             Vec::new()
@@ -215,8 +219,10 @@ fn progress(model: &mut Model, from: JobId, partial: Partial) -> Vec<Effect> {
         (Partial::Reading(now), Activity::Collecting { what, .. }) => *what = now,
         (Partial::Probing(mut now), Activity::Probing { progress, .. }) => {
             // Most messages bring no figures; those of the last one stand until fresher ones come.
-            if now.so_far.is_none() {
-                now.so_far = progress.take().and_then(|before| before.so_far);
+            if now.so_far.is_none()
+                && let Some(before) = progress.take()
+            {
+                (now.so_far, now.histogram) = (before.so_far, before.histogram);
             }
             *progress = Some(now);
         }
@@ -233,11 +239,15 @@ fn done(model: &mut Model, from: JobId, result: JobResult) -> Vec<Effect> {
     let activity = std::mem::replace(&mut model.data.activity, Activity::Idle);
     match (result, activity) {
         (JobResult::Report(report), activity) => {
-            model.learn(report);
-            if let Activity::Probing { .. } = activity {
-                let said = model.data.measurement().map(|measurement| measurement.sentence.clone());
-                model.notice = said.map(|sentence| format!("measured: {sentence}"));
+            if let Activity::Probing { target, progress, .. } = activity {
+                let found = report.probes.iter().find(|probe| probe.target == target);
+                // The screen of the probe says it anyway.
+                let elsewhere = model.screen != ScreenId::Probe;
+                model.notice = found.filter(|_| elsewhere).map(|probe| measured(&probe.measurement));
+                let histogram = progress.map(|progress| progress.histogram).unwrap_or_default();
+                model.data.ended = Some(Ended { target, histogram, failed: None });
             }
+            model.learn(report);
         }
         (JobResult::Plan(lines), Activity::Planning { target, .. }) => {
             model.overlay = Some(Overlay::Confirm { target, plan: Ok(lines) });
@@ -245,11 +255,22 @@ fn done(model: &mut Model, from: JobId, result: JobResult) -> Vec<Effect> {
         (JobResult::Failed(why), Activity::Planning { target, .. }) => {
             model.overlay = Some(Overlay::Confirm { target, plan: Err(why) });
         }
-        (JobResult::Failed(why), Activity::Probing { .. }) => {
-            model.notice = Some(format!("the probe failed: {why}"));
+        (JobResult::Failed(why), Activity::Probing { target, cancelled, .. }) => {
+            let how = if cancelled { "was cancelled" } else { "failed" };
+            let said = format!("the probe {how}: {why}");
+            model.notice = (model.screen != ScreenId::Probe).then(|| said.clone());
+            let before = model.data.ended.take().filter(|before| before.target == target);
+            let histogram = before.map(|before| before.histogram).unwrap_or_default();
+            model.data.ended = Some(Ended { target, histogram, failed: Some(said) });
         }
         (JobResult::Failed(why), _) => model.notice = Some(format!("reading the machine failed: {why}")),
         (JobResult::Plan(_), _) => {}
     }
     Vec::new()
+}
+
+/// What a probe came to, in a line.
+fn measured(found: &Measurement) -> String {
+    let how = if found.cancelled { "cancelled, what was measured is kept" } else { "measured" };
+    format!("{how}: {}", found.sentence)
 }

@@ -4,6 +4,7 @@
 
 pub mod area;
 pub mod columns;
+pub mod histogram;
 pub mod interval;
 pub mod text;
 pub mod trace;

@@ -4,6 +4,7 @@
 use std::fs;
 use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -33,7 +34,7 @@ fn from_the_overview_to_the_advice_and_out() {
     pty.until_shown("/ quit_");
     pty.press("\x1b");
     pty.until_gone("/ quit_");
-    pty.press("2");
+    pty.press("3");
     pty.until_shown("current → recommended");
     pty.press("\x1b");
     pty.until_shown("Do first");
@@ -121,7 +122,7 @@ fn a_size_is_followed() {
     pty.until_shown("needs 60×15, this is 50×10");
     // Typed at the very moment of a change: neither may be lost.
     pty.resize(100, 30);
-    pty.press("2");
+    pty.press("3");
     pty.until_shown("current → recommended");
     pty.until("the last row has the keys", |screen| {
         screen.rows(0, 100).nth(29).is_some_and(|row| row.contains("q quit"))
@@ -149,7 +150,7 @@ fn stop_and_continue(stop: impl FnOnce(&mut Pty)) {
     pty.until("the screen is back", |screen| {
         screen.alternate_screen() && screen.contents().contains("Do first")
     });
-    pty.press("2");
+    pty.press("3");
     pty.until_shown("current → recommended");
     pty.press("q");
     pty.until_shown("DONE 0");
@@ -237,22 +238,79 @@ fn probing(data: &tempfile::TempDir) -> Pty {
     assert!(asked.contains("Probe of"), "{asked}");
     assert_eq!(fs::read_dir(data.path()).unwrap().count(), 0, "nothing is written before it is confirmed");
     pty.press("y");
-    pty.until_shown("measuring …");
+    pty.until_shown("Times");
     pty
 }
 
+/// Everything in and beneath a directory.
+fn all_in(directory: &Path) -> Vec<PathBuf> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            all.extend(all_in(&path));
+        }
+        all.push(path);
+    }
+    all.sort();
+    all
+}
+
 #[test]
-fn a_probe_is_confirmed_watched_and_cancelled() {
-    let data = memory();
-    let mut pty = probing(&data);
-    pty.resize(120, 60);
-    pty.press("c");
-    let screen = pty.until_shown("cancelled before its end");
-    assert!(screen.contains("fdatasync"), "what was measured is kept:\n{screen}");
-    assert_eq!(fs::read_dir(data.path()).unwrap().count(), 0);
+fn a_probe_is_confirmed_watched_cancelled_and_made_again() {
+    let place = memory();
+    let data = place.path().join("data");
+    fs::create_dir(&data).unwrap();
+    fs::write(data.join("there before"), "kept").unwrap();
+    let before = all_in(place.path());
+    // In memory a probe may be over before the key arrives; then it is a matter of trying again.
+    let cancelled = |_| {
+        let mut pty = Pty::walwise(&[data.to_str().unwrap()]);
+        pty.until_shown("Do first");
+        pty.press("2");
+        pty.until_shown("not measured");
+        pty.press("p");
+        pty.until_shown("y start");
+        assert_eq!(all_in(place.path()), before, "nothing is written before it is confirmed");
+        pty.press("y");
+        pty.until_shown("Times");
+        pty.press("c");
+        let screen = pty.until_shown("rounds in");
+        assert!(screen.contains("fdatasync"), "what was measured is kept:\n{screen}");
+        assert_eq!(all_in(place.path()), before);
+        screen.contains("what was measured until then is kept").then_some(pty)
+    };
+    let mut pty = (0..20).find_map(cancelled).expect("one of twenty was cancelled in time");
+    pty.press("p");
+    pty.until_shown("y start");
+    pty.press("y");
+    pty.until("another measurement, this time whole", |screen| {
+        let shown = screen.contents();
+        shown.contains("rounds in") && !shown.contains("is kept")
+    });
+    assert_eq!(all_in(place.path()), before);
     pty.press("q");
     assert_eq!(pty.wait(), 0);
     pty.assert_restored();
+}
+
+#[test]
+fn a_probe_without_screens_says_how_it_goes_on_a_terminal_only() {
+    let data = memory();
+    let probe = ["probe", path(&data), "--seconds", "1"];
+    let mut pty = Pty::walwise(&probe);
+    assert_eq!(pty.wait(), 0);
+    let written = pty.written();
+    for said in
+        ["writes at most", "measuring: round 1, at most ", " s left, not settled yet: 3 of 3 methods open"]
+    {
+        assert!(written.contains(said), "{said}:\n{written}");
+    }
+    let piped =
+        Command::new(env!("CARGO_BIN_EXE_walwise")).args(probe).stdin(Stdio::null()).output().unwrap();
+    let [out, complaint] = [piped.stdout, piped.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+    assert_eq!((piped.status.code(), complaint.as_str()), (Some(0), ""));
+    assert!(out.contains("fdatasync") && !out.contains(" left"), "{out}");
 }
 
 #[test]

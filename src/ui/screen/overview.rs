@@ -1,13 +1,11 @@
 //! The overview: the verdict in one line, what to do first, the price of a commit, and what is not known with what would
 //! help. What is said elsewhere in full is one key away.
 
-mod price;
-
 use ratatui::text::{Line, Span};
 
-use super::ScreenId;
 use super::advice::{noted_key, step_key};
 use super::details::Details;
+use super::{ScreenId, price};
 use crate::durability::{Path, Verdict};
 use crate::facts::{Need, Subject};
 use crate::report::text::words as told;
@@ -173,7 +171,7 @@ fn do_first(page: &mut Page, data: &Data, report: &Report, room: usize) {
         block.copy.clone_from(&todo.copy);
         page.blocks.push(block);
     }
-    rest(page, theme, todo.len(), "2 shows all of the plan");
+    rest(page, theme, todo.len(), "shows all of the plan");
 }
 
 fn of_step(step: &Step, theme: Theme, setting: usize) -> Todo {
@@ -238,7 +236,7 @@ fn not_known(page: &mut Page, data: &Data, state: &PageState, room: usize) {
         }
         page.blocks.push(Block::item(key, Enter::Unfold, lines));
     }
-    rest(page, theme, data.focus.needs.len(), "2 shows what each would decide");
+    rest(page, theme, data.focus.needs.len(), "shows what each would decide");
 }
 
 fn need_cells(need: &Need, theme: Theme) -> Vec<Cell> {
@@ -253,10 +251,11 @@ fn need_cells(need: &Need, theme: Theme) -> Vec<Cell> {
 }
 
 /// How many were left out of a list.
-fn rest(page: &mut Page, theme: Theme, all: usize, where_else: &str) {
+fn rest(page: &mut Page, theme: Theme, all: usize, what: &str) {
+    let advice = ScreenId::Advice.digit();
     let left = all.saturating_sub(MOST);
     if left > 0 {
-        page.text(vec![Line::styled(format!("and {left} more: {where_else}"), theme.style(Role::Dim))]);
+        page.text(vec![Line::styled(format!("and {left} more: {advice} {what}"), theme.style(Role::Dim))]);
     }
 }
 

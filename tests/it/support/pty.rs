@@ -15,6 +15,7 @@ const DEADLINE: Duration = Duration::from_mins(1);
 
 struct Seen {
     parser: vt100::Parser,
+    written: Vec<u8>,
     ended: bool,
 }
 
@@ -54,7 +55,7 @@ impl Pty {
         let child = pair.slave.spawn_command(command).unwrap();
         drop(pair.slave);
         let parser = vt100::Parser::new(cells(24), cells(80), 0);
-        let seen = Arc::new((Mutex::new(Seen { parser, ended: false }), Condvar::new()));
+        let seen = Arc::new((Mutex::new(Seen { parser, written: Vec::new(), ended: false }), Condvar::new()));
         let seen_by_reader = Arc::clone(&seen);
         std::thread::spawn(move || {
             let mut bytes = [0; 4096];
@@ -67,6 +68,7 @@ impl Pty {
                 // A test that failed has nothing more to see.
                 let Ok(mut seen) = seen_by_reader.0.lock() else { return };
                 seen.parser.process(&bytes[..count]);
+                seen.written.extend(&bytes[..count]);
                 seen.ended = count == 0;
                 seen_by_reader.1.notify_all();
                 if count == 0 {
@@ -114,6 +116,11 @@ impl Pty {
     /// Waits until a text is gone from the screen.
     pub fn until_gone(&self, text: &str) -> String {
         self.until(&format!("no {text}"), |screen| !screen.contents().contains(text))
+    }
+
+    /// All that was ever written, also what was replaced since.
+    pub fn written(&self) -> String {
+        String::from_utf8_lossy(&self.seen.0.lock().unwrap().written).into_owned()
     }
 
     /// Sends a signal to whatever the terminal listens to now.

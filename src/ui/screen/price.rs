@@ -1,4 +1,5 @@
-//! The price of one commit: each method with its interval on a common scale, and what the comparison came to.
+//! The price of one commit: each method with its interval on a common scale, and what the comparison came to. The overview
+//! has it as a section; the screen of the probe takes its parts.
 
 use ratatui::text::{Line, Span};
 
@@ -35,23 +36,41 @@ pub fn add(page: &mut Page, data: &Data, report: &Report, room: usize) {
     let when =
         if live.is_some() { "measuring …".to_owned() } else { format!("measured {}", measurement.when) };
     page.heading(theme, "Price of one commit", &format!("8 kB, one session   {when}"));
-    if flushes_are_suppressed(data, report) {
-        let says = text::wrap("no flush is sent: not the figures of durable commits", room);
-        page.text(says.into_iter().map(|row| Line::styled(row, theme.style(Role::Doubt))).collect());
-    }
-    let in_force = data.focus.cluster.as_ref().and_then(|cluster| in_force(report, cluster));
-    page.text(table(measurement, in_force.as_deref(), theme, room));
+    page.text(methods(data, report, measurement, room));
     let mut details = Details::new(theme, room);
     details.paragraph(&measurement.sentence);
+    caveats(&mut details, measurement);
+    page.text(details.lines);
+}
+
+/// Each method in a row, and before them whether the figures are those of durable commits.
+pub fn methods(data: &Data, report: &Report, measurement: &Measurement, room: usize) -> Vec<Line<'static>> {
+    let mut lines = Vec::new();
+    if flushes_are_suppressed(data, report) {
+        let says = text::wrap("no flush is sent: not the figures of durable commits", room);
+        lines.extend(says.into_iter().map(|row| Line::styled(row, data.theme.style(Role::Doubt))));
+    }
+    let in_force = data.focus.cluster.as_ref().and_then(|cluster| in_force(report, cluster));
+    lines.extend(table(measurement, in_force.as_deref(), data.theme, room));
+    lines
+}
+
+/// What limits the figures.
+pub fn caveats(details: &mut Details, measurement: &Measurement) {
+    if measurement.cancelled {
+        details.field("caveat", "cancelled before its end; what was measured until then is kept");
+    }
     for caveat in &measurement.caveats {
         let closes =
             if caveat.refuses_advice { "; no change of method is advised on these figures" } else { "" };
         details.field("caveat", &format!("{}{closes}", caveat.says));
     }
-    if measurement.cancelled {
-        details.field("caveat", "cancelled before its end");
-    }
-    page.text(details.lines);
+}
+
+/// The rows of the server's methods.
+pub fn of_server(measurement: &Measurement) -> impl Iterator<Item = &MethodResult> {
+    let counts = |row: &&MethodResult| row.as_server && row.pages == 1;
+    measurement.methods.iter().filter(counts).filter(|row| row.samples > 0 || row.error.is_some())
 }
 
 /// Whether what a commit asks for never reaches the disk, so that no figure is the price of durability.
@@ -66,9 +85,7 @@ fn in_force(report: &Report, cluster: &Subject) -> Option<String> {
 }
 
 fn table(measurement: &Measurement, in_force: Option<&str>, theme: Theme, room: usize) -> Vec<Line<'static>> {
-    let of_server =
-        |row: &&MethodResult| row.as_server && row.pages == 1 && (row.samples > 0 || row.error.is_some());
-    let methods: Vec<&MethodResult> = measurement.methods.iter().filter(of_server).collect();
+    let methods: Vec<&MethodResult> = of_server(measurement).collect();
     let top = methods.iter().map(|row| row.median_us.high.max(row.median_us.value)).fold(0.0, f64::max);
     let rows: Vec<Vec<Cell>> =
         methods.iter().map(|row| cells(row, measurement, top, in_force, theme)).collect();

@@ -1,0 +1,209 @@
+//! The probe: before it what it is about, while it runs the race of the methods, afterwards what it came to.
+//!
+//! What it would write is said by the question before it, which lies over this screen. The surprise: while it runs, the
+//! figures of the moment are shown and not believed; only what a planned look found is called settled.
+
+use ratatui::text::{Line, Span};
+
+use super::details::Details;
+use super::price;
+use crate::measure::{Measurement, MethodResult, Progress, sparkline};
+use crate::report::Report;
+use crate::text::{grouped, micros};
+use crate::ui::model::{Activity, Data};
+use crate::ui::page::Page;
+use crate::ui::theme::Role;
+use crate::ui::widgets::columns::{self, Cell, Column};
+use crate::ui::widgets::{histogram, text};
+
+/// Rows of the histogram.
+const HEIGHT: usize = 2;
+/// From one bucket of the histogram to the next: four of them are a doubling ([`Progress::histogram`]).
+const BUCKET: f64 = 1.189_207_115_002_721;
+/// Columns of the tails' table beside the rounds, gaps included.
+const BESIDE_ROUNDS: usize = 55;
+
+/// The page.
+pub fn page(data: &Data, room: usize) -> Page {
+    let mut page = Page::default();
+    let Some(report) = data.report.as_deref().filter(|_| data.complete && data.focus.target.is_some()) else {
+        let said =
+            if data.complete { "There is no target to measure." } else { "The machine is still being read." };
+        page.text(vec![Line::default(), Line::styled(said, data.theme.style(Role::Dim))]);
+        return page;
+    };
+    let view = View { data, report, room };
+    match (&data.activity, data.measurement()) {
+        (Activity::Probing { target, progress, cancelled, .. }, _)
+            if Some(target) == data.focus.target.as_ref() =>
+        {
+            view.running(&mut page, progress.as_deref(), *cancelled);
+        }
+        (_, Some(measurement)) => view.done(&mut page, measurement),
+        (_, None) => view.before(&mut page),
+    }
+    page
+}
+
+struct View<'a> {
+    data: &'a Data,
+    report: &'a Report,
+    room: usize,
+}
+
+impl View<'_> {
+    fn heading(&self, page: &mut Page, aside: &str) {
+        const BEFORE: &str = "Probe of ";
+        let name = self.data.focus.target.as_ref().map(crate::facts::Subject::name).unwrap_or_default();
+        let taken = text::width(BEFORE).saturating_add(text::width(aside)).saturating_add(3);
+        let name = text::fit_middle(name, self.room.saturating_sub(taken).max(12));
+        page.heading(self.data.theme, &format!("{BEFORE}{name}"), aside);
+    }
+
+    fn details(&self) -> Details {
+        Details::new(self.data.theme, self.room)
+    }
+
+    fn before(&self, page: &mut Page) {
+        self.heading(page, "not measured");
+        let mut details = self.details();
+        self.failure(&mut details);
+        details.gap();
+        match self.data.measurable() {
+            Ok(()) => {
+                details.paragraph("p says what would be written, where, and for how long, and asks.");
+                details.gap();
+                details.paragraph(
+                    "Then commits are made as the server makes them, with each of its methods in turn, round by \
+                     round, so that what disturbs the disk disturbs all of them alike. It ends when more rounds \
+                     would not change which method is advised, or when its time is over.",
+                );
+            }
+            Err(why) => details.paragraph(why),
+        }
+        page.text(details.lines);
+    }
+
+    /// Why the last probe of this target came to nothing, if it did.
+    fn failure(&self, details: &mut Details) {
+        let ended =
+            self.data.ended.as_ref().filter(|ended| Some(&ended.target) == self.data.focus.target.as_ref());
+        if let Some(why) = ended.and_then(|ended| ended.failed.as_deref()) {
+            details.gap();
+            details.paragraph(why);
+        }
+    }
+
+    fn running(&self, page: &mut Page, progress: Option<&Progress>, cancelled: bool) {
+        let Some(progress) = progress else { return self.heading(page, "starting") };
+        self.heading(page, &format!("{}, {}", progress.phase.words(), progress.how_far()));
+        let says = match progress.so_far_in_words() {
+            _ if cancelled => "stopping; what was measured until now is kept".to_owned(),
+            Some(says) => says,
+            None => "the first round is not over yet".to_owned(),
+        };
+        let mut details = self.details();
+        details.paragraph(&says);
+        // Two lines whatever is said, or all beneath would jump.
+        while details.lines.len() < 2 {
+            details.gap();
+        }
+        page.text(details.lines);
+        let Some(measurement) = &progress.so_far else { return };
+        self.figures(page, measurement, &progress.histogram);
+        let mut details = self.details();
+        details.gap();
+        price::caveats(&mut details, measurement);
+        if details.lines.len() > 1 {
+            page.text(details.lines);
+        }
+    }
+
+    fn done(&self, page: &mut Page, measurement: &Measurement) {
+        let (rounds, seconds) = (measurement.rounds, measurement.seconds);
+        self.heading(page, &format!("measured {}: {rounds} rounds in {seconds:.1} s", measurement.when));
+        let mut details = self.details();
+        details.paragraph(&measurement.sentence);
+        price::caveats(&mut details, measurement);
+        self.failure(&mut details);
+        details.gap();
+        page.text(details.lines);
+        let ended = self.data.ended.as_ref();
+        let ended = ended.filter(|ended| Some(&ended.target) == self.data.focus.target.as_ref());
+        self.figures(page, measurement, ended.map(|ended| ended.histogram.as_slice()).unwrap_or_default());
+    }
+
+    fn figures(&self, page: &mut Page, measurement: &Measurement, histogram: &[(f64, u64)]) {
+        let theme = self.data.theme;
+        page.text(vec![Line::from(vec![
+            Span::styled("Price of one commit", theme.style(Role::Heading)),
+            Span::styled("   8 kB, one session; medians with 95 % intervals", theme.style(Role::Dim)),
+        ])]);
+        page.text(price::methods(self.data, self.report, measurement, self.room));
+        page.text(self.tails(measurement));
+        self.times(page, measurement, histogram);
+    }
+
+    /// What the medians do not tell: the course of the rounds, and the slow commits.
+    fn tails(&self, measurement: &Measurement) -> Vec<Line<'static>> {
+        let theme = self.data.theme;
+        let (plain, dim) = (theme.style(Role::Plain), theme.style(Role::Dim));
+        let wide = self.room.saturating_sub(BESIDE_ROUNDS).clamp(10, 40);
+        let row = |row: &MethodResult| -> Vec<Cell> {
+            let flushes =
+                row.flushes_per_commit.map_or_else(|| "-".to_owned(), |count| format!("{count:.2}"));
+            let p99 = row.p99_us.map_or_else(|| "-".to_owned(), micros);
+            let right = |said: String| (format!("{said:>8}"), plain);
+            vec![
+                (row.method.name().to_owned(), plain),
+                (sparkline(&row.rounds_us, wide), theme.style(Role::Accent)),
+                right(micros(row.p95_us)),
+                right(p99),
+                right(micros(row.max_us)),
+                right(flushes),
+            ]
+        };
+        let head = |said: &str| (format!("{said:>8}"), dim);
+        let mut rows = vec![vec![
+            ("Tails".to_owned(), theme.style(Role::Heading)),
+            ("rounds".to_owned(), dim),
+            head("p95"),
+            head("p99"),
+            head("max"),
+            head("flush/op"),
+        ]];
+        rows.extend(price::of_server(measurement).filter(|row| row.samples > 0).map(row));
+        let shape = [
+            Column::keep(13),
+            Column::drop(4),
+            Column::drop(2),
+            Column::keep(8),
+            Column::drop(3),
+            Column::drop(1),
+        ];
+        let mut lines = vec![Line::default()];
+        lines.extend(columns::lines(&rows, &shape, self.room));
+        lines
+    }
+
+    /// How often a commit with the default took how long.
+    fn times(&self, page: &mut Page, measurement: &Measurement, buckets: &[(f64, u64)]) {
+        let theme = self.data.theme;
+        let (Some((first, _)), Some((last, _))) = (buckets.first(), buckets.last()) else { return };
+        let counts: Vec<u64> = buckets.iter().map(|(_, count)| *count).collect();
+        let all = counts.iter().fold(0, |all: u64, count| all.saturating_add(*count));
+        let method = measurement.comparisons.first().map_or(measurement.best, |of| of.against).name();
+        page.heading(
+            theme,
+            "Times",
+            &format!("{} commits with {method}, on a logarithmic scale", grouped(all)),
+        );
+        let drawn = histogram::lines(&counts, self.room, HEIGHT);
+        let wide = drawn.first().map(|row| text::width(row)).unwrap_or_default();
+        let scale = histogram::scale(&micros(first / BUCKET), &micros(*last), wide);
+        let mut lines: Vec<Line<'static>> =
+            drawn.into_iter().map(|row| Line::styled(row, theme.style(Role::Accent))).collect();
+        lines.push(Line::styled(scale, theme.style(Role::Dim)));
+        page.text(lines);
+    }
+}
