@@ -491,7 +491,7 @@ impl<'a> Run<'a> {
             let begun = Instant::now();
             let default = self.samples.cell(self.samples.default_method(), 1);
             let histogram = default.map(|cell| histogram(&cell.rounds.concat())).unwrap_or_default();
-            let so_far = self.summary();
+            let so_far = self.summary().while_it_runs();
             self.told = Instant::now();
             self.telling = begun.elapsed();
             (Some(so_far), histogram)

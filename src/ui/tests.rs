@@ -17,8 +17,8 @@ use super::screen::ScreenId;
 use super::theme::Theme;
 use super::update::update;
 use crate::facts::Subject;
-use crate::measure::Measurement;
-use crate::report::sample;
+use crate::measure::{Measurement, Progress};
+use crate::report::{Report, sample};
 use crate::rules::Level;
 
 const PLAIN: Theme = Theme { colour: false, ascii: false };
@@ -57,7 +57,7 @@ fn no_size_is_too_small_or_too_large() {
 }
 
 #[test]
-#[ignore = "needs a minute: every session at every size"]
+#[ignore = "needs minutes: every session at every size"]
 fn no_size_of_any_session_is_too_small_or_too_large() {
     for (_, mut model) in states((80, 24), RICH) {
         for (width, height) in (60..=200).flat_map(|width| (15..=60).map(move |height| (width, height))) {
@@ -395,6 +395,67 @@ fn whoever_probes_a_target_sees_what_was_measured_of_it() {
     after.verdicts.retain(|verdict| verdict.target != Subject::target(WORST_FIRST[0]));
     finish(&mut model, JobResult::Report(Box::new(after)));
     assert_eq!(model.data.focus.target, Some(Subject::target(WORST_FIRST[0])));
+}
+
+/// Starts a probe of the database at risk.
+fn probing(report: Report) -> Model {
+    let mut model = with(report, (80, 40), RICH);
+    press(&mut model, "p");
+    finish(&mut model, JobResult::Plan(vec!["Writes.".to_owned()]));
+    press(&mut model, "y");
+    model
+}
+
+#[test]
+fn figures_stand_until_fresher_ones_come_and_the_histogram_stays_after_the_end() {
+    let mut model = probing(at_risk());
+    assert!(!shown(&model).contains("p99"), "figures of a probe before are not those of this one");
+    progress(&mut model, round(12));
+    assert!(shown(&model).contains("Times   13 344 commits"));
+    let Partial::Probing(without) = round(13) else { panic!() };
+    progress(
+        &mut model,
+        Partial::Probing(Box::new(Progress { so_far: None, histogram: Vec::new(), ..*without })),
+    );
+    let screen = shown(&model);
+    assert!(screen.contains("round 13") && screen.contains("Times   13 344 commits"), "{screen}");
+    finish(&mut model, JobResult::Report(Box::new(with_probe(measured(71)))));
+    assert!(shown(&model).contains("Times   13 344 commits"));
+    press(&mut model, "r");
+    let mut gone = at_risk();
+    gone.probes.clear();
+    finish(&mut model, JobResult::Report(Box::new(gone)));
+    let screen = shown(&model);
+    assert!(screen.contains("not measured") && !screen.contains("Times"), "{screen}");
+}
+
+#[test]
+fn a_probe_that_came_to_nothing_keeps_the_one_before() {
+    for (keys, how) in [("j", "failed"), ("c", "was cancelled")] {
+        let mut model = probing(at_risk());
+        press(&mut model, keys);
+        finish(&mut model, JobResult::Failed("Nothing was measured.".to_owned()));
+        let screen = shown(&model);
+        assert!(screen.contains(&format!("the probe {how}: Nothing was measured.")), "{screen}");
+        assert!(screen.contains("71 rounds in 8.4 s"), "{screen}");
+        press(&mut model, "p");
+        finish(&mut model, JobResult::Plan(vec!["Writes.".to_owned()]));
+        press(&mut model, "y");
+        finish(&mut model, JobResult::Report(Box::new(at_risk())));
+        assert!(!shown(&model).contains(how), "old news");
+    }
+}
+
+#[test]
+fn the_screen_of_the_probe_is_that_of_the_chosen_target() {
+    let mut model = probing(two_targets());
+    progress(&mut model, round(12));
+    press(&mut model, "t");
+    let screen = shown(&model);
+    assert!(screen.contains("not measured") && !screen.contains("fdatasync"), "{screen}");
+    assert!(screen.contains("undecided until mounted"), "{screen}");
+    press(&mut model, "t");
+    assert!(shown(&model).contains("measuring, round 12"));
 }
 
 #[test]
