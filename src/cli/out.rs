@@ -60,12 +60,12 @@ pub(super) fn stderr_is_terminal() -> bool {
 
 /// How far a probe is, in words.
 pub(super) fn progress_line(now: &Progress) -> String {
-    let open = now.so_far.as_ref().map(|found| (found.open().len(), found.comparisons.len()));
-    let settled = match open {
+    let settled = match now.open() {
         _ if now.settled => ", settled".to_owned(),
-        _ if now.phase == Phase::CleaningUp => String::new(),
-        Some((0, _)) => ", not settled yet".to_owned(),
-        Some((open, of)) if of > 0 => format!(", not settled yet: {open} of {of} methods open"),
+        Some((open, of)) if !open.is_empty() => {
+            format!(", not settled yet: {} of {of} methods open", open.len())
+        }
+        _ if now.so_far.is_some() && now.phase != Phase::CleaningUp => ", not settled yet".to_owned(),
         _ => String::new(),
     };
     format!("{}: {}{settled}", now.phase.words(), now.how_far())

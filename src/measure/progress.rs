@@ -73,12 +73,19 @@ impl Progress {
         format!("{round}at most {:.1} s left", self.left_seconds.max(0.0))
     }
 
+    /// Methods of which it is open whether they are better than the default, and how many are compared; `None` while so
+    /// few rounds are done that nothing can be said of any.
+    pub fn open(&self) -> Option<(Vec<Method>, usize)> {
+        let found = self.so_far.as_ref().filter(|_| self.round >= FIRST_LOOK)?;
+        Some((found.open(), found.comparisons.len()))
+    }
+
     /// What the comparison has come to so far, in a clause; `None` where nothing is known of it.
     ///
     /// Between two looks nothing is ever settled, whatever the figures of the moment say: who looked all the time would
     /// sooner or later see a winner by chance.
     pub fn so_far_in_words(&self) -> Option<String> {
-        let found = self.so_far.as_ref()?;
+        self.so_far.as_ref()?;
         if self.settled {
             return Some("settled: more rounds would not change which method is advised".to_owned());
         }
@@ -87,10 +94,10 @@ impl Progress {
             (Some(look), _) => format!("next look after round {look}"),
             (None, _) => "next look at the end".to_owned(),
         };
-        Some(match found.open().as_slice() {
-            _ if self.round < FIRST_LOOK => format!("not settled yet; {look}"),
-            [] => format!("not settled yet, though no method looks better now; {look}"),
-            open => {
+        Some(match self.open().as_ref().map(|(open, _)| open.as_slice()) {
+            None => format!("not settled yet; {look}"),
+            Some([]) => format!("not settled yet, though no method looks better now; {look}"),
+            Some(open) => {
                 let names: Vec<&str> = open.iter().map(|method| method.name()).collect();
                 format!("not settled yet: {} may still prove better; {look}", names.join(", "))
             }
@@ -113,7 +120,7 @@ impl Measurement {
     }
 
     /// Methods of which it is open whether they are better than the default.
-    pub fn open(&self) -> Vec<Method> {
+    fn open(&self) -> Vec<Method> {
         let open = self.comparisons.iter().filter(|c| c.settled == Settled::NotSettled);
         open.filter(|c| c.gain_percent.high >= 0.0).map(|c| c.method).collect()
     }
