@@ -70,26 +70,32 @@ impl Part for TestPart {
 
     fn round(&mut self, stage: &Stage<'_>) -> Result<Vec<Pass>, Stop> {
         let bytes = (self.test.writes() * self.test.bytes()) as u64;
-        let kept = self.test.method().map(|method| (method, &self.opened));
-        let pass = match kept {
-            Some((_, Opened::Refused)) => Pass::default(),
-            Some((Method::Floor, Opened::Kept(file))) => unsynced(file, stage)?,
-            Some((method, Opened::Kept(file))) => stage.repeat("a write", bytes, u64::MAX, || {
-                once(file, self.test, method, stage).map(|()| done(1))
-            })?,
+        let pass = match (self.test.method(), &self.opened) {
+            (Some(_), Opened::Refused) => Pass::default(),
+            (Some(Method::Floor), Opened::Kept(file)) => unsynced(file, stage)?,
+            (Some(method), Opened::Kept(file)) => {
+                repeat(stage, bytes, || once(file, self.test, method, stage))?
+            }
             _ => {
-                let reopens = matches!(self.test, PgTest::WriteCloseFsync);
-                stage.repeat("a write", bytes, u64::MAX, || {
-                    other_descriptor(reopens, stage).map(|()| done(1))
-                })?
+                let reopens = self.test == PgTest::WriteCloseFsync;
+                repeat(stage, bytes, || other_descriptor(reopens, stage))?
             }
         };
         Ok(vec![pass])
     }
 }
 
-fn done(flush_calls: u64) -> Done {
-    Done { flush_calls, interrupted: false }
+/// An operation over and over. The first is not counted, for it may pay for what another test left behind.
+fn repeat(
+    stage: &Stage<'_>,
+    bytes: u64,
+    mut operation: impl FnMut() -> Result<(), Errno>,
+) -> Result<Pass, Stop> {
+    stage.spend(bytes)?;
+    operation().map_err(|errno| stage.failed(errno, "a write"))?;
+    stage.repeat("a write", bytes, u64::MAX, || {
+        operation().map(|()| Done { flush_calls: 1, interrupted: false })
+    })
 }
 
 /// One operation on an open file: its writes one behind the other from the beginning, then the flush.
