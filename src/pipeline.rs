@@ -89,8 +89,7 @@ impl Session {
 
     /// What all rules come to, by all processors.
     fn evaluation(&self, facts: &FactSet) -> rules::Evaluation {
-        let on =
-            |subjects: &[Subject]| rules::evaluate_on(subjects, &self.rules, facts, self.circumstances());
+        let on = |subjects: &[Subject]| rules::evaluate(subjects, &self.rules, facts, self.circumstances());
         rules::Evaluation::joined(workers::in_pieces(&rules::all_subjects(facts), on))
     }
 

@@ -24,7 +24,7 @@ mod tests;
 
 pub use advise::Circumstances;
 pub use diagnostic::{Diag, FileDiags, Span};
-pub use evaluate::{Evaluation, Tally, all_subjects, evaluate, evaluate_on, evaluate_one, subjects};
+pub use evaluate::{Evaluation, Tally, all_subjects, evaluate, evaluate_one, subjects};
 pub use finding::{Advice, Change, Confidence, Finding, HeldBack, Level, Outcome, Reach, Risk, Seen, Trace};
 pub use load::Off;
 pub use model::Rule;

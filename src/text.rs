@@ -124,6 +124,13 @@ pub fn grouped(count: u64) -> String {
     out
 }
 
+/// A figure to the nearest whole number, [`grouped`]; below zero, and no number at all, is 0.
+pub fn rounded(figure: f64) -> String {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the ends are cut, as said")]
+    let count = figure.round() as u64;
+    grouped(count)
+}
+
 /// What the system said, without the number of the error.
 pub fn error_words(error: &io::Error) -> String {
     let words = error.to_string();

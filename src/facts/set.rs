@@ -49,7 +49,11 @@ type Row = Vec<(&'static str, Arc<Reading<Value>>)>;
 
 fn put_in(row: &mut Row, name: &'static str, reading: Arc<Reading<Value>>) {
     match row.binary_search_by_key(&name, |(name, _)| name) {
-        Ok(at) => row.splice(at..=at, [(name, reading)]).for_each(drop),
+        Ok(at) => {
+            if let Some((_, old)) = row.get_mut(at) {
+                *old = reading;
+            }
+        }
         Err(at) => row.insert(at, (name, reading)),
     }
 }

@@ -122,7 +122,7 @@ pub fn table(run: &Imported) -> Vec<String> {
 
 fn figures(row: &ImportedRow) -> String {
     let Some(rate) = row.per_second else { return row.missing.clone().unwrap_or_default() };
-    let mut words = format!("{:>9}/s", whole(rate));
+    let mut words = format!("{:>9}/s", text::rounded(rate));
     if rate > 0.0 {
         let _ = write!(words, "  {:>9} each", text::micros(1e6 / rate));
     }
@@ -130,13 +130,6 @@ fn figures(row: &ImportedRow) -> String {
         let _ = write!(words, "  p{percent:.0} {}", text::micros(*us));
     }
     words
-}
-
-/// A rate for people.
-fn whole(rate: f64) -> String {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate for people")]
-    let rate = rate.round().max(0.0) as u64;
-    text::grouped(rate)
 }
 
 /// What holds of any tool's rows: flushes that cost nothing have flushed nothing.
@@ -148,7 +141,7 @@ fn implausible(rows: &[ImportedRow], is_flushed: impl Fn(&ImportedRow) -> bool) 
         .max_by(|a, b| a.1.total_cmp(&b.1))?;
     Some(format!(
         "{} flushes per second with {} are more than any disk can do: nothing was flushed there, as on a file system in memory.",
-        whole(rate),
+        text::rounded(rate),
         row.name
     ))
 }

@@ -19,14 +19,14 @@ pub fn of(measurement: &Measurement, default: Method, seen: &Circumstances) -> S
         return "Nothing was measured: the probe ended before its first round.".to_owned();
     };
     let (name, cost) = (best.method.name(), text::micros(best.median_us.value));
-    let rate = whole(1e6 / best.mean_us);
+    let rate = text::rounded(1e6 / best.mean_us);
     let costs = format!("A commit with {name} costs {cost} (median); one session gets {rate} done a second");
     let found = compared(measurement, default, &costs);
     if measurement.caveats.iter().any(|caveat| caveat.refuses_advice) {
         return found;
     }
     // Half of what a flush takes, which the manual gives to start with (WAL configuration).
-    let delay = whole(best.mean_us / 2.0);
+    let delay = text::rounded(best.mean_us / 2.0);
     format!("{found} A commit_delay would start at {delay} µs. {}", of_others(measurement, seen))
 }
 
@@ -67,15 +67,9 @@ fn of_others(measurement: &Measurement, seen: &Circumstances) -> &'static str {
 /// What several sessions get that share flushes, where that was measured.
 pub fn of_sixteen(found: &WorkloadResult) -> Option<String> {
     let row = found.rows.iter().find(|row| row.threads == SESSIONS && row.samples > 0)?;
-    let says = || format!("Sixteen sessions together get {} done a second.", whole(row.per_second.value));
+    let says =
+        || format!("Sixteen sessions together get {} done a second.", text::rounded(row.per_second.value));
     (found.workload == Workload::Group).then(says)
-}
-
-/// A rate or a time for people.
-fn whole(value: f64) -> String {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a figure for people")]
-    let value = value.round().max(0.0) as u64;
-    text::grouped(value)
 }
 
 fn lower_first(text: &str) -> String {

@@ -21,9 +21,7 @@ pub fn price_of_a_commit(found: &Measurement, current: Option<&str>, ascii: bool
         }
         let (tail_name, tail) = row.p99_us.map_or(("p95", row.p95_us), |p99| ("p99", p99));
         let says = if default.is_some_and(|d| d.method == row.method) {
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate for people")]
-            let rate = (1e6 / row.mean_us.max(1e-3)).round() as u64;
-            format!("{} commits/s", text::grouped(rate))
+            format!("{} commits/s", text::rounded(1e6 / row.mean_us.max(1e-3)))
         } else {
             beside_default(found, row)
         };

@@ -165,8 +165,7 @@ impl<'a> Run<'a> {
     fn workload(&mut self, workload: Workload, scratch: &Scratch) -> Result<(), Stop> {
         let disks = self.plan.leaves_count_flushes.then_some(&self.disks);
         let limits = (Duration::from_secs_f64(self.plan.seconds), self.plan.max_bytes);
-        let pages = Pages::noise(MOST_NOISE, &mut self.dice);
-        let mut stage = Stage::new(scratch, &pages, self.plan.file_bytes, self.control, disks, limits);
+        let mut stage = Stage::new(scratch, &self.pages, self.plan.file_bytes, self.control, disks, limits);
         let (begun, total, tell) = (self.begun, self.plan.total_seconds, &mut self.tell);
         let mut say = |rounds: usize| {
             let seconds = begun.elapsed().as_secs_f64();

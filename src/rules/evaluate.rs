@@ -45,14 +45,6 @@ impl Tally {
     pub fn of(rule: &str) -> Self {
         Self { rule: rule.to_owned(), applies: 0, undecided: 0, does_not_apply: Vec::new() }
     }
-
-    fn count(&mut self, finding: &Finding) {
-        match finding.outcome {
-            Outcome::Applies => self.applies += 1,
-            Outcome::Undecided { .. } => self.undecided += 1,
-            Outcome::DoesNotApply => self.does_not_apply.push(finding.subject.clone()),
-        }
-    }
 }
 
 impl Evaluation {
@@ -78,18 +70,13 @@ impl Evaluation {
     }
 }
 
-/// Evaluates all rules on all subjects.
-pub fn evaluate(rules: &RuleSet, facts: &FactSet, circumstances: Circumstances) -> Evaluation {
-    evaluate_on(&all_subjects(facts), rules, facts, circumstances)
-}
-
 /// Everything that rules are evaluated on, in order.
 pub fn all_subjects(facts: &FactSet) -> Vec<Subject> {
     Scope::ALL.iter().flat_map(|scope| of_scope(facts, *scope)).collect()
 }
 
 /// Evaluates all rules on these subjects.
-pub fn evaluate_on(
+pub fn evaluate(
     subjects: &[Subject],
     rules: &RuleSet,
     facts: &FactSet,
@@ -105,13 +92,15 @@ pub fn evaluate_on(
             if !concern.about(facts, subject) {
                 continue;
             }
-            if Ground::deciding(&concern.rule.when, &view).truth() == Truth::False {
-                tally.does_not_apply.push(subject.clone());
-            } else {
-                let finding = concern.finding(&view, circumstances);
-                tally.count(&finding);
-                findings.push(finding);
+            match Ground::deciding(&concern.rule.when, &view).truth() {
+                Truth::False => {
+                    tally.does_not_apply.push(subject.clone());
+                    continue;
+                }
+                Truth::True => tally.applies += 1,
+                Truth::Unknown => tally.undecided += 1,
             }
+            findings.push(concern.finding(&view, circumstances));
         }
     }
     Evaluation { findings, tallies }

@@ -7,7 +7,7 @@ mod properties;
 
 use proptest::prelude::*;
 
-use super::{Circumstances, Evaluation, Outcome, RuleFile, RuleSet, Tally, evaluate, examples};
+use super::{Circumstances, Evaluation, Outcome, RuleFile, RuleSet, Tally, all_subjects, evaluate, examples};
 use crate::facts::{FactSet, Scope, Subject};
 
 /// The rules of a file of the test directory.
@@ -75,7 +75,8 @@ example = [
     facts.mention(&diskless);
     facts.mention(&unseen);
     facts.rule_out(&diskless, Scope::Device);
-    let Evaluation { findings, tallies } = evaluate(&set, &facts, Circumstances { live: true });
+    let Evaluation { findings, tallies } =
+        evaluate(&all_subjects(&facts), &set, &facts, Circumstances { live: true });
     let about: Vec<&Subject> = findings.iter().map(|finding| &finding.subject).collect();
     assert_eq!(about, [&unseen]);
     assert_eq!(findings[0].outcome, Outcome::Undecided { needs: Vec::new() });

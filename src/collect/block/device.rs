@@ -1,8 +1,8 @@
 //! Block devices: what each is, what its queue says of caches and flushes, and its limits (sysfs-block).
 //!
 //! How a disk is attached and what it claims of its cache is read in [`super::transport`]; what only some kinds have, in a
-//! file a kind. A partition has no queue of its own and gets its disk's readings, with the disk's files as source. The surprise: `write back` in a queue of md or
-//! device-mapper says nothing of the disks beneath, so every hop is read.
+//! file a kind. A partition has no queue of its own and gets its disk's readings, with the disk's files as source. The
+//! surprise: `write back` in a queue of md or device-mapper says nothing of the disks beneath, so every hop is read.
 
 use super::topology::{Node, walk};
 use super::transport::Transport;

@@ -38,7 +38,7 @@ pub fn read(input: &[u8]) -> Option<Result<Vec<Imported>, String>> {
             format!(
                 "{} flushed {} times per second there; one figure has no interval: measure here.",
                 row.name,
-                super::whole(rate)
+                text::rounded(rate)
             )
         }
         None => "No job flushed anything, so nothing follows for a server.".to_owned(),

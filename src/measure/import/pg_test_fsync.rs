@@ -4,7 +4,7 @@
 //! Columns moved from release to release, so lines are read by tokens. The surprise: the open methods are always measured
 //! with O_DIRECT and with one flush per write, which no server of today does, so their rows argue for nothing.
 
-use super::{Group, Imported, ImportedRow, NOISE, implausible, whole};
+use super::{Group, Imported, ImportedRow, NOISE, implausible};
 use crate::text;
 
 /// The headings, by what they begin with.
@@ -89,8 +89,8 @@ fn remarks(run: &Imported) -> Vec<String> {
                 "two writes with {} were faster ({}/s) than one ({}/s), which the amount written does not explain: \
                  the figures depend on more than the method.",
                 row.name,
-                whole(two),
-                whole(one)
+                text::rounded(two),
+                text::rounded(one)
             ));
         }
     }
@@ -113,7 +113,7 @@ fn sentence(run: &Imported) -> String {
         return "There is no figure for fdatasync, the default on Linux, so nothing follows for a server."
             .to_owned();
     };
-    let costs = format!("fdatasync made {} commits per second there", whole(default));
+    let costs = format!("fdatasync made {} commits per second there", text::rounded(default));
     let gain = |group| Some(rate(run, group, "fsync")? / rate(run, group, "fdatasync")?);
     let gains = [gain(Group::OneWrite), gain(Group::TwoWrites)];
     let least = gains.into_iter().flatten().reduce(f64::min).filter(|_| gains.iter().all(Option::is_some));

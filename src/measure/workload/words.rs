@@ -27,11 +27,6 @@ fn median(rows: &[WorkloadRow], name: &str) -> Option<String> {
     measured(rows, name).map(|row| text::micros(row.median_us.value))
 }
 
-fn rate(per_second: f64) -> String {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate for people")]
-    text::grouped(per_second.round().max(0.0) as u64)
-}
-
 /// How long an operation of a row takes beside the row it is compared with.
 fn beside(rows: &[WorkloadRow], name: &str) -> Option<String> {
     let row = measured(rows, name)?;
@@ -58,7 +53,10 @@ fn as_many(row: &WorkloadRow) -> Option<String> {
 
 fn tool(rows: &[WorkloadRow]) -> Option<String> {
     let row = measured(rows, &PgTest::Pages(1, Method::Fdatasync).name())?;
-    Some(format!("pg_test_fsync would show {} ops/sec for fdatasync.", rate(1e6 / row.mean_us.max(1e-3))))
+    Some(format!(
+        "pg_test_fsync would show {} ops/sec for fdatasync.",
+        text::rounded(1e6 / row.mean_us.max(1e-3))
+    ))
 }
 
 fn segment(rows: &[WorkloadRow]) -> Option<String> {
@@ -79,9 +77,9 @@ fn group(rows: &[WorkloadRow]) -> Option<String> {
     Some(format!(
         "One session gets {} commits done a second, {} together {} ({}), each waiting {} (median), with {:.2} flushes \
          per commit.",
-        rate(one.per_second.value),
+        text::rounded(one.per_second.value),
         most.threads,
-        rate(most.per_second.value),
+        text::rounded(most.per_second.value),
         as_many(most)?,
         text::micros(most.median_us.value),
         most.flush_calls_per_operation,
@@ -102,9 +100,9 @@ fn files(rows: &[WorkloadRow]) -> Option<String> {
     let (one, most) = ends(rows)?;
     Some(format!(
         "One thread makes {} small files a second durable, {} together {} ({}).",
-        rate(one.per_second.value),
+        text::rounded(one.per_second.value),
         most.threads,
-        rate(most.per_second.value),
+        text::rounded(most.per_second.value),
         as_many(most)?,
     ))
 }
@@ -165,7 +163,7 @@ fn line(row: &WorkloadRow) -> String {
         text::micros(row.median_us.value),
         text::micros(row.p95_us),
         text::micros(row.max_us),
-        rate(row.per_second.value),
+        text::rounded(row.per_second.value),
         row.flush_calls_per_operation,
     );
     line.trim_end().to_owned()

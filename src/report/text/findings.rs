@@ -83,8 +83,8 @@ fn waits_for_probe(needs: &[Vec<Need>]) -> bool {
 /// A finding, the facts that would decide it, and on how many more subjects it is open.
 type Serious<'a> = (&'a Finding, &'a [Need], usize);
 
-/// The serious ones with what they need, each rule once and those that need the same together; the others in a line. The level has a question mark: it is what
-/// the finding would be.
+/// The serious ones with what they need, each rule once and those that need the same together; the others in a line. The
+/// level has a question mark: it is what the finding would be.
 fn undecided<'a>(page: &mut Page, indent: usize, findings: &[&'a Finding], telling: &mut Telling<'a>) {
     let mut serious: Vec<Serious<'_>> = Vec::new();
     let mut at: BTreeMap<&str, usize> = BTreeMap::new();

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::facts::Subject;
 use crate::report::index::Index;
 use crate::report::{Report, Step, TargetSummary};
-use crate::rules::{Finding, Outcome};
+use crate::rules::Finding;
 
 /// A report on its way to the page.
 pub struct Telling<'a> {
@@ -59,8 +59,10 @@ impl<'a> Telling<'a> {
         }
         let steps = self.report.plan(&target.target).into_iter().flat_map(|plan| &plan.steps);
         let steps = steps.map(|step| format!("{}: {}", step.advice.setting, step.advice.change.words()));
-        let told = self.about(target).into_iter().filter(|f| f.outcome != Outcome::DoesNotApply);
-        let told = told.map(|finding| format!("{} {}", finding.rule, finding.outcome.word()));
+        let told = self
+            .about(target)
+            .into_iter()
+            .map(|finding| format!("{} {}", finding.rule, finding.outcome.word()));
         let said = steps.chain(told).collect();
         if let Some(first) = self.disks.get(&said) {
             return Some(first);
