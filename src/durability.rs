@@ -18,37 +18,42 @@ mod route;
 mod tests;
 mod verdict;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub use verdict::{Evidence, Layer, Path, Standing, Verdict};
 
 use crate::facts::catalog::{device, target};
 use crate::facts::{FactSet, Scope, Subject};
+use crate::workers;
+use claim::Leaf;
 
 /// Judges every target that is a directory and puts what was concluded into the facts: `device.cache` of every disk at a
 /// bottom, and `target.verdict`, `.cache`, `.flush`, `.flush_suppressed_by` and `.flush_removal_allowed`. `live` is
 /// whether these are facts of the machine that walwise runs on; measurements of another one open no interlock.
 pub fn judge(facts: &mut FactSet, live: bool) -> Vec<Verdict> {
-    let mut disks = BTreeMap::new();
-    for disk in facts.subjects(Scope::Device).filter(|device| is_bottom(facts, device)) {
-        disks.insert(disk.clone(), claim::leaf(facts, disk));
-    }
-    for top in facts.subjects(Scope::Target).flat_map(|top| facts.leaves(top)) {
-        disks.entry(top.clone()).or_insert_with(|| claim::leaf(facts, &top));
-    }
+    let bottoms: BTreeSet<Subject> = {
+        let disks = facts.subjects(Scope::Device).filter(|device| is_bottom(facts, device)).cloned();
+        disks.chain(facts.subjects(Scope::Target).flat_map(|top| facts.leaves(top))).collect()
+    };
+    let bottoms: Vec<Subject> = bottoms.into_iter().collect();
+    let leaves = workers::each(&bottoms, |disk| claim::leaf(facts, disk));
+    let disks: BTreeMap<Subject, Leaf> = bottoms.into_iter().zip(leaves).collect();
     for (disk, leaf) in &disks {
         facts::put_disk(facts, disk, leaf);
     }
 
     let is_directory = |of: &&Subject| facts.value(of, &target::KIND).as_deref() != Some("device");
     let targets: Vec<Subject> = facts.subjects(Scope::Target).filter(is_directory).cloned().collect();
-    let mut verdicts = Vec::new();
-    for of in targets {
-        let found = join::judge(facts, &of, &disks);
+    let judged = workers::each(&targets, |of| {
+        let found = join::judge(facts, of, &disks);
         let below: Vec<_> =
-            facts.leaves(&of).into_iter().filter_map(|disk| disks.get_key_value(&disk)).collect();
-        let interlock = interlock::judge(facts, &of, &found, &below, live);
-        facts::put_target(facts, &of, &found, interlock);
+            facts.leaves(of).into_iter().filter_map(|disk| disks.get_key_value(&disk)).collect();
+        let interlock = interlock::judge(facts, of, &found, &below, live);
+        (found, interlock)
+    });
+    let mut verdicts = Vec::new();
+    for (of, (found, interlock)) in targets.iter().zip(judged) {
+        facts::put_target(facts, of, &found, interlock);
         if found.merged {
             facts.warn(format!(
                 "{of} reaches its disks in more than {} ways; they were judged together, each layer by its worst",

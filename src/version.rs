@@ -10,11 +10,14 @@ use std::fmt;
 use crate::truth::Truth;
 
 /// A parsed version. Equality and order look at the numbers and what comes before a release only.
+/// The parts stand apart, since every fact's value has room for a version and hardly any is one.
 #[derive(Clone, Debug)]
-pub struct Version {
+pub struct Version(Box<Parts>);
+
+#[derive(Clone, Debug)]
+struct Parts {
     numbers: Vec<u64>,
-    /// Hardly any version has one.
-    before: Option<Box<Before>>,
+    before: Option<Before>,
     tail: String,
     backports: bool,
 }
@@ -67,48 +70,48 @@ impl Version {
             }
         }
         let (before, rest) = match Before::parse(rest) {
-            Some((before, rest)) => (Some(Box::new(before)), rest),
+            Some((before, rest)) => (Some(before), rest),
             None => (None, rest),
         };
         let tail = rest.trim_end().to_owned();
-        Some(Self { numbers, before, tail, backports: false })
+        Some(Self(Box::new(Parts { numbers, before, tail, backports: false })))
     }
 
     /// Marks a kernel whose vendor backports features and fixes, so that "below" cannot be concluded from the number.
     #[must_use]
     pub fn with_backports(mut self, backports: bool) -> Self {
-        self.backports = backports;
+        self.0.backports = backports;
         self
     }
 
     /// Whether the vendor backports: see [`Version::with_backports`].
     pub fn backports(&self) -> bool {
-        self.backports
+        self.0.backports
     }
 
     /// What followed the numbers: `-28-amd64`, `-553.el8_10.x86_64`, or nothing.
     pub fn tail(&self) -> &str {
-        self.tail.trim_start()
+        self.0.tail.trim_start()
     }
 
     /// The numbers alone, such as `6.1.0`.
     pub fn base(&self) -> String {
-        self.numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(".")
+        self.0.numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(".")
     }
 
     /// The n-th number; 0 where the version is shorter.
     pub fn number(&self, index: usize) -> u64 {
-        self.numbers.get(index).copied().unwrap_or(0)
+        self.0.numbers.get(index).copied().unwrap_or(0)
     }
 
     /// How many numbers it has.
     pub fn depth(&self) -> usize {
-        self.numbers.len()
+        self.0.numbers.len()
     }
 
     /// At or above the other: true by number; below it false, or unknown where the vendor backports.
     pub fn at_least(&self, other: &Self) -> Truth {
-        match (self.cmp(other) != Ordering::Less, self.backports) {
+        match (self.cmp(other) != Ordering::Less, self.0.backports) {
             (true, _) => Truth::True,
             (false, true) => Truth::Unknown,
             (false, false) => Truth::False,
@@ -128,7 +131,7 @@ impl Version {
         match fixed_in.iter().find(same_line) {
             Some(fix) if self >= fix => Truth::True,
             // A distribution's `6.1.0-28-amd64` hides the stable level: not a mainline number, so not a "no" either.
-            Some(_) if !self.backports && self.tail.is_empty() => Truth::False,
+            Some(_) if !self.0.backports && self.0.tail.is_empty() => Truth::False,
             _ => Truth::Unknown,
         }
     }
@@ -152,7 +155,7 @@ impl Ord for Version {
     fn cmp(&self, other: &Self) -> Ordering {
         let depth = self.depth().max(other.depth());
         let numbers = (0..depth).map(|i| self.number(i).cmp(&other.number(i)));
-        numbers.fold(Ordering::Equal, Ordering::then).then_with(|| match (&self.before, &other.before) {
+        numbers.fold(Ordering::Equal, Ordering::then).then_with(|| match (&self.0.before, &other.0.before) {
             (None, None) => Ordering::Equal,
             (Some(_), None) => Ordering::Less,
             (None, Some(_)) => Ordering::Greater,
@@ -164,10 +167,10 @@ impl Ord for Version {
 impl fmt::Display for Version {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.base())?;
-        if let Some(before) = &self.before {
+        if let Some(before) = &self.0.before {
             f.write_str(&before.written)?;
         }
-        f.write_str(&self.tail)
+        f.write_str(&self.0.tail)
     }
 }
 

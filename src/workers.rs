@@ -47,6 +47,12 @@ pub fn in_pieces<'t, T: Sync, R: Send>(things: &'t [T], work: impl Fn(&'t [T]) -
     done.into_iter().map(|(_, result)| result).collect()
 }
 
+/// The result for each of these things, in their order.
+pub fn each<T: Sync, R: Send>(things: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let pieces = in_pieces(things, |piece| piece.iter().map(&work).collect::<Vec<R>>());
+    pieces.into_iter().flatten().collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -56,6 +62,7 @@ mod tests {
         for count in [0, 1, 2 * WORTH_A_THREAD - 1, 2 * WORTH_A_THREAD, 1000, 1001] {
             let things: Vec<usize> = (0..count).collect();
             assert_eq!(in_pieces(&things, <[usize]>::to_vec).concat(), things);
+            assert_eq!(each(&things, |thing| *thing), things);
         }
     }
 

@@ -15,6 +15,7 @@ use crate::facts::catalog::{device, host as machine, mount};
 use crate::facts::{FactSet, Reading, Remedy, Scope, Source, Subject, Why};
 use crate::host::{Host, Miss, MissKind, Tool, path_bytes};
 use crate::text::{raw, safe};
+use crate::workers;
 
 mod journal;
 
@@ -45,8 +46,8 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     }
     let devices: Vec<&Subject> = by_device.keys().collect();
     let features = features(host, request, facts, &devices);
-    let found: Vec<Ext4> =
-        devices.iter().zip(features).map(|(device, features)| look(host, device, features)).collect();
+    let each: Vec<(&Subject, Reading<Vec<String>>)> = devices.iter().copied().zip(features).collect();
+    let found = workers::each(&each, |(device, features)| look(host, device, features.clone()));
     let outside = outside_journals(host, facts, &devices, &found);
     for (((device, mounts), found), outside) in by_device.iter().zip(&found).zip(outside) {
         if let Some(journal) = outside.value().map(Subject::device).filter(|journal| journal != device) {

@@ -9,11 +9,12 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use super::{Collector, Request, fstype, mountinfo, refused, sight};
+use super::{Collector, Request, describe_all, fstype, mountinfo, refused, sight};
 use crate::facts::catalog::mount;
 use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
-use crate::host::{Host, path_bytes};
+use crate::host::{Host, StatFs, path_bytes};
 use crate::text::{raw, safe};
+use crate::workers;
 
 /// Reads what is mounted.
 pub const COLLECTOR: Collector = Collector { id: "mounts", run };
@@ -33,15 +34,30 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let mut lain = HashMap::new();
     for (entry, visible) in table.entries.iter().zip(in_sight) {
         let subject = subject_for(&entry.point, &mut lain, facts);
-        describe(&subject, entry, visible, facts);
-        subjects.push(subject);
+        facts.mention(&subject);
+        subjects.push((subject, entry, visible));
     }
+    describe_all(
+        &subjects,
+        |(subject, ..)| subject,
+        facts,
+        |mounts, facts| {
+            for (subject, entry, visible) in mounts {
+                describe(subject, entry, *visible, facts);
+            }
+        },
+    );
     let target = request.target.as_deref().and_then(|path| {
         let real = host.real_path(path);
         mount_of(facts, real.as_deref().map_or(path_bytes(path), path_bytes))
     });
-    for (subject, entry) in subjects.iter().zip(&table.entries) {
-        space(host, subject, entry, target.as_ref() == Some(subject), facts);
+    let answers = workers::each(&subjects, |(subject, entry, _)| {
+        asks_for_space(subject, target.as_ref(), facts).then(|| space(host, subject, entry, facts))
+    });
+    for ((subject, ..), answer) in subjects.iter().zip(answers) {
+        if let Some(answer) = answer {
+            put_space(subject, &answer, facts);
+        }
     }
 }
 
@@ -100,32 +116,35 @@ fn shown(options: &[Vec<u8>]) -> Vec<String> {
     options.iter().map(show).collect()
 }
 
-fn space(host: &dyn Host, subject: &Subject, entry: &mountinfo::Entry, is_target: bool, facts: &mut FactSet) {
+/// Whether statfs(2) is harmless there, or asked for.
+fn asks_for_space(subject: &Subject, target: Option<&Subject>, facts: &FactSet) -> bool {
     let class = facts.value(subject, &mount::CLASS).unwrap_or_default();
     let harmless = ["block", "zfs", "memory", "overlay"].contains(&class.as_str());
-    if class == "other" || !(harmless || is_target) {
-        return;
-    }
-    let point = Path::new(OsStr::from_bytes(&entry.point));
+    class != "other" && (harmless || target == Some(subject))
+}
+
+fn space(host: &dyn Host, subject: &Subject, entry: &mountinfo::Entry, facts: &FactSet) -> Reading<StatFs> {
     let name = format!("statfs {}", safe(&entry.point));
-    let answer = if facts.value(subject, &mount::IN_SIGHT) == Some(true) {
-        match host.statfs(point) {
-            Ok(answer) => Reading::known(answer, Source::call(name)),
-            Err(miss) => refused(&miss, &name),
-        }
-    } else {
-        Reading::unknown(Why::Absent, format!("another mount lies over {}", safe(&entry.point)))
-    };
+    if facts.value(subject, &mount::IN_SIGHT) != Some(true) {
+        return Reading::unknown(Why::Absent, format!("another mount lies over {}", safe(&entry.point)));
+    }
+    match host.statfs(Path::new(OsStr::from_bytes(&entry.point))) {
+        Ok(answer) => Reading::known(answer, Source::call(name)),
+        Err(miss) => refused(&miss, &name),
+    }
+}
+
+fn put_space(subject: &Subject, answer: &Reading<StatFs>, facts: &mut FactSet) {
     facts.put(subject, &mount::SIZE, answer.clone().map(|fs| fs.size));
     facts.put(subject, &mount::FREE, answer.clone().map(|fs| fs.available));
-    let inodes = match &answer {
+    let inodes = match answer {
         Reading::Known { value, .. } if value.inodes == 0 => {
             Reading::unknown(Why::Absent, "the file system has no fixed number of inodes")
         }
         answer => answer.clone().map(|fs| fs.inodes_free as f64 / fs.inodes as f64 * 100.0),
     };
     facts.put(subject, &mount::FREE_INODES, inodes);
-    let percent = answer.and_then(|fs| match fs.size {
+    let percent = answer.clone().and_then(|fs| match fs.size {
         0 => Err("a size of 0".to_owned()),
         size => Ok(fs.available as f64 / size as f64 * 100.0),
     });
@@ -163,7 +182,7 @@ pub fn mount_of(facts: &FactSet, path: &[u8]) -> Option<Subject> {
 mod tests {
     use super::*;
     use crate::collect::testing::Fake;
-    use crate::host::{Question, StatFs};
+    use crate::host::Question;
 
     const TABLE: &str = "20 1 8:1 / / rw,relatime - ext4 /dev/sda1 rw\n\
         21 20 0:40 / /net rw - nfs4 server:/x rw,password=hunter2\n\

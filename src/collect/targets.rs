@@ -18,6 +18,7 @@ use crate::facts::catalog::device;
 use crate::facts::{FactSet, Reading, Scope, Subject};
 use crate::host::{Host, path_bytes};
 use crate::text::safe;
+use crate::workers;
 
 /// Reads the targets.
 pub const COLLECTOR: Collector = Collector { id: "targets", run };
@@ -29,9 +30,10 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
         None => found::places(host, &homes, facts),
     };
     let swapping = describe::swapping_leaves(facts);
-    for place in &places {
+    let looks = workers::each(&places, |place| describe::look(host, place));
+    for (place, look) in places.iter().zip(looks) {
         let wal = role::put(place, &homes, facts);
-        describe::put(host, place, &wal, swapping.as_ref(), facts);
+        describe::put(host, place, look, &wal, swapping.as_ref(), facts);
     }
     shared::put(&places, facts);
 }

@@ -243,11 +243,18 @@ impl FactSet {
 
     /// Every fact, in order.
     pub fn rows(&self) -> impl Iterator<Item = FactRow<'_>> {
-        let of_subject = |subject| {
-            let row = self.facts.get(subject).into_iter().flat_map(|row| row.iter());
-            row.map(move |(name, reading)| FactRow { subject, fact: name, reading })
-        };
-        self.order.iter().flat_map(of_subject)
+        self.order.iter().flat_map(|subject| self.rows_of(subject))
+    }
+
+    /// Every fact about a subject, in order.
+    pub fn rows_of<'s>(&'s self, subject: &'s Subject) -> impl Iterator<Item = FactRow<'s>> {
+        let row = self.facts.get(subject).into_iter().flat_map(|row| row.iter());
+        row.map(move |(name, reading)| FactRow { subject, fact: name, reading })
+    }
+
+    /// Every subject, in order.
+    pub fn all_subjects(&self) -> impl Iterator<Item = &Subject> {
+        self.order.iter()
     }
 
     /// Every edge of the stack.

@@ -9,14 +9,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::index::Index;
 use super::{
-    DirectoryRow, HostSummary, ProbeResult, Report, SCHEMA_VERSION, TargetSummary, ToolSummary, Withheld,
-    bound, choice, plan, stack,
+    Conflict, DirectoryRow, HostSummary, Plan, ProbeResult, Report, SCHEMA_VERSION, TargetSummary,
+    ToolSummary, Withheld, bound, choice, plan, stack,
 };
 use crate::durability::Verdict;
 use crate::facts::catalog::{host, kernel, mysql, postgres, target};
 use crate::facts::{FactSet, Scope, Subject};
 use crate::measure::Measurement;
 use crate::rules::{Advice, Evaluation, Finding, Outcome};
+use crate::workers;
 
 /// Says whether advice on a subject would be accepted by the kernel, tool or server; the error says what would refuse it.
 pub type Guard<'a> = dyn Fn(&Subject, &Advice) -> Result<(), String> + 'a;
@@ -66,16 +67,25 @@ pub fn build(input: Input<'_>) -> Report {
         let at = verdicts.binary_search_by(|verdict| verdict.target.cmp(target)).ok()?;
         verdicts.get(at)
     };
+    let subjects: Vec<&Subject> = facts.subjects(Scope::Target).collect();
     let mut targets: Vec<TargetSummary> =
-        facts.subjects(Scope::Target).map(|t| summary(facts, &concerns, t, verdict(t))).collect();
+        workers::each(&subjects, |target| summary(facts, &concerns, target, verdict(target)));
     choice::rank(facts, &mut targets);
-    let mut conflicts = Vec::new();
     let index = Index::new(&findings);
-    let plans = targets
-        .iter()
-        .map(|target| plan::plan(facts, target, &index.about(&target.subjects), &overrides, &mut conflicts))
-        .collect();
-    let stacks = targets.iter().map(|t| stack::stack(facts, &t.target, verdict(&t.target))).collect();
+    let planned = workers::in_pieces(&targets, |piece| {
+        let mut conflicts = Vec::new();
+        let about = |target: &TargetSummary| index.about(&target.subjects);
+        let plan = |target| plan::plan(facts, target, &about(target), &overrides, &mut conflicts);
+        let plans: Vec<Plan> = piece.iter().map(plan).collect();
+        (plans, conflicts)
+    });
+    let (mut plans, mut conflicts) = (Vec::with_capacity(targets.len()), Vec::new());
+    for (some, between) in planned {
+        plans.extend(some);
+        let new: Vec<Conflict> = between.into_iter().filter(|one| !conflicts.contains(one)).collect();
+        conflicts.extend(new);
+    }
+    let stacks = workers::each(&subjects, |target| stack::stack(facts, target, verdict(target)));
     let mut report = Report {
         schema: SCHEMA_VERSION,
         tool: ToolSummary {

@@ -60,11 +60,7 @@ impl Report {
     /// Facts that are not known and could be. What is not there and needs nothing is no gap: a disk without a model has no
     /// model.
     pub fn gaps(&self) -> impl Iterator<Item = FactRow<'_>> {
-        let gap = |row: &FactRow<'_>| match row.reading {
-            Reading::Known { .. } => false,
-            Reading::Unknown { why, remedy, .. } => remedy.is_some() || *why != Why::Absent,
-        };
-        self.facts.rows().filter(gap)
+        self.facts.rows().filter(is_gap)
     }
 
     /// The verdict of a target.
@@ -80,6 +76,14 @@ impl Report {
     /// The plan of a target.
     pub fn plan(&self, target: &Subject) -> Option<&Plan> {
         found(&self.plans, |plan| plan.target.cmp(target))
+    }
+}
+
+/// Whether a fact is not known and could be: see [`Report::gaps`].
+pub(super) fn is_gap(row: &FactRow<'_>) -> bool {
+    match row.reading {
+        Reading::Known { .. } => false,
+        Reading::Unknown { why, remedy, .. } => remedy.is_some() || *why != Why::Absent,
     }
 }
 

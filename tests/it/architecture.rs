@@ -14,11 +14,14 @@ const EDGES: &[(&str, &[&str])] = &[
     ("host", &["text"]),
     ("collect", &["facts", "host", "text", "truth", "version", "workers"]),
     ("measure", &["facts", "text"]),
-    ("durability", &["facts", "text", "truth", "version", "validity"]),
+    ("durability", &["facts", "text", "truth", "version", "validity", "workers"]),
     ("validity", &["facts", "text", "truth", "version"]),
     ("probes", &["facts", "host", "measure", "text", "version"]),
     ("rules", &["facts", "text", "truth", "version"]),
-    ("report", &["durability", "facts", "measure", "rules", "text", "truth", "validity", "version"]),
+    (
+        "report",
+        &["durability", "facts", "measure", "rules", "text", "truth", "validity", "version", "workers"],
+    ),
     ("ui", &["durability", "facts", "measure", "report", "rules", "text", "truth"]),
     (
         "pipeline",

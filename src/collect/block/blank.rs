@@ -16,6 +16,7 @@ use crate::facts::catalog::{device, host as machine, mount};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
 use crate::host::Host;
 use crate::text::{raw, safe};
+use crate::workers;
 
 /// Reads what is on unused devices.
 pub const COLLECTOR: Collector = Collector { id: "unused devices", run };
@@ -32,33 +33,57 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     let alone = sees_every_mount(facts);
     let sized = |d: &&Subject| facts.value(d, &device::SIZE).is_some_and(|size| size > 0);
     let devices: Vec<Subject> = facts.subjects(Scope::Device).filter(sized).cloned().collect();
-    for subject in &devices {
+    let answers = workers::each(&devices, |subject| {
         let mut used_by = used_by(subject, &holders, facts);
         for other in paths.get(facts.unit(subject)).into_iter().flatten().filter(|other| *other != subject) {
             let by_other = self::used_by(other, &holders, facts);
             used_by.extend(by_other.iter().map(|word| format!("path to {}, {word}", other.name())));
         }
-        let in_use = !used_by.is_empty();
-        let source = Source::derived([mount::DEVNO.name(), "holders in sysfs", device::SWAP.name()]);
-        let reading = match &alone {
-            Err(unknown) if !in_use => unknown.clone().map(|()| Vec::new()),
-            _ => Reading::known(used_by, source),
-        };
-        facts.put(subject, &device::USED_BY, reading);
-        let kind = facts.value(subject, &device::KIND).unwrap_or_default();
-        if in_use || !GIVEABLE.contains(&kind.as_str()) {
-            let source = Source::derived([device::USED_BY.name(), device::KIND.name()]);
-            facts.know(subject, &device::BLANK, false, source);
-            // What is in use is not read: nothing found on it would change the answer.
-            continue;
+        answer(host, subject, used_by, &alone, facts)
+    });
+    for (subject, answer) in devices.iter().zip(answers) {
+        facts.put(subject, &device::USED_BY, answer.used_by);
+        if let Some(signatures) = answer.signatures {
+            facts.put(subject, &device::SIGNATURES, signatures);
         }
-        read(host, subject, facts);
-        if let Err(unknown) = &alone
-            && facts.value(subject, &device::BLANK) == Some(true)
-        {
-            facts.put(subject, &device::BLANK, unknown.clone().map(|()| false));
-        }
+        facts.put(subject, &device::BLANK, answer.blank);
     }
+}
+
+/// What is said of a device.
+struct Answer {
+    used_by: Reading<Vec<String>>,
+    /// Of a device that was read.
+    signatures: Option<Reading<Vec<String>>>,
+    blank: Reading<bool>,
+}
+
+/// Who uses a device and, where nobody does, what is on it. `alone` is what [`sees_every_mount`] says.
+fn answer(
+    host: &dyn Host,
+    subject: &Subject,
+    used_by: Vec<String>,
+    alone: &Result<(), Reading<()>>,
+    facts: &FactSet,
+) -> Answer {
+    let in_use = !used_by.is_empty();
+    let source = Source::derived([mount::DEVNO.name(), "holders in sysfs", device::SWAP.name()]);
+    let used_by = match alone {
+        Err(unknown) if !in_use => unknown.clone().map(|()| Vec::new()),
+        _ => Reading::known(used_by, source),
+    };
+    let kind = facts.value(subject, &device::KIND).unwrap_or_default();
+    if in_use || !GIVEABLE.contains(&kind.as_str()) {
+        let source = Source::derived([device::USED_BY.name(), device::KIND.name()]);
+        // What is in use is not read: nothing found on it would change the answer.
+        return Answer { used_by, signatures: None, blank: Reading::known(false, source) };
+    }
+    let (signatures, blank) = read(host, subject, facts);
+    let blank = match alone {
+        Err(unknown) if blank.value() == Some(&true) => unknown.clone().map(|()| false),
+        _ => blank,
+    };
+    Answer { used_by, signatures, blank }
 }
 
 /// Whether all that is mounted can be seen from here; unknown in a container.
@@ -93,10 +118,14 @@ fn paths(facts: &FactSet) -> BTreeMap<Subject, Vec<Subject>> {
     paths
 }
 
-fn read(host: &dyn Host, subject: &Subject, facts: &mut FactSet) {
+/// The signatures on a device and whether it is blank.
+fn read(
+    host: &dyn Host,
+    subject: &Subject,
+    facts: &FactSet,
+) -> (Option<Reading<Vec<String>>>, Reading<bool>) {
     let Some(path) = facts.value(subject, &device::PATH) else {
-        let unknown = Reading::unknown(Why::Absent, format!("the node of {subject} is not known"));
-        return facts.put(subject, &device::BLANK, unknown);
+        return (None, Reading::unknown(Why::Absent, format!("the node of {subject} is not known")));
     };
     let bytes = raw(&path);
     let found = match host.signatures(Path::new(OsStr::from_bytes(&bytes))) {
@@ -112,8 +141,7 @@ fn read(host: &dyn Host, subject: &Subject, facts: &mut FactSet) {
         (Some(true), Reading::Unknown { why, detail, remedy }) => Reading::Unknown { why, detail, remedy },
         _ => blank,
     };
-    facts.put(subject, &device::SIGNATURES, found.map(|found| names(&found)));
-    facts.put(subject, &device::BLANK, blank);
+    (Some(found.map(|found| names(&found))), blank)
 }
 
 /// What stands directly on each subject.

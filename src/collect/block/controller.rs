@@ -102,12 +102,13 @@ const WORDS: [&Key<String>; 5] = [
 ];
 
 fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
-    for family in FAMILIES {
-        let subjects: Vec<Subject> =
-            facts.subjects(Scope::Device).filter(|disk| is_behind(disk, family, facts)).cloned().collect();
-        if subjects.is_empty() {
-            continue;
+    let mut families: Vec<Vec<Subject>> = FAMILIES.iter().map(|_| Vec::new()).collect();
+    for disk in facts.subjects(Scope::Device) {
+        if let Some(subjects) = family(disk, facts).and_then(|at| families.get_mut(at)) {
+            subjects.push(disk.clone());
         }
+    }
+    for (family, subjects) in FAMILIES.iter().zip(families).filter(|(_, subjects)| !subjects.is_empty()) {
         match ask(host, request, family, facts, &subjects) {
             Ok(answers) => tell(host, family, &answers, facts, &subjects),
             Err(unknown) => {
@@ -119,13 +120,14 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     }
 }
 
-fn is_behind(disk: &Subject, family: &Family, facts: &FactSet) -> bool {
+/// The family that a disk is behind, by its place among all.
+fn family(disk: &Subject, facts: &FactSet) -> Option<usize> {
     if facts.value(disk, &device::KIND).is_none_or(|kind| kind != "disk") {
-        return false;
+        return None;
     }
     let driver = facts.value(disk, &device::DRIVER);
-    let driver = driver.or_else(|| disk.name().starts_with("cciss").then(|| "cciss".to_owned()));
-    driver.is_some_and(|driver| family.drivers.contains(&driver.as_str()))
+    let driver = driver.or_else(|| disk.name().starts_with("cciss").then(|| "cciss".to_owned()))?;
+    FAMILIES.iter().position(|family| family.drivers.contains(&driver.as_str()))
 }
 
 /// The answers of the first tool that knows of a controller, or why there is none.

@@ -13,10 +13,29 @@ use crate::text::safe;
 /// Inode flags by their names here, from linux/fs.h.
 const FLAGS: [(u32, &str); 3] = [(0x0080_0000, "nocow"), (0x8, "sync"), (0x4000, "journal-data")];
 
+/// What was seen of a directory that exists.
+pub struct Look {
+    empty: Reading<bool>,
+    flags: Reading<Vec<String>>,
+}
+
+/// Looks at a target, where there is a directory to look at.
+pub fn look(host: &dyn Host, place: &Place) -> Option<Look> {
+    let existing = place.existing.as_ref()?;
+    let created = place.kind.value().is_some_and(|kind| kind == "created");
+    let empty = if created {
+        Reading::known(true, Source::call(format!("stat {}", place.subject().name())))
+    } else {
+        empty(host, existing)
+    };
+    Some(Look { empty, flags: flags(host, existing) })
+}
+
 /// Records everything but what the target is for. `wal` are the WAL directories on its file system.
 pub fn put(
     host: &dyn Host,
     place: &Place,
+    look: Option<Look>,
     wal: &[PathBuf],
     swapping: Option<&BTreeSet<Subject>>,
     facts: &mut FactSet,
@@ -52,15 +71,8 @@ pub fn put(
         );
         facts.put(&subject, &target::FLAGS, Reading::Unknown { why, detail, remedy });
     }
-    if let Some(existing) = &place.existing {
-        let created = place.kind.value().is_some_and(|kind| kind == "created");
-        let empty = if created {
-            Reading::known(true, Source::call(format!("stat {}", subject.name())))
-        } else {
-            empty(host, existing)
-        };
+    if let Some(Look { empty, flags }) = look {
         facts.put(&subject, &target::EMPTY, empty);
-        let flags = flags(host, existing);
         if let Some(nocow) = nocow(host, facts, place, wal, &flags) {
             facts.put(&subject, &target::NOCOW, nocow);
         }

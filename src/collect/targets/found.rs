@@ -9,8 +9,9 @@ use super::{Place, asked, file_system};
 use crate::collect::path_of;
 use crate::facts::catalog::{device, mount};
 use crate::facts::{FactSet, Key, Reading, Scope, Source, Subject};
-use crate::host::{Host, path_bytes};
+use crate::host::{Host, Miss, Stat, path_bytes};
 use crate::text::{raw, safe};
+use crate::workers;
 
 /// File systems that nobody keeps a database on.
 const NEVER: [&str; 10] =
@@ -63,51 +64,75 @@ fn path(facts: &FactSet, subject: &Subject, key: &Key<String>) -> Option<PathBuf
     facts.value(subject, key).map(|text| path_of(raw(&text)))
 }
 
+/// A mount that could be the one that its file system is known by.
+struct Candidate<'f> {
+    mount: &'f Subject,
+    /// The file system, as [`file_system`] names it.
+    of: Subject,
+    point: PathBuf,
+    /// Whether it shows but a part of the file system, as a bind mount may.
+    part: bool,
+    /// What stat(2) of a mount point says that somebody could keep data on.
+    seen: Option<Result<Stat, Miss>>,
+}
+
+impl Candidate<'_> {
+    /// The best first: the whole of it, then the shortest.
+    fn rank(&self) -> impl Ord + '_ {
+        (self.part, self.point.as_os_str().len(), &self.point, self.mount)
+    }
+}
+
 /// One mount point of each file system that is there for data and that no cluster uses yet.
 fn data_mounts(host: &dyn Host, facts: &FactSet, used: &BTreeSet<Subject>) -> Vec<Place> {
-    let mut best: BTreeMap<Subject, (bool, usize, PathBuf, &Subject)> = BTreeMap::new();
+    let mounts: Vec<&Subject> = facts.subjects(Scope::Mount).collect();
+    let candidates = workers::each(&mounts, |mount| candidate(host, facts, used, mount));
+    let mut best: BTreeMap<Subject, Candidate<'_>> = BTreeMap::new();
     let mut system: BTreeSet<Subject> = BTreeSet::new();
-    for subject in facts.subjects(Scope::Mount) {
-        let of = file_system(facts, subject);
-        let Some(point) = path(facts, subject, &mount::POINT) else { continue };
-        if point == Path::new("/") {
-            system.insert(of);
-            continue;
-        }
-        if used.contains(&of)
-            || !for_data(facts, subject, &point)
-            || facts.value(subject, &mount::IN_SIGHT) != Some(true)
-        {
-            continue;
-        }
-        match host.stat(&point) {
-            Ok(stat) if stat.is_dir() => {}
-            // Somebody's data lies on it, and cannot be read any more.
-            Err(miss) if miss.is_io_error() => {}
-            _ => continue,
-        }
-        let part = facts.value(subject, &mount::ROOT).is_none_or(|root| root != "/");
-        let candidate = (part, point.as_os_str().len(), point, subject);
-        let known = best.entry(of).or_insert_with(|| candidate.clone());
-        if candidate < *known {
-            *known = candidate;
+    for one in candidates.into_iter().flatten() {
+        if one.point == Path::new("/") {
+            system.insert(one.of);
+        } else if one.seen.is_some() && best.get(&one.of).is_none_or(|known| one.rank() < known.rank()) {
+            best.insert(one.of.clone(), one);
         }
     }
-    let best = best.into_iter().filter(|(of, _)| !system.contains(of));
-    best.map(|(_, (_, _, path, mount))| match host.stat(&path) {
-        Err(miss) => asked::unseen(facts, path, &miss),
-        Ok(_) => Place {
-            kind: Reading::known(
-                "directory".to_owned(),
-                Source::call(format!("stat {}", safe(path_bytes(&path)))),
-            ),
-            existing: Some(path.clone()),
-            base: Some(mount.clone()),
-            io_error: false,
-            path,
-        },
-    })
-    .collect()
+    let best = best.into_values().filter(|one| !system.contains(&one.of));
+    best.filter_map(|Candidate { mount, point: path, seen, .. }| Some((mount, path, seen?)))
+        .map(|(mount, path, seen)| match seen {
+            Err(miss) => asked::unseen(facts, path, &miss),
+            Ok(_) => Place {
+                kind: Reading::known(
+                    "directory".to_owned(),
+                    Source::call(format!("stat {}", safe(path_bytes(&path)))),
+                ),
+                existing: Some(path.clone()),
+                base: Some(mount.clone()),
+                io_error: false,
+                path,
+            },
+        })
+        .collect()
+}
+
+fn candidate<'f>(
+    host: &dyn Host,
+    facts: &FactSet,
+    used: &BTreeSet<Subject>,
+    mount: &'f Subject,
+) -> Option<Candidate<'f>> {
+    let of = file_system(facts, mount);
+    let point = path(facts, mount, &mount::POINT)?;
+    let wanted = point != Path::new("/")
+        && !used.contains(&of)
+        && for_data(facts, mount, &point)
+        && facts.value(mount, &mount::IN_SIGHT) == Some(true);
+    let seen = wanted.then(|| host.stat(&point)).filter(|seen| match seen {
+        Ok(stat) => stat.is_dir(),
+        // Somebody's data lies on it, and cannot be read any more.
+        Err(miss) => miss.is_io_error(),
+    });
+    let part = facts.value(mount, &mount::ROOT).is_none_or(|root| root != "/");
+    Some(Candidate { mount, of, point, part, seen })
 }
 
 fn for_data(facts: &FactSet, subject: &Subject, point: &Path) -> bool {

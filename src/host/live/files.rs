@@ -15,7 +15,8 @@ use std::path::{Component, Path, PathBuf};
 
 use nix::fcntl::OFlag;
 use nix::sys::stat::{major, minor};
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{Access, AtFlags, Mode, OFlags};
+use rustix::io::Errno;
 
 use crate::host::{LARGEST_MOUNT_TABLE, Miss, MissKind, Stat, StatFs};
 
@@ -79,15 +80,12 @@ thread_local! {
     static LAST: RefCell<Option<Directory>> = const { RefCell::new(None) };
 }
 
-/// Opens an attribute from the directory of its device, or by its whole path where there is none in that directory: the
-/// device may have been replaced by another one of its name.
+/// Opens an attribute from the directory of its device, or by its whole path where that directory says nothing anymore:
+/// the device may have been replaced by another one of its name.
 fn open_attribute(path: &Path) -> Result<File, Miss> {
     let from_directory = device_and_attribute(path)
         .and_then(|(device, name)| LAST.with_borrow_mut(|last| open_from(last, device, name)));
-    match from_directory {
-        Some(file) => Ok(file),
-        None => open_unchecked(path),
-    }
+    from_directory.unwrap_or_else(|| open_unchecked(path))
 }
 
 /// `/sys/class/block/sda` and `queue/fua` of `/sys/class/block/sda/queue/fua`.
@@ -97,7 +95,10 @@ fn device_and_attribute(path: &Path) -> Option<(&Path, &[u8])> {
     Some((Path::new(OsStr::from_bytes(bytes.get(..at)?)), bytes.get(at + 1..)?))
 }
 
-fn open_from(last: &mut Option<Directory>, device: &Path, name: &[u8]) -> Option<File> {
+/// What every device has for as long as it is there (Documentation/ABI/testing/sysfs-uevent).
+const ALWAYS: &str = "uevent";
+
+fn open_from(last: &mut Option<Directory>, device: &Path, name: &[u8]) -> Option<Result<File, Miss>> {
     if last.as_ref().is_none_or(|(path, _)| path != device) {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let directory = rustix::fs::open(device, flags, Mode::empty()).ok()?;
@@ -105,7 +106,15 @@ fn open_from(last: &mut Option<Directory>, device: &Path, name: &[u8]) -> Option
     }
     let (_, directory) = last.as_ref()?;
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    rustix::fs::openat(directory, name, flags, Mode::empty()).ok().map(File::from)
+    match rustix::fs::openat(directory, name, flags, Mode::empty()) {
+        Ok(file) => Some(Ok(File::from(file))),
+        Err(Errno::NOENT)
+            if rustix::fs::accessat(directory, ALWAYS, Access::EXISTS, AtFlags::empty()).is_ok() =>
+        {
+            Some(Err(miss(&Errno::NOENT.into())))
+        }
+        Err(_) => None,
+    }
 }
 
 /// An attribute of a device.
@@ -239,13 +248,18 @@ mod tests {
             fs::write(device.join("ro"), text).unwrap();
         }
         let mut last = None;
-        let mut read =
-            |device: &Path| open_from(&mut last, device, b"ro").map(|file| io::read_to_string(file).unwrap());
+        let mut read = |device: &Path, name: &str| {
+            let file = open_from(&mut last, device, name.as_bytes())?;
+            Some(file.map(|file| io::read_to_string(file).unwrap()))
+        };
         for (device, text) in [(&one, "1"), (&one, "1"), (&other, "2"), (&one, "1")] {
-            assert_eq!(read(device).as_deref(), Some(text));
+            assert_eq!(read(device, "ro"), Some(Ok(text.to_owned())));
         }
+        assert_eq!(read(&one, "fua"), None, "nothing shows that the device is there");
+        fs::write(one.join(ALWAYS), "").unwrap();
+        assert_eq!(read(&one, "fua").unwrap().unwrap_err().kind, MissKind::Absent);
         fs::remove_dir_all(&one).unwrap();
-        assert_eq!(read(&one), None, "it is gone, and so is what it said");
+        assert_eq!(read(&one, "ro"), None, "it is gone, and so is what it said");
     }
 
     #[test]

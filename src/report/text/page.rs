@@ -34,9 +34,9 @@ impl Page {
 
     /// One line as it is.
     pub fn verbatim(&mut self, indent: usize, text: &str) {
-        self.out.push_str(&" ".repeat(indent));
-        self.out.push_str(text.trim_end());
-        self.out.push('\n');
+        self.spaces(indent);
+        self.out.push_str(text);
+        self.end_line();
     }
 
     /// A paragraph, wrapped.
@@ -46,50 +46,64 @@ impl Page {
 
     /// A label with a paragraph behind it, whose further lines begin under its first.
     pub fn hanging(&mut self, indent: usize, label: &str, text: &str) {
-        let margin = indent + label.width();
-        let mut line = format!("{}{label}", " ".repeat(indent));
+        let margin = indent + columns(label);
+        self.spaces(indent);
+        self.out.push_str(label);
         let (mut width, mut empty) = (margin, true);
         for word in text.split(' ').filter(|word| !word.is_empty()) {
-            let wide = word.width();
+            let wide = columns(word);
             if !empty && width + 1 + wide > WIDTH {
-                self.verbatim(0, &line);
-                line = " ".repeat(margin);
+                self.end_line();
+                self.spaces(margin);
                 (width, empty) = (margin, true);
             }
             if !empty {
-                line.push(' ');
+                self.out.push(' ');
                 width += 1;
             }
-            line.push_str(word);
+            self.out.push_str(word);
             width += wide;
             empty = false;
         }
-        self.verbatim(0, &line);
+        self.end_line();
     }
 
     /// Rows with aligned columns, two spaces between; `right` says which are aligned to the right.
     pub fn table(&mut self, indent: usize, rows: &[Vec<String>], right: &[bool]) {
-        let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
+        let number = rows.iter().map(Vec::len).max().unwrap_or_default();
         let width = |column: usize| {
-            rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.width()).max().unwrap_or_default()
+            rows.iter().filter_map(|row| row.get(column)).map(|cell| columns(cell)).max().unwrap_or_default()
         };
-        let widths: Vec<usize> = (0..columns).map(width).collect();
+        let widths: Vec<usize> = (0..number).map(width).collect();
         for row in rows {
-            let mut line = String::new();
+            self.spaces(indent);
             for ((cell, width), column) in row.iter().zip(&widths).zip(0..) {
-                let pad = " ".repeat(width.saturating_sub(cell.width()));
+                let pad = width.saturating_sub(columns(cell));
                 let right = right.get(column).copied().unwrap_or_default();
-                let (before, after) = if right { (pad.as_str(), "") } else { ("", pad.as_str()) };
-                if column > 0 {
-                    line.push_str("  ");
-                }
-                line.push_str(before);
-                line.push_str(cell);
-                line.push_str(after);
+                let (before, after) = if right { (pad, 0) } else { (0, pad) };
+                self.spaces(if column > 0 { before + 2 } else { before });
+                self.out.push_str(cell);
+                self.spaces(after);
             }
-            self.verbatim(indent, &line);
+            self.end_line();
         }
     }
+
+    fn spaces(&mut self, count: usize) {
+        self.out.extend(std::iter::repeat_n(' ', count));
+    }
+
+    /// Ends the line, without what is blank at its end.
+    fn end_line(&mut self) {
+        let blank = |c: char| c != '\n' && c.is_whitespace();
+        self.out.truncate(self.out.trim_end_matches(blank).len());
+        self.out.push('\n');
+    }
+}
+
+/// How wide a text is; on a large host there is a lot of it, nearly all ASCII. What is shown has no control characters.
+fn columns(text: &str) -> usize {
+    if text.is_ascii() { text.len() } else { text.width() }
 }
 
 #[cfg(test)]

@@ -1,39 +1,44 @@
 //! What is being told and what was told already, so that nothing is told twice.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+
+use foldhash::{HashSet, HashSetExt as _};
 
 use crate::facts::Subject;
 use crate::report::index::Index;
 use crate::report::{Report, Step, TargetSummary};
 use crate::rules::Finding;
+use crate::workers;
 
 /// A report on its way to the page.
 pub struct Telling<'a> {
     /// What is told.
     pub report: &'a Report,
-    index: Index<'a>,
-    findings: BTreeSet<(&'a str, &'a Subject)>,
-    steps: BTreeSet<(&'a str, &'a Subject, &'a [String])>,
-    reasons: BTreeSet<(Subject, &'a [String], &'a str)>,
+    about: BTreeMap<&'a Subject, Vec<&'a Finding>>,
+    findings: HashSet<(&'a str, &'a Subject)>,
+    steps: HashSet<(&'a str, &'a Subject, &'a [String])>,
+    reasons: HashSet<(Subject, &'a [String], &'a str)>,
     disks: BTreeMap<Vec<String>, &'a str>,
 }
 
 impl<'a> Telling<'a> {
     /// Begins.
     pub fn new(report: &'a Report) -> Self {
+        let index = Index::new(&report.findings);
+        let about = workers::each(&report.targets, |target| index.about(&target.subjects));
         Self {
             report,
-            index: Index::new(&report.findings),
-            findings: BTreeSet::new(),
-            steps: BTreeSet::new(),
-            reasons: BTreeSet::new(),
+            about: report.targets.iter().map(|target| &target.target).zip(about).collect(),
+            findings: HashSet::with_capacity(report.findings.len()),
+            steps: HashSet::new(),
+            reasons: HashSet::new(),
             disks: BTreeMap::new(),
         }
     }
 
     /// The findings about a target.
     pub fn about(&self, target: &TargetSummary) -> Vec<&'a Finding> {
-        self.index.about(&target.subjects)
+        self.about.get(&target.target).cloned().unwrap_or_default()
     }
 
     /// Notes a step; false when it was told before.

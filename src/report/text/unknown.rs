@@ -4,21 +4,18 @@ use std::collections::BTreeMap;
 
 use super::page::Page;
 use super::words;
-use crate::facts::{Reading, Remedy};
+use crate::facts::{Reading, Remedy, Subject};
 use crate::report::Report;
+use crate::report::model::is_gap;
+use crate::workers;
 
 /// How many facts are named before the rest is counted.
 const NAMED: usize = 8;
 
 /// Writes the count of unknown facts and how to learn them.
 pub fn write(page: &mut Page, report: &Report) {
-    let mut groups: BTreeMap<Option<&Remedy>, Vec<&str>> = BTreeMap::new();
-    for row in report.gaps() {
-        if let Reading::Unknown { remedy, .. } = row.reading {
-            groups.entry(remedy.as_ref()).or_default().push(row.fact);
-        }
-    }
-    let count: usize = groups.values().map(Vec::len).sum();
+    let groups = groups(report);
+    let count: usize = groups.values().map(|group| group.count).sum();
     if count == 0 {
         return;
     }
@@ -27,12 +24,49 @@ pub fn write(page: &mut Page, report: &Report) {
         words::count(count, "fact")
     ));
     for (remedy, facts) in groups.into_iter().rev() {
-        let names = super::distinct(facts.iter().copied());
-        let shown = names.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
-        let more = names.len().saturating_sub(NAMED);
+        let shown = facts.names.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+        let more = facts.names.len().saturating_sub(NAMED);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         let what = remedy.map_or_else(|| "no remedy is known".to_owned(), ToString::to_string);
-        page.para(2, &format!("{}: {what}", words::count(facts.len(), "fact")));
+        page.para(2, &format!("{}: {what}", words::count(facts.count, "fact")));
         page.para(4, &format!("{shown}{more}"));
     }
+}
+
+/// Unknown facts with the same remedy.
+#[derive(Default)]
+struct Group {
+    count: usize,
+    /// Their names, each once.
+    names: Vec<&'static str>,
+}
+
+impl Group {
+    fn name(&mut self, name: &'static str) {
+        if !self.names.contains(&name) {
+            self.names.push(name);
+        }
+    }
+}
+
+fn groups(report: &Report) -> BTreeMap<Option<&Remedy>, Group> {
+    let subjects: Vec<&Subject> = report.facts.all_subjects().collect();
+    let parts = workers::in_pieces(&subjects, |subjects| {
+        let mut groups: BTreeMap<Option<&Remedy>, Group> = BTreeMap::new();
+        for row in subjects.iter().flat_map(|subject| report.facts.rows_of(subject)).filter(is_gap) {
+            if let Reading::Unknown { remedy, .. } = row.reading {
+                let group = groups.entry(remedy.as_ref()).or_default();
+                group.count += 1;
+                group.name(row.fact);
+            }
+        }
+        groups
+    });
+    let mut whole: BTreeMap<Option<&Remedy>, Group> = BTreeMap::new();
+    for (remedy, part) in parts.into_iter().flatten() {
+        let group = whole.entry(remedy).or_default();
+        group.count += part.count;
+        part.names.into_iter().for_each(|name| group.name(name));
+    }
+    whole
 }
