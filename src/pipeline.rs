@@ -28,6 +28,8 @@ pub struct Session {
     pub asked: Option<String>,
     /// What was read, without anything concluded.
     pub read: FactSet,
+    /// Whether reports have the trace of each finding; a page of text does without.
+    pub traced: bool,
     /// What was measured, by target.
     pub measured: BTreeMap<Subject, Measurement>,
 }
@@ -45,7 +47,7 @@ impl Session {
 
     /// What was read so far, with nothing measured.
     pub fn of(read: FactSet, rules: RuleSet, live: bool) -> Self {
-        Self { rules, live, asked: None, read, measured: BTreeMap::new() }
+        Self { rules, live, asked: None, read, traced: true, measured: BTreeMap::new() }
     }
 
     /// Everything known: what was read, what was measured, and what follows from both.
@@ -101,7 +103,7 @@ impl Session {
 
     /// What the rules are told of the run.
     pub fn circumstances(&self) -> rules::Circumstances {
-        rules::Circumstances { live: self.live }
+        rules::Circumstances { live: self.live, traced: self.traced }
     }
 }
 

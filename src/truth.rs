@@ -41,14 +41,26 @@ impl Truth {
         }
     }
 
-    /// All of them hold; unknown for none at all.
+    /// All of them hold; unknown for none at all. What comes after the first that does not is not asked.
     pub fn every(of: impl IntoIterator<Item = Self>) -> Self {
-        of.into_iter().reduce(Self::and).unwrap_or(Self::Unknown)
+        Self::joined(of, Self::and, Self::False)
     }
 
-    /// One of them holds; unknown for none at all.
+    /// One of them holds; unknown for none at all. What comes after the first that does is not asked.
     pub fn some(of: impl IntoIterator<Item = Self>) -> Self {
-        of.into_iter().reduce(Self::or).unwrap_or(Self::Unknown)
+        Self::joined(of, Self::or, Self::True)
+    }
+
+    fn joined(of: impl IntoIterator<Item = Self>, join: fn(Self, Self) -> Self, settles: Self) -> Self {
+        let mut whole = None;
+        for one in of {
+            let so_far = whole.map_or(one, |before| join(before, one));
+            if so_far == settles {
+                return settles;
+            }
+            whole = Some(so_far);
+        }
+        whole.unwrap_or(Self::Unknown)
     }
 
     /// The word for it on screens and in traces.

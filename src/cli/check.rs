@@ -20,6 +20,7 @@ pub(super) fn run(args: &Check) -> Done {
     } else {
         None
     };
+    session.traced = args.format == Format::Json;
     let mut report = session.report();
     report.warnings.extend(not_measured);
     let fail_on = FailOn { level: args.fail_on.level(), undecided: args.fail_on_undecided };

@@ -54,8 +54,8 @@ fn explanation(finding: &Finding) -> String {
         format!("{} on {}: {}", finding.rule, finding.subject, finding.outcome.word()),
         format!("  {}", finding.title),
     ];
-    lines
-        .extend(explain::lines(&finding.trace, Drawing::Unicode).into_iter().map(|line| format!("  {line}")));
+    let trace = finding.trace.iter().flat_map(|trace| explain::lines(trace, Drawing::Unicode));
+    lines.extend(trace.map(|line| format!("  {line}")));
     if let Outcome::Undecided { needs } = &finding.outcome {
         for (i, set) in needs.iter().enumerate() {
             let facts: Vec<String> = set.iter().map(need).collect();

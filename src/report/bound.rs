@@ -55,7 +55,7 @@ pub fn bound(report: &mut Report) {
         }
     });
     for Finding { trace, outcome, .. } in &mut report.findings {
-        prune(trace);
+        trace.iter_mut().for_each(prune);
         if let Outcome::Undecided { needs } = outcome {
             needs.truncate(KIDS);
         }

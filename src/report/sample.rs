@@ -92,7 +92,7 @@ pub fn finding(rule: &str, subject: &Subject, level: Level, advice: Vec<Advice>)
         refs: vec!["kernel: Documentation/admin-guide/ext4.rst".to_owned()],
         advice,
         held_back: Vec::new(),
-        trace: Trace { label: "all of".to_owned(), truth: Truth::True, seen: None, kids: Vec::new() },
+        trace: Some(Trace { label: "all of".to_owned(), truth: Truth::True, seen: None, kids: Vec::new() }),
     }
 }
 

@@ -17,6 +17,8 @@ pub struct Circumstances {
     /// Whether the facts are of this machine, now, rather than of a capture. A probe then ran here; of a captured host
     /// it ran who knows where.
     pub live: bool,
+    /// Whether findings are to have their trace.
+    pub traced: bool,
 }
 
 impl Circumstances {

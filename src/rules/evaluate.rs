@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::advise::{self, Circumstances};
-use super::ground::{Ground, View};
+use super::ground::{self, Ground, View};
 use super::model::Rule;
 use super::needs::{self, Domains};
 use super::set::RuleSet;
@@ -92,7 +92,7 @@ pub fn evaluate(
             if !concern.about(facts, subject) {
                 continue;
             }
-            match Ground::deciding(&concern.rule.when, &view).truth() {
+            match ground::truth(&concern.rule.when, &view) {
                 Truth::False => {
                     tally.does_not_apply.push(subject.clone());
                     continue;
@@ -144,10 +144,9 @@ impl<'r> Concern<'r> {
     /// What the rule comes to on the subject.
     fn finding(&self, view: &View<'_>, circumstances: Circumstances) -> Finding {
         let (rule, View { facts, subject, .. }) = (self.rule, view);
-        let ground = Ground::whole(&rule.when, view);
-        let trace = ground.trace();
+        let ground = Ground::on(&rule.when, view);
         let (mut advice, mut held_back) = (Vec::new(), Vec::new());
-        let outcome = match trace.truth {
+        let outcome = match ground.truth() {
             Truth::True => {
                 (advice, held_back) = advise::advise(rule, &ground, facts, subject, circumstances);
                 Outcome::Applies
@@ -171,7 +170,7 @@ impl<'r> Concern<'r> {
             refs: rule.refs.clone(),
             advice,
             held_back,
-            trace,
+            trace: circumstances.traced.then(|| ground.trace()),
         }
     }
 }

@@ -52,7 +52,11 @@ fn run_one(rule: &Rule, example: &Example) -> Option<Failure> {
         place: format!("{}:{}", rule.file, example.line),
         example: example.name.clone(),
         problem,
-        trace: explain::lines(&finding.trace, explain::Drawing::Unicode),
+        trace: finding
+            .trace
+            .iter()
+            .flat_map(|trace| explain::lines(trace, explain::Drawing::Unicode))
+            .collect(),
     })
 }
 
@@ -60,7 +64,7 @@ fn run_one(rule: &Rule, example: &Example) -> Option<Failure> {
 pub(super) fn finding(rule: &Rule, example: &Example) -> Finding {
     let subject = subject(rule.scope, "example");
     let facts = facts(example, &subject);
-    evaluate_one(rule, &facts, &subject, Circumstances { live: true })
+    evaluate_one(rule, &facts, &subject, Circumstances { live: true, traced: true })
 }
 
 fn problem(finding: &Finding, example: &Example) -> Option<String> {

@@ -144,11 +144,11 @@ mod tests {
         }
         let rules = tests::good();
         let rule = rules.find("mount.barrier-option").unwrap();
-        let finding = evaluate_one(rule, &facts, &target, Circumstances { live: true });
+        let finding = evaluate_one(rule, &facts, &target, Circumstances { live: true, traced: true });
         let shown = [
             condition(&rule.when, Drawing::Unicode),
-            lines(&finding.trace, Drawing::Unicode),
-            lines(&finding.trace, Drawing::Ascii),
+            lines(finding.trace.as_ref().unwrap(), Drawing::Unicode),
+            lines(finding.trace.as_ref().unwrap(), Drawing::Ascii),
         ];
         insta::assert_snapshot!(shown.map(|lines| lines.join("\n")).join("\n\n"));
     }

@@ -274,8 +274,10 @@ pub struct Finding {
     pub advice: Vec<Advice>,
     /// Advice that could lose data and is not given, because not every fact that decides it was seen on this machine.
     pub held_back: Vec<HeldBack>,
-    /// Why it is so: every sub-condition with what was seen.
-    pub trace: Trace,
+    /// Why it is so: every sub-condition with what was seen. Left out where nobody will read it: on a large host it is the
+    /// larger part of all findings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Trace>,
 }
 
 /// Advice that is not given. It has no commands, so that nobody runs them.

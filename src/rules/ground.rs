@@ -3,10 +3,11 @@
 //! Evaluation, needs and the asymmetry rule all read this one tree, so they cannot disagree on where a fact was looked
 //! up. The surprise: where a path of the stack ends in something that is not a disk, quantifiers get an element of which
 //! nothing is known, because a stack that was not fully read could hold anything. Most rules do not apply to most
-//! subjects, and one false part is why; [`Ground::deciding`] goes no further than to it.
+//! subjects, and one false part is why; [`truth`] goes no further than to it and builds no tree.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
+use std::iter;
 use std::sync::Arc;
 
 use super::model::{Cond, Relation, Test};
@@ -52,22 +53,12 @@ pub(super) enum Node<'a> {
 impl<'a> Ground<'a> {
     /// Brings a condition down to a subject.
     pub fn of(cond: &'a Cond, facts: &FactSet, subject: &Subject) -> Self {
-        Self::whole(cond, &View::new(facts, subject))
+        Self::on(cond, &View::new(facts, subject))
     }
 
-    /// The same, with all of its parts.
-    pub fn whole(cond: &'a Cond, view: &View<'_>) -> Self {
-        Self::on(cond, view, true)
-    }
-
-    /// The same as far as it decides: where one part settles a condition, the other parts are left out. It comes to the
-    /// same, but not everything that could change it is there.
-    pub fn deciding(cond: &'a Cond, view: &View<'_>) -> Self {
-        Self::on(cond, view, false)
-    }
-
-    fn on(cond: &'a Cond, view: &View<'_>, whole: bool) -> Self {
-        Place { view, elements: &[], whole }.ground(cond)
+    /// The same, where something of the subject was looked up already.
+    pub fn on(cond: &'a Cond, view: &View<'_>) -> Self {
+        Place { view, elements: &[] }.ground(cond)
     }
 
     /// In words.
@@ -136,6 +127,11 @@ impl<'a> Ground<'a> {
     }
 }
 
+/// What a condition comes to on a subject: that of its [`Ground`].
+pub(super) fn truth(cond: &Cond, view: &View<'_>) -> Truth {
+    Place { view, elements: &[] }.truth(cond)
+}
+
 /// A subject with what is known of it and, once somebody asks, its stack and the subjects that its facts are looked up in:
 /// many rules ask for those of one subject.
 pub(super) struct View<'f> {
@@ -167,40 +163,77 @@ impl<'f> View<'f> {
 struct Place<'p> {
     view: &'p View<'p>,
     elements: &'p [Subject],
-    /// Whether parts that change nothing are kept.
-    whole: bool,
 }
 
 impl Place<'_> {
     fn ground<'a>(&self, cond: &'a Cond) -> Ground<'a> {
-        let each = |conds: &'a [Cond], settles| self.kept(conds.iter().map(|one| self.ground(one)), settles);
+        let each = |conds: &'a [Cond]| conds.iter().map(|one| self.ground(one)).collect();
         let node = match cond {
-            Cond::All(conds) => Node::All(each(conds, Truth::False)),
-            Cond::Any(conds) => Node::Any(each(conds, Truth::True)),
+            Cond::All(conds) => Node::All(each(conds)),
+            Cond::Any(conds) => Node::Any(each(conds)),
             Cond::Not(cond) => Node::Not(Box::new(self.ground(cond))),
-            Cond::Every(relation, cond) => Node::All(self.spread(*relation, cond, Truth::False)),
-            Cond::Some(relation, cond) => Node::Any(self.spread(*relation, cond, Truth::True)),
+            Cond::Every(relation, cond) => Node::All(self.spread(*relation, cond)),
+            Cond::Some(relation, cond) => Node::Any(self.spread(*relation, cond)),
             Cond::Fact(test) => Node::Test(test, self.look(test.fact)),
         };
         Ground { says: Says::Cond(cond), element: None, node }
     }
 
-    /// All parts, or the first that settles the whole.
-    fn kept<'a>(&self, parts: impl Iterator<Item = Ground<'a>>, settles: Truth) -> Vec<Ground<'a>> {
-        let mut kept = Vec::new();
-        for part in parts {
-            if !self.whole && part.truth() == settles {
-                return vec![part];
+    fn truth(&self, cond: &Cond) -> Truth {
+        match cond {
+            Cond::All(conds) => Truth::every(conds.iter().map(|one| self.truth(one))),
+            Cond::Any(conds) => Truth::some(conds.iter().map(|one| self.truth(one))),
+            Cond::Not(cond) => self.truth(cond).not(),
+            Cond::Every(relation, cond) => {
+                let stack = self.stack();
+                Truth::every(self.truths(&stack, *relation, cond))
             }
-            kept.push(part);
+            Cond::Some(relation, cond) => {
+                let stack = self.stack();
+                Truth::some(self.truths(&stack, *relation, cond))
+            }
+            Cond::Fact(test) => match self.home(test.fact.scope) {
+                Some(of) => test.holds(self.view.facts.reading(of, test.fact.name)),
+                None => test.holds(&self.look(test.fact).reading),
+            },
         }
-        kept
+    }
+
+    /// What the condition comes to on each element, and on what may follow unseen.
+    fn truths<'s>(
+        &'s self,
+        stack: &'s Stack,
+        relation: Relation,
+        cond: &'s Cond,
+    ) -> impl Iterator<Item = Truth> + 's {
+        let on = move |element| self.within(element, |place| place.truth(cond));
+        let unseen = move || stack.open_end(self.view.facts, relation).map(|_| Truth::Unknown);
+        stack.elements(relation).map(on).chain(iter::once_with(unseen).flatten())
+    }
+
+    /// The same place, in one more element.
+    fn within<R>(&self, element: &Subject, work: impl FnOnce(Place<'_>) -> R) -> R {
+        let elements = [self.elements, std::slice::from_ref(element)].concat();
+        work(Place { elements: &elements, ..*self })
+    }
+
+    /// The stack that a quantifier goes through: that of the innermost element, or of the rule's subject.
+    fn stack(&self) -> Cow<'_, Stack> {
+        match self.elements.last() {
+            Some(element) => Cow::Owned(Stack::of(self.view.facts, element)),
+            None => Cow::Borrowed(self.view.stack()),
+        }
+    }
+
+    /// In which subject facts of a scope are looked up.
+    fn home(&self, scope: Scope) -> Option<&Subject> {
+        let element = self.elements.iter().rev().find(|one| one.scope() == scope);
+        element.or_else(|| self.view.home(scope))
     }
 
     fn look(&self, fact: &KeyInfo) -> Seen {
         let View { facts, subject, .. } = self.view;
-        let element = self.elements.iter().rev().find(|one| one.scope() == fact.scope);
-        match element.or_else(|| self.view.home(fact.scope)) {
+        match self.home(fact.scope) {
             Some(of) => {
                 let reading = Arc::clone(facts.shared(of, fact.name));
                 Seen { subject: of.clone(), fact: fact.name, reading }
@@ -212,23 +245,18 @@ impl Place<'_> {
     }
 
     /// The condition on every element, and on one of which nothing is known where the stack may go on unseen.
-    fn spread<'a>(&self, relation: Relation, cond: &'a Cond, settles: Truth) -> Vec<Ground<'a>> {
-        let facts = self.view.facts;
-        let stack = match self.elements.last() {
-            Some(element) => Cow::Owned(Stack::of(facts, element)),
-            None => Cow::Borrowed(self.view.stack()),
-        };
+    fn spread<'a>(&self, relation: Relation, cond: &'a Cond) -> Vec<Ground<'a>> {
+        let stack = self.stack();
         let on = |element: &Subject| {
-            let elements = [self.elements, std::slice::from_ref(element)].concat();
-            let ground = Place { elements: &elements, ..*self }.ground(cond);
+            let ground = self.within(element, |place| place.ground(cond));
             Ground { element: Some(element.clone()), ..ground }
         };
-        let unseen = stack.open_end(facts, relation).map(|end| Ground {
+        let unseen = stack.open_end(self.view.facts, relation).map(|end| Ground {
             says: Says::Unseen(end.clone()),
             element: None,
             node: Node::Blind,
         });
-        self.kept(stack.elements(relation).map(on).chain(unseen), settles)
+        stack.elements(relation).map(on).chain(unseen).collect()
     }
 }
 

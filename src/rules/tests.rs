@@ -76,7 +76,7 @@ example = [
     facts.mention(&unseen);
     facts.rule_out(&diskless, Scope::Device);
     let Evaluation { findings, tallies } =
-        evaluate(&all_subjects(&facts), &set, &facts, Circumstances { live: true });
+        evaluate(&all_subjects(&facts), &set, &facts, Circumstances { live: true, traced: true });
     let about: Vec<&Subject> = findings.iter().map(|finding| &finding.subject).collect();
     assert_eq!(about, [&unseen]);
     assert_eq!(findings[0].outcome, Outcome::Undecided { needs: Vec::new() });

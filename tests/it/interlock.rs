@@ -270,7 +270,7 @@ fn no_pair_of_deviations_brings_it_about() {
                 .iter()
                 .flat_map(|rule| subjects(rule, &facts).into_iter().map(|on| (*rule, on)).collect::<Vec<_>>())
                 .filter(|(_, on)| on.scope() == Scope::Target)
-                .map(|(rule, on)| evaluate_one(rule, &facts, &on, Circumstances { live: true }))
+                .map(|(rule, on)| evaluate_one(rule, &facts, &on, Circumstances { live: true, traced: true }))
                 .collect();
             assert_eq!(in_findings(&findings), usize::from(a.2 && b.2), "{a:?} {b:?}");
         }

@@ -9,8 +9,7 @@ use std::process::{Command, Output};
 use walwise::facts::catalog::{device, target};
 use walwise::facts::{FactSet, Reading, Source, Subject};
 use walwise::report::{Circumstances, Input, build, script};
-use walwise::rules::{Advice, Change, Confidence, Evaluation, Finding, Level, Outcome, Reach, Risk, Trace};
-use walwise::truth::Truth;
+use walwise::rules::{Advice, Change, Confidence, Evaluation, Finding, Level, Outcome, Reach, Risk};
 
 use crate::support::loops::{Loop, Point};
 use crate::support::{run, stderr};
@@ -59,7 +58,7 @@ fn script_for(disk: &Loop, fstype: &str, mkfs: &[&str], mount: &str) -> String {
         refs: Vec::new(),
         advice: advised,
         held_back: Vec::new(),
-        trace: Trace { label: String::new(), truth: Truth::True, seen: None, kids: Vec::new() },
+        trace: None,
     };
     script::render(&build(Input {
         facts: &facts,

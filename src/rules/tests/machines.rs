@@ -243,7 +243,9 @@ fn nothing_serious_is_found_where_nothing_is_wrong() {
     let (set, _) = RuleSet::parse(&builtin::files());
     for (machine, own, open) in MACHINES {
         let facts = facts(own);
-        let findings = evaluate(&all_subjects(&facts), &set, &facts, Circumstances { live: true }).findings;
+        let findings =
+            evaluate(&all_subjects(&facts), &set, &facts, Circumstances { live: true, traced: true })
+                .findings;
         let serious = findings.iter().filter(|finding| finding.level >= Level::Warning);
         let (mut found, mut asked) = (Vec::new(), Vec::new());
         for finding in serious {

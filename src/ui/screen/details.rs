@@ -104,7 +104,9 @@ impl Details {
         self.gap();
         let head = format!("{}: {}", finding.rule, finding.outcome.word());
         self.lines.push(Line::styled(head, self.theme.style(Role::Dim)));
-        self.lines.extend(trace::lines(&finding.trace, self.theme, self.room));
+        if let Some(trace) = &finding.trace {
+            self.lines.extend(trace::lines(trace, self.theme, self.room));
+        }
     }
 }
 
