@@ -3,7 +3,7 @@
 use std::fmt;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A value with its origin, or the reason there is none.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -92,7 +92,7 @@ impl<T> Reading<T> {
 }
 
 /// Why a value is not known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Why {
     /// The file, program or attribute is not there.
