@@ -1,12 +1,12 @@
 //! What a probe found, as every output shows it. Times are microseconds per commit unless the name says otherwise.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::WorkloadResult;
 
 /// A way to make a WAL write durable, as the server does it, or the unflushed floor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
     /// pwrite, fdatasync.
