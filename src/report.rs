@@ -7,6 +7,7 @@ mod bound;
 mod build;
 mod choice;
 pub mod conf;
+pub mod difference;
 pub mod exit;
 mod index;
 pub mod json;

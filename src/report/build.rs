@@ -98,6 +98,7 @@ pub fn build(input: Input<'_>) -> Report {
         plans,
         conflicts,
         withheld,
+        baseline: None,
         warnings: facts.warnings().to_vec(),
         facts: facts.clone(),
     };

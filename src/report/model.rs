@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::difference::Difference;
 use crate::durability::{Standing, Verdict};
 use crate::facts::{FactRow, FactSet, Reading, Subject, Value, Why};
 use crate::measure::Measurement;
@@ -45,6 +46,9 @@ pub struct Report {
     pub conflicts: Vec<Conflict>,
     /// Advice that was taken out, with the reason.
     pub withheld: Vec<Withheld>,
+    /// What is different since the report that this one was compared with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<Difference>,
     /// What concerns the run as a whole.
     pub warnings: Vec<String>,
     /// Every fact.

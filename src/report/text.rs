@@ -4,6 +4,7 @@
 //! finding is printed once, under the first target it concerns, however many targets share a disk.
 
 mod advice;
+mod baseline;
 mod findings;
 mod measured;
 mod order;
@@ -26,6 +27,7 @@ pub fn render(report: &Report) -> String {
     let mut telling = Telling::new(report);
     let targets = order::worst_first(&telling);
     head(&mut page, report);
+    baseline::write(&mut page, report);
     summary(&mut page, &telling, &targets);
     for target in targets {
         target::write(&mut page, &mut telling, target);

@@ -1,0 +1,356 @@
+//! What is different since a report that was kept: what is dangerous now, what is fixed, which facts changed, and how the price
+//! of a commit moved.
+//!
+//! Like changes of many things are one line, and what moves by itself or follows from other facts is only counted, so that it
+//! does not drown what somebody changed; the JSON has all of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::page::Page;
+use super::words;
+use crate::facts::{Nature, Scope, Subject};
+use crate::measure::Moved;
+use crate::report::Report;
+use crate::report::difference::{
+    Cause, Class, Difference, FactChange, FindingChange, ProbeShift, RowShift, Shown,
+};
+use crate::rules::Level;
+use crate::text::micros;
+
+/// How many names are told before the rest is counted.
+const NAMED: usize = 6;
+
+/// Writes the difference to the report that this one was compared with, if it was.
+pub fn write(page: &mut Page, report: &Report) {
+    let Some(difference) = &report.baseline else { return };
+    let before = &difference.before;
+    page.heading(&format!(
+        "Since the baseline of {} (walwise {}, {}, Linux {})",
+        before.when, before.walwise, before.os, before.kernel
+    ));
+    if !difference.same_host {
+        page.para(
+            2,
+            &format!(
+                "ANOTHER HOST: the baseline is of {}, this report of {}. What follows compares two machines, not two \
+                 times of one.",
+                before.host, report.host.name
+            ),
+        );
+    }
+    if !difference.has_lasting() {
+        page.para(2, "Nothing that lasts is different.");
+    }
+    dangerous(page, difference);
+    fixed(page, difference);
+    lesser(page, difference);
+    things(page, difference);
+    facts(page, difference);
+    for probe in &difference.probes {
+        price(page, difference, probe);
+    }
+    same(page, difference);
+    for remark in &difference.remarks {
+        page.hanging(2, "note  ", remark);
+    }
+}
+
+/// Worse verdicts and findings that weigh more, the worst first; then what could no longer be decided.
+fn dangerous(page: &mut Page, difference: &Difference) {
+    let verdicts: Vec<_> = difference.verdicts.iter().filter(|change| change.now < change.before).collect();
+    let mut worse: Vec<&FindingChange> =
+        difference.findings.iter().filter(|f| f.is_worse() && f.level() >= Level::Warning).collect();
+    worse.sort_by_key(|finding| std::cmp::Reverse(finding.level()));
+    let open = |f: &&FindingChange| {
+        let undecided = f.now.as_ref().is_some_and(|now| !now.applies);
+        undecided && matches!(f.class, Class::Undecided | Class::Appeared) && f.level() >= Level::Warning
+    };
+    let open: Vec<&FindingChange> = difference.findings.iter().filter(open).collect();
+    if verdicts.is_empty() && worse.is_empty() && open.is_empty() {
+        return;
+    }
+    page.gap();
+    page.para(2, "Worse now");
+    for change in verdicts {
+        let label = format!("{:<14}", change.now.word());
+        page.hanging(4, &label, &format!("{}, was {}", change.target.name(), change.before.word()));
+    }
+    for finding in worse {
+        told(page, finding, &came(finding));
+    }
+    if !open.is_empty() {
+        let count = words::count(open.len(), "finding");
+        let names = named(open.iter().map(|finding| finding.rule.clone()));
+        page.para(4, &format!("{count} that would weigh as much cannot be decided any more: {names}"));
+    }
+}
+
+/// How a finding came to be worse, where that is more than that it applies.
+fn came(finding: &FindingChange) -> String {
+    match (finding.class, &finding.before) {
+        (Class::Level, Some(before)) => format!(", was {}", before.level.word()),
+        (Class::Decided, _) => ", was undecided".to_owned(),
+        (Class::Appeared, _) => ", of what the baseline had not".to_owned(),
+        _ => String::new(),
+    }
+}
+
+/// Better verdicts and findings that are gone.
+fn fixed(page: &mut Page, difference: &Difference) {
+    let verdicts: Vec<_> = difference.verdicts.iter().filter(|change| change.now > change.before).collect();
+    let serious = |f: &&FindingChange| f.level() >= Level::Warning;
+    let fixed: Vec<_> = difference.findings.iter().filter(|f| f.is_fixed()).filter(serious).collect();
+    let gone = |f: &&FindingChange| f.class == Class::Gone && f.before.as_ref().is_some_and(|b| b.applies);
+    let gone: Vec<_> = difference.findings.iter().filter(gone).filter(serious).collect();
+    if verdicts.is_empty() && fixed.is_empty() && gone.is_empty() {
+        return;
+    }
+    page.gap();
+    page.para(2, "Better now");
+    for change in verdicts {
+        let label = format!("{:<14}", change.now.word());
+        page.hanging(4, &label, &format!("{}, was {}", change.target.name(), change.before.word()));
+    }
+    for finding in fixed {
+        told(page, finding, ", fixed");
+    }
+    for finding in gone {
+        told(page, finding, ", not looked at any more");
+    }
+}
+
+fn told(page: &mut Page, finding: &FindingChange, how: &str) {
+    let Some(latest) = finding.latest() else { return };
+    let of = words::subject(&finding.subject);
+    let text = format!("{of}: {} ({}{how})", latest.title, finding.rule);
+    page.hanging(4, &format!("{:<14}", latest.level.word()), &text);
+}
+
+/// What came and went and weighs less than a warning, in a line each.
+fn lesser(page: &mut Page, difference: &Difference) {
+    let light = || difference.findings.iter().filter(|finding| finding.level() < Level::Warning);
+    let lines = [
+        ("New, of less weight", light().filter(|f| f.is_worse()).collect::<Vec<_>>()),
+        ("Gone, of less weight", light().filter(|f| f.is_fixed()).collect()),
+    ];
+    page.gap();
+    for (what, findings) in lines.into_iter().filter(|(_, findings)| !findings.is_empty()) {
+        let ids = named(findings.iter().map(|finding| finding.rule.clone()));
+        page.para(2, &format!("{what}: {ids}"));
+    }
+}
+
+/// What is gone, new, or under another name. Targets are named one by one, for somebody asked about them.
+fn things(page: &mut Page, difference: &Difference) {
+    let is_target = |subject: &&Subject| subject.scope() == Scope::Target;
+    page.gap();
+    for target in difference.gone.iter().filter(is_target) {
+        page.para(
+            2,
+            &format!("{} is gone: nothing of what the baseline said of it was looked at", target.name()),
+        );
+    }
+    for target in difference.appeared.iter().filter(is_target) {
+        page.para(2, &format!("{} is new", target.name()));
+    }
+    let plain = |subjects: &[Subject]| {
+        subjects.iter().filter(|s| !is_target(s)).map(ToString::to_string).collect::<Vec<_>>()
+    };
+    for (what, names) in [("Gone", plain(&difference.gone)), ("New", plain(&difference.appeared))] {
+        if !names.is_empty() {
+            page.para(2, &format!("{what}: {}", named(names.into_iter())));
+        }
+    }
+    if !difference.renamed.is_empty() {
+        let pairs = difference.renamed.iter().map(|pair| format!("{} → {}", pair.before, pair.now.name()));
+        page.para(2, &format!("Under another name: {}", named(pairs)));
+    }
+}
+
+/// The facts that somebody or something changed; the others are counted.
+fn facts(page: &mut Page, difference: &Difference) {
+    let of = |nature: &[Nature]| {
+        let wanted = |change: &&FactChange| nature.contains(&change.nature);
+        difference.facts.iter().filter(wanted).collect::<Vec<_>>()
+    };
+    let lasting = of(&[Nature::Lasting, Nature::Identity, Nature::Assigned]);
+    let follow: Vec<_> =
+        of(&[Nature::Concluded]).into_iter().filter(|change| change.values().is_some()).collect();
+    let drift = of(&[Nature::Drifting]).len();
+    page.gap();
+    let (both, one): (Vec<&FactChange>, Vec<&FactChange>) =
+        lasting.into_iter().partition(|change| change.values().is_some());
+    if !both.is_empty() {
+        page.para(2, "Changed");
+        for ((fact, change), subjects) in alike(&both) {
+            let subjects = named(subjects.into_iter().map(words::subject));
+            page.hanging(4, "", &format!("{fact} of {subjects}: {change}"));
+        }
+    }
+    let names = |changes: &[&FactChange]| {
+        let distinct: BTreeSet<&str> = changes.iter().map(|change| change.fact).collect();
+        named(distinct.into_iter().map(str::to_owned))
+    };
+    if !follow.is_empty() {
+        page.para(2, &format!("Different because of that: {}", names(&follow)));
+    }
+    let known = |change: &&FactChange| change.now.as_ref().is_some_and(|now| now.value().is_some());
+    let (learnt, lost): (Vec<&FactChange>, Vec<&FactChange>) = one.into_iter().partition(known);
+    for (what, changes) in [("Not known any more", lost), ("Known now", learnt)] {
+        if !changes.is_empty() {
+            let count = words::count(changes.len(), "fact");
+            page.para(2, &format!("{what}: {count}: {}", names(&changes)));
+        }
+    }
+    if drift > 0 {
+        let count = words::count(drift, "fact");
+        page.para(2, &format!("{count} that move by themselves, such as free space, are in the JSON only."));
+    }
+}
+
+/// Like changes of several things together, in the order of the first: the fact and its change in words, and of what.
+fn alike<'c>(changes: &[&'c FactChange]) -> Vec<((&'static str, String), Vec<&'c Subject>)> {
+    let mut groups: Vec<((&'static str, String), Vec<&Subject>)> = Vec::new();
+    let mut at: BTreeMap<(&str, String), usize> = BTreeMap::new();
+    for change in changes {
+        let Some((before, now)) = change.values() else { continue };
+        let key = (change.fact, change_words(before, now));
+        let place = *at.entry(key.clone()).or_insert(groups.len());
+        match groups.get_mut(place) {
+            Some((_, subjects)) => subjects.push(&change.subject),
+            None => groups.push((key, vec![&change.subject])),
+        }
+    }
+    groups
+}
+
+/// From what to what; of lists what came and what went.
+fn change_words(before: &Shown, now: &Shown) -> String {
+    let (Shown::Words(before), Shown::Words(now)) = (before, now) else {
+        return format!("{} → {}", before.text(), now.text());
+    };
+    let without = |of: &[String], other: &[String]| {
+        let more = of.iter().filter(|word| !other.contains(word));
+        more.cloned().collect::<Vec<_>>().join(", ")
+    };
+    let (came, went) = (without(now, before), without(before, now));
+    let parts = [("added", came), ("gone", went)].into_iter().filter(|(_, words)| !words.is_empty());
+    let parts: Vec<String> = parts.map(|(what, words)| format!("{what} {words}")).collect();
+    if parts.is_empty() { "the same words more or less often".to_owned() } else { parts.join("; ") }
+}
+
+/// How the price of a commit moved on a target, as a table and a sentence.
+fn price(page: &mut Page, difference: &Difference, probe: &ProbeShift) {
+    page.gap();
+    let target = probe.target.name();
+    page.para(2, &format!("Price of one commit on {target}, 8 kB, then ({}) and now", probe.before));
+    let head = ["method", "then", "now", "shift", "95 % interval", ""].map(str::to_owned).to_vec();
+    let rows = probe.rows.iter().filter(|row| row.pages == 1).map(row);
+    let table: Vec<Vec<String>> = std::iter::once(head).chain(rows).collect();
+    page.table(4, &table, &[false, true, true, true, true, false]);
+    page.para(4, &verdict(probe));
+    if probe.has_moved() {
+        page.para(4, &why(difference, probe));
+    }
+}
+
+fn row(row: &RowShift) -> Vec<String> {
+    let mut cells = vec![row.method.name().to_owned(), micros(row.before_us.value), micros(row.now_us.value)];
+    match &row.shift {
+        Some(shift) => cells.extend([
+            percent(shift.percent.value),
+            format!("{} – {}", percent(shift.percent.low), percent(shift.percent.high)),
+            moved_words(shift.moved).to_owned(),
+        ]),
+        None => cells.extend([String::new(), String::new(), "too few rounds".to_owned()]),
+    }
+    cells
+}
+
+fn percent(value: f64) -> String {
+    // Without this a little less than nothing is -0.
+    format!("{:+.0} %", value.round() + 0.0)
+}
+
+fn moved_words(moved: Moved) -> &'static str {
+    match moved {
+        Moved::Dearer => "dearer",
+        Moved::Cheaper => "cheaper",
+        Moved::Not => "no shift beyond noise",
+    }
+}
+
+/// What became of the price, in a sentence.
+fn verdict(probe: &ProbeShift) -> String {
+    let Some(main) = probe.main() else { return "No method was measured both times.".to_owned() };
+    if !probe.doubts.is_empty() {
+        return format!("Not judged, because of what limits the figures ({}).", probe.doubts.join("; "));
+    }
+    let Some(shift) = &main.shift else { return "Too few rounds to compare.".to_owned() };
+    let method = main.method.name();
+    match shift.moved {
+        Moved::Not => format!(
+            "No shift beyond noise: {method} {} (one of the measurements drifts by {:.0} % in itself).",
+            percent(shift.percent.value),
+            shift.drift_percent
+        ),
+        moved => format!(
+            "A commit with {method} is {} by {:.0} % (at least {:.0} %), beyond noise.",
+            moved_words(moved),
+            shift.percent.value.abs(),
+            shift.percent.low.abs().min(shift.percent.high.abs())
+        ),
+    }
+}
+
+/// What may be the cause.
+fn why(difference: &Difference, probe: &ProbeShift) -> String {
+    if !difference.same_host {
+        return "The hosts are not the same, which is reason enough.".to_owned();
+    }
+    if probe.likely_causes.is_empty() {
+        return "No fact that can move the price has changed as far as was read.".to_owned();
+    }
+    let words = |cause: &Cause| {
+        let is_it = |change: &&FactChange| (&change.subject, change.fact) == (&cause.subject, cause.fact);
+        let change = difference.facts.iter().find(is_it)?;
+        let (before, now) = change.values()?;
+        Some(format!("{} of {} ({})", cause.fact, words::subject(&cause.subject), change_words(before, now)))
+    };
+    let causes: Vec<String> = probe.likely_causes.iter().filter_map(words).collect();
+    match causes.as_slice() {
+        [one] => format!("Likely cause: {one}."),
+        several => format!("Likely causes, any of them: {}.", named(several.iter().cloned())),
+    }
+}
+
+/// What is still there, counted by level.
+fn same(page: &mut Page, difference: &Difference) {
+    let applies = |f: &&FindingChange| f.now.as_ref().is_some_and(|now| now.applies);
+    let still: Vec<Level> = difference
+        .findings
+        .iter()
+        .filter(|finding| finding.class == Class::Same)
+        .filter(applies)
+        .map(FindingChange::level)
+        .collect();
+    let count = |level| still.iter().filter(|found| **found == level).count();
+    let counts: Vec<String> = [Level::Critical, Level::Warning, Level::Advice]
+        .into_iter()
+        .filter(|level| count(*level) > 0)
+        .map(|level| format!("{} {}", count(level), level.word()))
+        .collect();
+    page.gap();
+    if !counts.is_empty() {
+        page.para(2, &format!("Still there: {}", counts.join(", ")));
+    }
+}
+
+/// The first of several names, each once; the rest counted.
+fn named(names: impl Iterator<Item = String>) -> String {
+    let mut seen = BTreeSet::new();
+    let names: Vec<String> = names.filter(|name| seen.insert(name.clone())).collect();
+    let more = names.len().saturating_sub(NAMED);
+    let shown = names.into_iter().take(NAMED).collect::<Vec<_>>().join(", ");
+    if more > 0 { format!("{shown} and {more} more") } else { shown }
+}
