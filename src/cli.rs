@@ -4,6 +4,7 @@
 //! success. The surprise: commands print through [`out`] alone, so that nothing else can write to the terminal.
 
 pub mod args;
+mod baseline;
 mod capture;
 mod check;
 mod explain;

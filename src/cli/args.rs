@@ -28,6 +28,12 @@ Examples:
 Exit codes: 0 nothing found at or above --fail-on, 3 a critical finding, 4 a warning, 5 undecided, 2 wrong use,
 128+n on a signal, 1 anything else.";
 
+const CHECK_EXAMPLES: &str = "\
+Before and after an upgrade of the system:
+  walwise check /srv/pgdata --save             before: keep the report
+  walwise check --baseline last /srv/pgdata    after: what is worse, what is fixed, which facts changed, and whether the
+                                               price of a commit moved beyond noise";
+
 /// Options of `walwise [TARGET]`.
 #[derive(Args, Debug)]
 pub struct Bare {
@@ -45,6 +51,7 @@ pub struct Bare {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Facts, probe, rules, report. With a TARGET it measures there; without one it writes nothing.
+    #[command(after_help = CHECK_EXAMPLES)]
     Check(Check),
     /// The measurements alone.
     Probe(Probe),
@@ -89,6 +96,14 @@ pub struct Check {
     /// Write to a file, completely or not at all.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Say what is different since a report that --save kept or --format json made; `last`, or nothing, is the one that was
+    /// kept last.
+    #[arg(long, value_name = "REPORT.json", num_args = 0..=1, default_missing_value = "last")]
+    pub baseline: Option<PathBuf>,
+    /// Keep the report for the next --baseline, one per host and target: in $XDG_STATE_HOME/walwise or
+    /// ~/.local/state/walwise, as root in /var/lib/walwise.
+    #[arg(long, conflicts_with = "host")]
+    pub save: bool,
     /// Measure nothing.
     #[arg(long)]
     pub no_probe: bool,

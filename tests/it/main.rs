@@ -10,6 +10,7 @@
 )]
 
 mod architecture;
+mod baseline;
 mod captures;
 mod cli;
 mod databases;
