@@ -204,6 +204,14 @@ pub struct Measurement {
     pub sentence: String,
 }
 
+impl Caveat {
+    /// Whether the figures may not be compared with those of another time, for a caveat with this name: what slows all
+    /// methods of one probe alike, such as others' load, slows no two probes alike.
+    pub fn spoils_comparison(id: &str, refuses_advice: bool) -> bool {
+        refuses_advice || ["competing-io", "steal"].contains(&id)
+    }
+}
+
 impl Measurement {
     /// Whether anything was measured to the end of a round.
     pub fn has_rounds(&self) -> bool {

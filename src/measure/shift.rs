@@ -38,7 +38,7 @@ pub enum Moved {
 /// How a price moved.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Shift {
-    /// By how much, in percent of what it was, with its interval; negative when cheaper.
+    /// By how much, in percent of what it was, with its 99 % interval; negative when cheaper.
     pub percent: Estimate,
     /// How far runs of rounds within one measurement lie from its median, in percent: the larger of both.
     pub drift_percent: f64,

@@ -29,6 +29,8 @@ facts! {
     DRIVER: String = Device "device.driver" Kind::Text, prices;
     /// Vendor and model.
     MODEL: String = Device "device.model" Kind::Text, prices;
+    /// Firmware revision of an NVMe or SCSI disk, from `firmware_rev` or `rev` beside its model in sysfs.
+    FIRMWARE: String = Device "device.firmware" Kind::Text, prices;
     /// Serial number of an NVMe or virtio disk, from sysfs; masked in captures.
     SERIAL: String = Device "device.serial" Kind::Text, identity;
     /// Size.

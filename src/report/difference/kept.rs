@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::durability::Standing;
 use crate::facts::{FactRow, KeyInfo, Reading, Scope, Subject, Value, Why, catalog};
-use crate::measure::{Estimate, Measurement, Method, MethodResult};
+use crate::measure::{Caveat, Estimate, Measurement, Method, MethodResult};
 use crate::report::{LayerRow, Report, Stack};
 use crate::rules::{Finding, Level, Outcome};
 
@@ -163,7 +163,7 @@ pub struct KeptProbe {
     pub directory: String,
     /// The rows by method and pages per commit.
     pub rows: BTreeMap<(Method, u32), KeptRow>,
-    /// Why its figures are not to be trusted, if anything speaks against them.
+    /// Why its figures are not to be compared with those of another time, if anything speaks against that.
     pub doubts: Vec<String>,
 }
 
@@ -271,7 +271,7 @@ fn finding(finding: &Finding) -> Option<((String, Subject), KeptFinding)> {
 
 fn probe(found: &Measurement) -> KeptProbe {
     let row = |row: &MethodResult| Some(((row.method, row.pages), kept_row(row)?));
-    let against = found.caveats.iter().filter(|caveat| caveat.refuses_advice);
+    let against = found.caveats.iter().filter(|c| Caveat::spoils_comparison(&c.id, c.refuses_advice));
     KeptProbe {
         when: found.when.clone(),
         directory: found.directory.clone(),

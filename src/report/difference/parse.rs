@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 
 use super::kept::{Kept, KeptFact, KeptFinding, KeptProbe, KeptRow, Shown};
 use crate::facts::{Scope, Subject, Value, Why, catalog};
-use crate::measure::{Estimate, Method};
+use crate::measure::{Caveat, Estimate, Method};
 use crate::report::SCHEMA_VERSION;
 use crate::text::{is_treacherous, safe};
 
@@ -340,7 +340,11 @@ fn value(json: &Json) -> Option<Value> {
 fn probe(kept: &mut Kept, json: &Json) -> Option<()> {
     let (target, found) = (target_of(json)?, at(json, "measurement"));
     let caveats = at(found, "caveats").as_array()?.iter();
-    let against = caveats.filter(|caveat| at(caveat, "refuses_advice") == &Json::Bool(true));
+    let spoils = |caveat: &&Json| {
+        let refuses = at(caveat, "refuses_advice").as_bool().unwrap_or(true);
+        Caveat::spoils_comparison(at(caveat, "id").as_str().unwrap_or_default(), refuses)
+    };
+    let against = caveats.filter(spoils);
     let mut probe = KeptProbe {
         when: text(at(found, "when"))?,
         directory: text(at(found, "directory"))?,

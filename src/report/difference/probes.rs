@@ -21,6 +21,10 @@ pub struct ProbeShift {
     pub target: Subject,
     /// When it was measured before, RFC 3339.
     pub before: String,
+    /// In which directory it was measured before.
+    pub directory_before: String,
+    /// In which directory it was measured now.
+    pub directory_now: String,
     /// The method whose price the sentence is about: the one in force, or the default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub method: Option<Method>,
@@ -96,6 +100,8 @@ fn of_target(
     let mut probe = ProbeShift {
         target: target.clone(),
         before: old.when.clone(),
+        directory_before: old.directory.clone(),
+        directory_now: new.directory.clone(),
         method: main_method(now, target, &rows),
         rows,
         doubts: doubts(old, new),

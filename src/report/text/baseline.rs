@@ -11,9 +11,7 @@ use super::words;
 use crate::facts::{Nature, Scope, Subject};
 use crate::measure::Moved;
 use crate::report::Report;
-use crate::report::difference::{
-    Cause, Class, Difference, FactChange, FindingChange, ProbeShift, RowShift, Shown,
-};
+use crate::report::difference::{Class, Difference, FactChange, FindingChange, ProbeShift, RowShift, Shown};
 use crate::rules::Level;
 use crate::text::micros;
 
@@ -244,10 +242,14 @@ fn price(page: &mut Page, difference: &Difference, probe: &ProbeShift) {
     page.gap();
     let target = probe.target.name();
     page.para(2, &format!("Price of one commit on {target}, 8 kB, then ({}) and now", probe.before));
-    let head = ["method", "then", "now", "shift", "95 % interval", ""].map(str::to_owned).to_vec();
+    let head = ["method", "then", "now", "shift", "99 % interval", ""].map(str::to_owned).to_vec();
     let rows = probe.rows.iter().filter(|row| row.pages == 1).map(row);
     let table: Vec<Vec<String>> = std::iter::once(head).chain(rows).collect();
     page.table(4, &table, &[false, true, true, true, true, false]);
+    let (then, now) = (&probe.directory_before, &probe.directory_now);
+    if then != now {
+        page.para(4, &format!("Measured in {then} then, in {now} now."));
+    }
     page.para(4, &verdict(probe));
     if probe.has_moved() {
         page.para(4, &why(difference, probe));
@@ -311,13 +313,14 @@ fn why(difference: &Difference, probe: &ProbeShift) -> String {
     if probe.likely_causes.is_empty() {
         return "No fact that can move the price has changed as far as was read.".to_owned();
     }
-    let words = |cause: &Cause| {
-        let is_it = |change: &&FactChange| (&change.subject, change.fact) == (&cause.subject, cause.fact);
-        let change = difference.facts.iter().find(is_it)?;
-        let (before, now) = change.values()?;
-        Some(format!("{} of {} ({})", cause.fact, words::subject(&cause.subject), change_words(before, now)))
+    let is_one = |change: &&FactChange| {
+        probe.likely_causes.iter().any(|cause| (&cause.subject, cause.fact) == (&change.subject, change.fact))
     };
-    let causes: Vec<String> = probe.likely_causes.iter().filter_map(words).collect();
+    let changes: Vec<&FactChange> = difference.facts.iter().filter(is_one).collect();
+    let words = |((fact, change), subjects): ((&str, String), Vec<&Subject>)| {
+        format!("{fact} of {} ({change})", named(subjects.into_iter().map(words::subject)))
+    };
+    let causes: Vec<String> = alike(&changes).into_iter().map(words).collect();
     match causes.as_slice() {
         [one] => format!("Likely cause: {one}."),
         several => format!("Likely causes, any of them: {}.", named(several.iter().cloned())),
@@ -353,4 +356,61 @@ fn named(names: impl Iterator<Item = String>) -> String {
     let more = names.len().saturating_sub(NAMED);
     let shown = names.into_iter().take(NAMED).collect::<Vec<_>>().join(", ");
     if more > 0 { format!("{shown} and {more} more") } else { shown }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::facts::Source;
+    use crate::facts::Subject;
+    use crate::facts::catalog::{device, kernel};
+    use crate::report::difference::{Kept, difference};
+    use crate::report::{Report, sample, text};
+
+    /// The report of [`sample::at_risk`] with rounds enough to compare, on a machine with this scheduler and kernel.
+    fn report(scheduler: &str, release: &str, factor: f64) -> Report {
+        let mut report = sample::at_risk();
+        for name in ["sda", "sdb"] {
+            let source = Source::file("/sys/block");
+            report.facts.know(&Subject::device(name), &device::SCHEDULER, scheduler.to_owned(), source);
+        }
+        report.facts.know(&Subject::host(), &kernel::RELEASE, release.to_owned(), Source::call("uname"));
+        for row in report.probes.iter_mut().flat_map(|probe| &mut probe.measurement.methods) {
+            row.rounds_us = vec![row.median_us.value * factor; 20];
+            row.median_us.value *= factor;
+        }
+        report.probes.iter_mut().for_each(|probe| probe.measurement.caveats.clear());
+        report
+    }
+
+    /// What is told between the head and the targets.
+    fn section(report: &Report) -> String {
+        let text = text::render(report);
+        let section = text.split_once("Since the baseline").unwrap().1;
+        section.split_once("\nAT RISK").unwrap().0.to_owned()
+    }
+
+    #[test]
+    fn a_dearer_commit_after_an_upgrade() {
+        let (before, mut now) = (report("none", "6.1.0-28-amd64", 0.5), report("bfq", "6.12.0-1-amd64", 1.0));
+        let mut before = Kept::of(&before);
+        before.verdicts.values_mut().for_each(|standing| *standing = crate::durability::Standing::Durable);
+        before.findings.retain(|(rule, _), _| !rule.contains("nobarrier"));
+        let mut after = Kept::of(&now);
+        after.rules = now.findings.iter().map(|finding| finding.rule.clone()).collect();
+        before.rules = after.rules.clone();
+        now.baseline = Some(difference(&before, &after));
+        insta::assert_snapshot!(section(&now));
+    }
+
+    #[test]
+    fn nothing_different_is_said_in_a_line() {
+        let mut now = report("none", "6.1.0-28-amd64", 1.0);
+        now.baseline = Some(difference(&Kept::of(&now), &Kept::of(&now)));
+        let told = section(&now);
+        assert!(
+            told.contains("Nothing that lasts is different.") && told.contains("No shift beyond noise"),
+            "{told}"
+        );
+        assert!(!told.contains("Changed") && !told.contains("note"), "{told}");
+    }
 }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
 
 use serde_json::Value;
 
@@ -66,10 +65,6 @@ fn set(words: &[&str]) -> BTreeSet<String> {
     words.iter().map(|&word| word.to_owned()).collect()
 }
 
-fn scheduler(mounted: &Mounted, name: &str) {
-    fs::write(Path::new("/sys/block").join(mounted.disk.name()).join("queue/scheduler"), name).unwrap();
-}
-
 #[test]
 #[ignore = "needs root: loop devices"]
 fn exactly_what_was_changed_is_named() {
@@ -87,7 +82,7 @@ fn exactly_what_was_changed_is_named() {
 
     kept.keep();
     kept.mounted.remount("barrier=1,noatime");
-    scheduler(&kept.mounted, "mq-deadline");
+    kept.mounted.disk.schedule("mq-deadline");
     let better = kept.difference();
     let expected = ["mount.super_options", "ext4.options", "mount.options", "device.scheduler"];
     assert_eq!(kept.changed(&better), set(&expected), "{better:#}");
