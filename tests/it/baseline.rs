@@ -102,7 +102,7 @@ fn a_user_s_baseline_is_kept_for_him_alone_and_found_again() {
     // Compared and kept anew in one run: what is kept is the report of now, and one.
     let again = as_nobody(&state, &["--baseline", "last", target, "--save"]);
     assert!(stdout(&again).contains("Since the baseline of "), "{}", stdout(&again));
-    assert_eq!(names(&kept), [name.clone()]);
+    assert_eq!(names(&kept), std::slice::from_ref(&name));
     let report: Value = serde_json::from_slice(&fs::read(kept.join(&name)).unwrap()).unwrap();
     assert!(report["baseline"].is_null());
     as_nobody(&state, &["--save"]);

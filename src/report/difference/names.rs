@@ -214,8 +214,10 @@ impl<'k> Matching<'k> {
                 let new = there.remove(value).unwrap_or_default();
                 let (stay, go): (Vec<_>, Vec<_>) = old.into_iter().partition(|device| new.contains(device));
                 let free: Vec<_> = new.into_iter().filter(|device| !stay.contains(device)).collect();
-                stay.into_iter().for_each(|device| self.pair(device, device));
-                go.into_iter().zip(free).for_each(|(old, new)| self.pair(old, new));
+                let stay = stay.into_iter().map(|device| (device, device));
+                for (old, new) in stay.chain(go.into_iter().zip(free)) {
+                    self.pair(old, new);
+                }
             }
         }
     }

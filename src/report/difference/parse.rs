@@ -353,8 +353,9 @@ fn probe(kept: &mut Kept, json: &Json) -> Option<()> {
     };
     for json in at(found, "methods").as_array()? {
         match row(json) {
-            Some(Some((which, row))) => drop(probe.rows.insert(which, row)),
-            Some(None) => {}
+            // What could not be measured is in the report for its error.
+            _ if at(json, "samples") == 0 => {}
+            Some((which, row)) => drop(probe.rows.insert(which, row)),
             None => kept.unreadable += 1,
         }
     }
@@ -362,11 +363,8 @@ fn probe(kept: &mut Kept, json: &Json) -> Option<()> {
     Some(())
 }
 
-/// A row of a measurement; nothing within for one that was not measured.
-fn row(json: &Json) -> Option<Option<((Method, u32), KeptRow)>> {
-    if at(json, "samples").as_u64()? == 0 {
-        return Some(None);
-    }
+/// A row of a measurement.
+fn row(json: &Json) -> Option<((Method, u32), KeptRow)> {
     let number = |name| at(json, name).as_f64();
     let median = at(json, "median_us");
     let end = |name| at(median, name).as_f64();
@@ -374,8 +372,9 @@ fn row(json: &Json) -> Option<Option<((Method, u32), KeptRow)>> {
     let rounds: Vec<f64> =
         at(json, "rounds_us").as_array()?.iter().map(Json::as_f64).collect::<Option<_>>()?;
     let pages = u32::try_from(at(json, "pages").as_u64()?).ok()?;
+    at(json, "samples").as_u64()?;
     let row = KeptRow::new(at(json, "as_server").as_bool()?, number("mean_us")?, median, &rounds)?;
-    Some(Some(((word(at(json, "method"))?, pages), row)))
+    Some(((word(at(json, "method"))?, pages), row))
 }
 
 #[cfg(test)]

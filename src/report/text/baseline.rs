@@ -4,16 +4,17 @@
 //! Like changes of many things are one line, and what moves by itself or follows from other facts is only counted, so that it
 //! does not drown what somebody changed; the JSON has all of it.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod facts;
+mod price;
+
+use std::collections::BTreeSet;
 
 use super::page::Page;
 use super::words;
-use crate::facts::{Nature, Scope, Subject};
-use crate::measure::Moved;
+use crate::facts::{Scope, Subject};
 use crate::report::Report;
-use crate::report::difference::{Class, Difference, FactChange, FindingChange, ProbeShift, RowShift, Shown};
+use crate::report::difference::{Class, Difference, FindingChange};
 use crate::rules::Level;
-use crate::text::micros;
 
 /// How many names are told before the rest is counted.
 const NAMED: usize = 6;
@@ -43,9 +44,9 @@ pub fn write(page: &mut Page, report: &Report) {
     fixed(page, difference);
     lesser(page, difference);
     things(page, difference);
-    facts(page, difference);
+    facts::write(page, difference);
     for probe in &difference.probes {
-        price(page, difference, probe);
+        price::write(page, difference, probe);
     }
     same(page, difference);
     for remark in &difference.remarks {
@@ -162,168 +163,6 @@ fn things(page: &mut Page, difference: &Difference) {
     if !difference.renamed.is_empty() {
         let pairs = difference.renamed.iter().map(|pair| format!("{} → {}", pair.before, pair.now.name()));
         page.para(2, &format!("Under another name: {}", named(pairs)));
-    }
-}
-
-/// The facts that somebody or something changed; the others are counted.
-fn facts(page: &mut Page, difference: &Difference) {
-    let of = |nature: &[Nature]| {
-        let wanted = |change: &&FactChange| nature.contains(&change.nature);
-        difference.facts.iter().filter(wanted).collect::<Vec<_>>()
-    };
-    let lasting = of(&[Nature::Lasting, Nature::Identity, Nature::Assigned]);
-    let follow: Vec<_> =
-        of(&[Nature::Concluded]).into_iter().filter(|change| change.values().is_some()).collect();
-    let drift = of(&[Nature::Drifting]).len();
-    page.gap();
-    let (both, one): (Vec<&FactChange>, Vec<&FactChange>) =
-        lasting.into_iter().partition(|change| change.values().is_some());
-    if !both.is_empty() {
-        page.para(2, "Changed");
-        for ((fact, change), subjects) in alike(&both) {
-            let subjects = named(subjects.into_iter().map(words::subject));
-            page.hanging(4, "", &format!("{fact} of {subjects}: {change}"));
-        }
-    }
-    let names = |changes: &[&FactChange]| {
-        let distinct: BTreeSet<&str> = changes.iter().map(|change| change.fact).collect();
-        named(distinct.into_iter().map(str::to_owned))
-    };
-    if !follow.is_empty() {
-        page.para(2, &format!("Different because of that: {}", names(&follow)));
-    }
-    let known = |change: &&FactChange| change.now.as_ref().is_some_and(|now| now.value().is_some());
-    let (learnt, lost): (Vec<&FactChange>, Vec<&FactChange>) = one.into_iter().partition(known);
-    for (what, changes) in [("Not known any more", lost), ("Known now", learnt)] {
-        if !changes.is_empty() {
-            let count = words::count(changes.len(), "fact");
-            page.para(2, &format!("{what}: {count}: {}", names(&changes)));
-        }
-    }
-    if drift > 0 {
-        let count = words::count(drift, "fact");
-        page.para(2, &format!("{count} that move by themselves, such as free space, are in the JSON only."));
-    }
-}
-
-/// Like changes of several things together, in the order of the first: the fact and its change in words, and of what.
-fn alike<'c>(changes: &[&'c FactChange]) -> Vec<((&'static str, String), Vec<&'c Subject>)> {
-    let mut groups: Vec<((&'static str, String), Vec<&Subject>)> = Vec::new();
-    let mut at: BTreeMap<(&str, String), usize> = BTreeMap::new();
-    for change in changes {
-        let Some((before, now)) = change.values() else { continue };
-        let key = (change.fact, change_words(before, now));
-        let place = *at.entry(key.clone()).or_insert(groups.len());
-        match groups.get_mut(place) {
-            Some((_, subjects)) => subjects.push(&change.subject),
-            None => groups.push((key, vec![&change.subject])),
-        }
-    }
-    groups
-}
-
-/// From what to what; of lists what came and what went.
-fn change_words(before: &Shown, now: &Shown) -> String {
-    let (Shown::Words(before), Shown::Words(now)) = (before, now) else {
-        return format!("{} → {}", before.text(), now.text());
-    };
-    let without = |of: &[String], other: &[String]| {
-        let more = of.iter().filter(|word| !other.contains(word));
-        more.cloned().collect::<Vec<_>>().join(", ")
-    };
-    let (came, went) = (without(now, before), without(before, now));
-    let parts = [("added", came), ("gone", went)].into_iter().filter(|(_, words)| !words.is_empty());
-    let parts: Vec<String> = parts.map(|(what, words)| format!("{what} {words}")).collect();
-    if parts.is_empty() { "the same words more or less often".to_owned() } else { parts.join("; ") }
-}
-
-/// How the price of a commit moved on a target, as a table and a sentence.
-fn price(page: &mut Page, difference: &Difference, probe: &ProbeShift) {
-    page.gap();
-    let target = probe.target.name();
-    page.para(2, &format!("Price of one commit on {target}, 8 kB, then ({}) and now", probe.before));
-    let head = ["method", "then", "now", "shift", "99 % interval", ""].map(str::to_owned).to_vec();
-    let rows = probe.rows.iter().filter(|row| row.pages == 1).map(row);
-    let table: Vec<Vec<String>> = std::iter::once(head).chain(rows).collect();
-    page.table(4, &table, &[false, true, true, true, true, false]);
-    let (then, now) = (&probe.directory_before, &probe.directory_now);
-    if then != now {
-        page.para(4, &format!("Measured in {then} then, in {now} now."));
-    }
-    page.para(4, &verdict(probe));
-    if probe.has_moved() {
-        page.para(4, &why(difference, probe));
-    }
-}
-
-fn row(row: &RowShift) -> Vec<String> {
-    let mut cells = vec![row.method.name().to_owned(), micros(row.before_us.value), micros(row.now_us.value)];
-    match &row.shift {
-        Some(shift) => cells.extend([
-            percent(shift.percent.value),
-            format!("{} – {}", percent(shift.percent.low), percent(shift.percent.high)),
-            moved_words(shift.moved).to_owned(),
-        ]),
-        None => cells.extend([String::new(), String::new(), "too few rounds".to_owned()]),
-    }
-    cells
-}
-
-fn percent(value: f64) -> String {
-    // Without this a little less than nothing is -0.
-    format!("{:+.0} %", value.round() + 0.0)
-}
-
-fn moved_words(moved: Moved) -> &'static str {
-    match moved {
-        Moved::Dearer => "dearer",
-        Moved::Cheaper => "cheaper",
-        Moved::Not => "no shift beyond noise",
-    }
-}
-
-/// What became of the price, in a sentence.
-fn verdict(probe: &ProbeShift) -> String {
-    let Some(main) = probe.main() else { return "No method was measured both times.".to_owned() };
-    if !probe.doubts.is_empty() {
-        return format!("Not judged, because of what limits the figures ({}).", probe.doubts.join("; "));
-    }
-    let Some(shift) = &main.shift else { return "Too few rounds to compare.".to_owned() };
-    let method = main.method.name();
-    match shift.moved {
-        Moved::Not => format!(
-            "No shift beyond noise: {method} {} (one of the measurements drifts by {:.0} % in itself).",
-            percent(shift.percent.value),
-            shift.drift_percent
-        ),
-        moved => format!(
-            "A commit with {method} is {} by {:.0} % (at least {:.0} %), beyond noise.",
-            moved_words(moved),
-            shift.percent.value.abs(),
-            shift.percent.low.abs().min(shift.percent.high.abs())
-        ),
-    }
-}
-
-/// What may be the cause.
-fn why(difference: &Difference, probe: &ProbeShift) -> String {
-    if !difference.same_host {
-        return "The hosts are not the same, which is reason enough.".to_owned();
-    }
-    if probe.likely_causes.is_empty() {
-        return "No fact that can move the price has changed as far as was read.".to_owned();
-    }
-    let is_one = |change: &&FactChange| {
-        probe.likely_causes.iter().any(|cause| (&cause.subject, cause.fact) == (&change.subject, change.fact))
-    };
-    let changes: Vec<&FactChange> = difference.facts.iter().filter(is_one).collect();
-    let words = |((fact, change), subjects): ((&str, String), Vec<&Subject>)| {
-        format!("{fact} of {} ({change})", named(subjects.into_iter().map(words::subject)))
-    };
-    let causes: Vec<String> = alike(&changes).into_iter().map(words).collect();
-    match causes.as_slice() {
-        [one] => format!("Likely cause: {one}."),
-        several => format!("Likely causes, any of them: {}.", named(several.iter().cloned())),
     }
 }
 
