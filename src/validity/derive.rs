@@ -53,11 +53,11 @@ fn judge(facts: &FactSet, line: &Subject) -> Reading<Vec<(String, Effect)>> {
     };
     let mounted = facts.resolve(line, Scope::Mount).and_then(|of| facts.value(&of, &mount::SUPER_OPTIONS));
     let rulings = mount_options(&fstype, &options, &mounted.unwrap_or_default(), &version, &vendor);
-    let stated = asked
+    let assumed = asked
         .iter()
         .filter_map(|(subject, name)| facts.reading(subject, name).source())
         .any(|source| !source.is_evidence());
     let of = asked.iter().map(|(_, name)| (*name).to_owned()).collect();
     let effects = options.into_iter().zip(rulings.into_iter().map(|ruling| ruling.effect)).collect();
-    Reading::known(effects, Source::Derived { of, stated })
+    Reading::known(effects, Source::Derived { of, assumed })
 }

@@ -289,9 +289,9 @@ mod lines_and_advice {
     }
 
     #[test]
-    fn a_stated_kernel_marks_what_is_concluded() {
+    fn an_assumed_kernel_marks_what_is_concluded() {
         let mut facts = with_line(with_kernel("6.1", "debian"), "xfs", "nobarrier");
-        facts.know(&Subject::host(), &kernel::VERSION, v("6.12"), Source::Stated);
+        facts.know(&Subject::host(), &kernel::VERSION, v("6.12"), Source::Assumed);
         derive(&mut facts);
         let reading = facts.get(&Subject::boot("/data"), &boot::REFUSED);
         assert!(!reading.source().unwrap().is_evidence());
