@@ -24,6 +24,8 @@ pub(crate) mod sample;
 pub mod script;
 mod stack;
 pub mod text;
+pub mod upgrade;
+mod what_if;
 
 pub use build::{Circumstances, Concerns, Guard, Input, build};
 pub use model::{
@@ -32,6 +34,7 @@ pub use model::{
 };
 pub use order::Urgency;
 pub use plan::Overrides;
+pub use what_if::{Assumed, StepChange, WhatIf, WouldBeOffered};
 
 /// How a disk was found to be blank.
 const LOOKED_AT: &str =

@@ -3,10 +3,11 @@
 use std::mem;
 
 use super::args::{Check, Format, Measure};
-use super::host::{self, look};
+use super::host::{self, look_at};
 use super::out::{Done, deliver};
 use super::probe::measure;
 use super::{CliError, baseline, out};
+use crate::host::{Host, RememberingHost};
 use crate::pipeline::{self, Options, Session};
 use crate::report::difference::{Kept, difference};
 use crate::report::exit::{self, FailOn};
@@ -16,7 +17,13 @@ use crate::report::{Report, conf, json, script, text};
 pub(super) fn run(args: &Check) -> Done {
     baseline::check(args)?;
     let rules = host::rules(args.from.rules.as_deref())?;
-    let mut session = look(&args.from, args.target.as_deref(), rules)?;
+    let target = args.target.as_deref();
+    let machine = host::open(args.from.host.as_deref())?;
+    let remembering = RememberingHost::new(machine.as_ref());
+    // What is assumed is judged over the very answers that were given before.
+    let machine: &dyn Host = if args.assume.is_empty() { machine.as_ref() } else { &remembering };
+    let mut session = look_at(machine, &args.from, target, rules)?;
+    let assumptions = host::assumptions(&args.assume, &session)?;
     let before = baseline::load(args, &session)?;
     let not_measured = if args.target.is_some() && !args.no_probe && session.live {
         measure_target(&mut session, &args.measure)?
@@ -28,6 +35,10 @@ pub(super) fn run(args: &Check) -> Done {
     let fail_on = FailOn { level: args.fail_on.level(), undecided: args.fail_on_undecided };
     // What is kept is the report alone, without what it was compared with.
     let kept = args.save.then(|| json::render(&report));
+    if !assumptions.is_empty() {
+        let request = host::request(&args.from, target)?;
+        report.what_if = Some(session.what_if(&report, &assumptions, machine, &request).1);
+    }
     report.baseline = before.map(|before| difference(&before, &Kept::of(&report)));
     deliver(&render(&report, args.format), args.output.as_deref())?;
     if let Some(document) = kept {

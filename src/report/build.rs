@@ -100,6 +100,8 @@ pub fn build(input: Input<'_>) -> Report {
         withheld,
         baseline: None,
         warnings: facts.warnings().to_vec(),
+        what_if: None,
+        upgrade: None,
         facts: facts.clone(),
     };
     bound::bound(&mut report);

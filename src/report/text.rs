@@ -12,6 +12,8 @@ mod page;
 mod target;
 mod telling;
 mod unknown;
+pub mod upgrade;
+mod what_if;
 pub mod words;
 
 use std::collections::BTreeSet;
@@ -37,6 +39,9 @@ pub fn render(report: &Report) -> String {
     advice::withheld(&mut page, report);
     unknown::write(&mut page, report);
     warnings(&mut page, report);
+    if let Some(supposed) = &report.what_if {
+        what_if::write(&mut page, supposed);
+    }
     page.finish()
 }
 

@@ -33,6 +33,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "rules",
             "text",
             "validity",
+            "version",
             "workers",
         ],
     ),

@@ -10,6 +10,7 @@
 )]
 
 mod architecture;
+mod assume;
 mod baseline;
 mod captures;
 mod cli;
@@ -31,5 +32,6 @@ mod server;
 mod storage;
 mod support;
 mod targets;
+mod upgrade;
 mod validity;
 mod verdicts;
