@@ -4,6 +4,7 @@
 //! success. The surprise: commands print through [`out`] alone, so that nothing else can write to the terminal.
 
 pub mod args;
+mod baseline;
 mod capture;
 mod check;
 mod explain;
@@ -14,6 +15,7 @@ mod probe;
 mod rules;
 mod screens;
 mod signals;
+mod upgrade;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -69,6 +71,7 @@ fn dispatch(cli: Cli) -> Done {
     match cli.command {
         None => screens::run(cli.bare),
         Some(Command::Check(args)) => check::run(&args),
+        Some(Command::Upgrade(args)) => upgrade::run(&args),
         Some(Command::Probe(args)) => probe::run(&args),
         Some(Command::Facts(args)) => facts::run(&args),
         Some(Command::Rules(args)) => rules::run(args),

@@ -88,7 +88,16 @@ pub fn run_all(
     request: &Request,
     progress: &mut dyn FnMut(&'static str, &FactSet),
 ) -> FactSet {
-    let mut facts = FactSet::default();
+    run_upon(FactSet::default(), host, request, progress)
+}
+
+/// The same upon what is assumed, so that later collectors find it where they look.
+pub fn run_upon(
+    mut facts: FactSet,
+    host: &dyn Host,
+    request: &Request,
+    progress: &mut dyn FnMut(&'static str, &FactSet),
+) -> FactSet {
     for collector in ALL {
         progress(collector.id, &facts);
         (collector.run)(host, request, &mut facts);

@@ -20,6 +20,7 @@ mod verdict;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+pub use facts::CONCLUDED;
 pub use verdict::{Evidence, Layer, Path, Standing, Verdict};
 
 use crate::facts::catalog::{device, target};

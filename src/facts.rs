@@ -12,7 +12,7 @@ mod set;
 mod subject;
 mod value;
 
-pub use key::{FactValue, Key, KeyInfo, Kind};
+pub use key::{FactValue, Key, KeyInfo, Kind, Nature};
 pub use need::Need;
 pub use reading::{Reading, Remedy, Source, Why};
 pub use set::{FactRow, FactSet};

@@ -13,6 +13,7 @@ mod mask;
 mod recorded;
 mod recording;
 mod redact;
+mod remembering;
 mod tool;
 mod words;
 
@@ -24,6 +25,7 @@ use std::path::{Path, PathBuf};
 pub use live::LiveHost;
 pub use recorded::RecordedHost;
 pub use recording::RecordingHost;
+pub use remembering::RememberingHost;
 pub use tool::Tool;
 
 use crate::text;

@@ -14,11 +14,14 @@ use crate::report::{self, Report};
 use crate::rules::{self, RuleSet};
 use crate::{validity, workers};
 
+pub mod assume;
 mod measuring;
+pub mod upgrade;
 
 pub use measuring::{Options, Rows, measurable, method_in_force, prepare, to_be_made, unreadable};
 
 /// What was read of a host, and everything needed to judge it.
+#[derive(Clone)]
 pub struct Session {
     /// The rules.
     pub rules: RuleSet,
@@ -32,6 +35,8 @@ pub struct Session {
     pub traced: bool,
     /// What was measured, by target.
     pub measured: BTreeMap<Subject, Measurement>,
+    /// What was assumed, and what is real.
+    hypothesis: Option<assume::Hypothesis>,
 }
 
 impl Session {
@@ -47,7 +52,7 @@ impl Session {
 
     /// What was read so far, with nothing measured.
     pub fn of(read: FactSet, rules: RuleSet, live: bool) -> Self {
-        Self { rules, live, asked: None, read, traced: true, measured: BTreeMap::new() }
+        Self { rules, live, asked: None, read, traced: true, measured: BTreeMap::new(), hypothesis: None }
     }
 
     /// Everything known: what was read, what was measured, and what follows from both.
@@ -58,6 +63,9 @@ impl Session {
         }
         validity::derive(&mut facts);
         let verdicts = durability::judge(&mut facts, self.live);
+        if let Some(hypothesis) = &self.hypothesis {
+            hypothesis.mark(&mut facts);
+        }
         (facts, verdicts)
     }
 

@@ -7,6 +7,7 @@ mod bound;
 mod build;
 mod choice;
 pub mod conf;
+pub mod difference;
 pub mod exit;
 mod index;
 pub mod json;
@@ -23,6 +24,8 @@ pub(crate) mod sample;
 pub mod script;
 mod stack;
 pub mod text;
+pub mod upgrade;
+mod what_if;
 
 pub use build::{Circumstances, Concerns, Guard, Input, build};
 pub use model::{
@@ -31,6 +34,7 @@ pub use model::{
 };
 pub use order::Urgency;
 pub use plan::Overrides;
+pub use what_if::{Assumed, StepChange, WhatIf, WouldBeOffered};
 
 /// How a disk was found to be blank.
 const LOOKED_AT: &str =

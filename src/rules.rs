@@ -16,11 +16,12 @@ pub mod model;
 mod needs;
 mod set;
 pub mod settings;
-mod suggest;
 mod template;
 mod test;
 #[cfg(test)]
 mod tests;
+
+use crate::text::suggest;
 
 pub use advise::Circumstances;
 pub use diagnostic::{Diag, FileDiags, Span};

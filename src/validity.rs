@@ -19,7 +19,7 @@ mod tests;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use derive::derive;
+pub use derive::{CONCLUDED, derive, rulings};
 pub use guard::guard;
 pub use mkfs::{mkfs_defaults, mkfs_feature};
 pub use mount::{Example, examples, file_system, mount_option, mount_options, scheduler};

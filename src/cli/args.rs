@@ -23,10 +23,22 @@ Examples:
   walwise                                      look around on the screens; nothing is written until you say so
   walwise check /srv/pgdata                    verdict, measurement and plan of one directory
   walwise check --format json > report.json    every database, data mount and blank disk; writes nothing
+  walwise upgrade --kernel 6.12 --os rhel10    what the next kernel changes, blockers first
   walwise capture > db7.host                   this host as one text file, to be looked at elsewhere
 
 Exit codes: 0 nothing found at or above --fail-on, 3 a critical finding, 4 a warning, 5 undecided, 2 wrong use,
 128+n on a signal, 1 anything else.";
+
+const CHECK_EXAMPLES: &str = "\
+Before and after an upgrade of the system:
+  walwise check /srv/pgdata --save             before: keep the report
+  walwise check --baseline last /srv/pgdata    after: what is worse, what is fixed, which facts changed, and whether the
+                                               price of a commit moved beyond noise
+What if:
+  walwise check --assume kernel.release=6.18                      what would be different with another kernel
+  walwise check --assume 'device.write_cache@sda=write through'   … or if that disk had no volatile cache
+What is assumed changes neither the plan nor an export nor the exit code; what would be different is told apart, at the end
+(in JSON as `what_if`). `walwise facts --list` names all facts.";
 
 /// Options of `walwise [TARGET]`.
 #[derive(Args, Debug)]
@@ -45,7 +57,10 @@ pub struct Bare {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Facts, probe, rules, report. With a TARGET it measures there; without one it writes nothing.
+    #[command(after_help = CHECK_EXAMPLES)]
     Check(Check),
+    /// What the next kernel, distribution or tools change: what will not mount or not boot first.
+    Upgrade(Upgrade),
     /// The measurements alone.
     Probe(Probe),
     /// What was read, and from where.
@@ -89,6 +104,18 @@ pub struct Check {
     /// Write to a file, completely or not at all.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Say what is different since a report that --save kept or --format json made; `last`, or nothing, is the one that was
+    /// kept last.
+    #[arg(long, value_name = "REPORT.json", num_args = 0..=1, default_missing_value = "last")]
+    pub baseline: Option<PathBuf>,
+    /// Keep the report for the next --baseline, one per host and target: in $XDG_STATE_HOME/walwise or
+    /// ~/.local/state/walwise, as root in /var/lib/walwise.
+    #[arg(long, conflicts_with = "host")]
+    pub save: bool,
+    /// Tell too what would be different if this fact were so; may be given again. Without @SUBJECT the fact of the host, or
+    /// of the one thing here that has it.
+    #[arg(long, value_name = "KEY[@SUBJECT]=VALUE")]
+    pub assume: Vec<String>,
     /// Measure nothing.
     #[arg(long)]
     pub no_probe: bool,
@@ -99,6 +126,58 @@ pub struct Check {
     #[arg(long, value_enum, default_value_t = FailOn::Critical, value_name = "LEVEL")]
     pub fail_on: FailOn,
     /// Fail too when a rule that would reach --fail-on cannot be decided.
+    #[arg(long)]
+    pub fail_on_undecided: bool,
+}
+
+const UPGRADE_EXAMPLES: &str = "\
+Examples:
+  walwise upgrade --kernel 6.12                    the next kernel of the same distribution
+  walwise upgrade --os rhel10 --host db7.host      a captured host with Red Hat 10 and its kernel
+  walwise upgrade --kernel 6.18 --xfsprogs 6.18    kernel and tools together
+
+Exit codes: 0 nothing at or above --fail-on stands in the way, 3 something critical, 4 a warning, 5 undecided. What gets
+better does not count, and what is wrong today and not touched by the upgrade does where the next boot meets it.";
+
+/// `walwise upgrade`.
+#[derive(Args, Debug)]
+#[command(after_help = UPGRADE_EXAMPLES)]
+pub struct Upgrade {
+    /// The kernel: its version, or its release as `uname -r` will print it.
+    #[arg(
+        long,
+        value_name = "VERSION",
+        required_unless_present_any = ["os", "e2fsprogs", "xfsprogs", "btrfs_progs", "assume"]
+    )]
+    pub kernel: Option<String>,
+    /// The distribution, such as rhel10, debian13, ubuntu24.04, sles15.6; without --kernel with the kernel it came with.
+    #[arg(long, value_name = "NAME")]
+    pub os: Option<String>,
+    /// Version of e2fsprogs.
+    #[arg(long, value_name = "VERSION")]
+    pub e2fsprogs: Option<String>,
+    /// Version of xfsprogs.
+    #[arg(long, value_name = "VERSION")]
+    pub xfsprogs: Option<String>,
+    /// Version of btrfs-progs.
+    #[arg(long, value_name = "VERSION")]
+    pub btrfs_progs: Option<String>,
+    /// Any other fact that will be another, as with `walwise check`.
+    #[arg(long, value_name = "KEY[@SUBJECT]=VALUE")]
+    pub assume: Vec<String>,
+    /// Where facts come from.
+    #[command(flatten)]
+    pub from: From,
+    /// How to say it; the JSON is the report of the machine as it is, with `what_if` and `upgrade`.
+    #[arg(long, value_enum, default_value_t = Shape::Text)]
+    pub format: Shape,
+    /// Write to a file, completely or not at all.
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Fail when something is at least this.
+    #[arg(long, value_enum, default_value_t = FailOn::Critical, value_name = "LEVEL")]
+    pub fail_on: FailOn,
+    /// Fail too when something that would reach --fail-on cannot be decided.
     #[arg(long)]
     pub fail_on_undecided: bool,
 }

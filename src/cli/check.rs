@@ -2,19 +2,29 @@
 
 use std::mem;
 
-use super::CliError;
 use super::args::{Check, Format, Measure};
-use super::host::{self, look};
+use super::host::{self, look_at};
 use super::out::{Done, deliver};
 use super::probe::measure;
+use super::{CliError, baseline, out};
+use crate::host::{Host, RememberingHost};
 use crate::pipeline::{self, Options, Session};
+use crate::report::difference::{Kept, difference};
 use crate::report::exit::{self, FailOn};
 use crate::report::{Report, conf, json, script, text};
 
 /// Checks a target, or everything found.
 pub(super) fn run(args: &Check) -> Done {
+    baseline::check(args)?;
     let rules = host::rules(args.from.rules.as_deref())?;
-    let mut session = look(&args.from, args.target.as_deref(), rules)?;
+    let target = args.target.as_deref();
+    let machine = host::open(args.from.host.as_deref())?;
+    let remembering = RememberingHost::new(machine.as_ref());
+    // What is assumed is judged over the very answers that were given before.
+    let machine: &dyn Host = if args.assume.is_empty() { machine.as_ref() } else { &remembering };
+    let mut session = look_at(machine, &args.from, target, rules)?;
+    let assumptions = host::assumptions(&args.assume, &session)?;
+    let before = baseline::load(args, &session)?;
     let not_measured = if args.target.is_some() && !args.no_probe && session.live {
         measure_target(&mut session, &args.measure)?
     } else {
@@ -24,7 +34,18 @@ pub(super) fn run(args: &Check) -> Done {
     let mut report = session.report();
     report.warnings.extend(not_measured);
     let fail_on = FailOn { level: args.fail_on.level(), undecided: args.fail_on_undecided };
+    // What is kept is the report alone, without what it was compared with.
+    let kept = args.save.then(|| json::render(&report));
+    if !assumptions.is_empty() {
+        let request = host::request(&args.from, target)?;
+        report.what_if = Some(session.what_if(&report, &assumptions, machine, &request).1);
+    }
+    report.baseline = before.map(|before| difference(&before, &Kept::of(&report)));
     deliver(&render(&report, args.format), args.output.as_deref())?;
+    if let Some(document) = kept {
+        let place = baseline::save(&document, &session, args.target.as_deref())?;
+        out::notice(&format!("kept as baseline: {}", place.display()));
+    }
     let code = exit::code(&report, fail_on);
     // The process ends here; taking apart what a large host came to would keep its user waiting for nothing.
     mem::forget((session, report));

@@ -11,6 +11,7 @@ use crate::collect::Request;
 use crate::facts::{FactSet, Scope};
 use crate::host::{Host, LiveHost, RecordedHost, path_bytes};
 use crate::pipeline::Session;
+use crate::pipeline::assume::{self, Assumption};
 use crate::rules::{RuleFile, RuleSet};
 use crate::text;
 
@@ -70,6 +71,19 @@ pub(super) fn rule_files(paths: &[PathBuf]) -> Result<Vec<RuleFile>, CliError> {
     paths.iter().map(read).collect()
 }
 
+/// What is to be read.
+pub(super) fn request(from: &From, target: Option<&Path>) -> Result<Request, CliError> {
+    Ok(Request { target: absolute(target)?, without_programs: from.no_programs })
+}
+
+/// What is assumed of the machine that was read; all mistakes at once.
+pub(super) fn assumptions(texts: &[String], session: &Session) -> Result<Vec<Assumption>, CliError> {
+    assume::parse(texts, &session.read).map_err(|mistakes| match mistakes.as_slice() {
+        [one] => CliError::Usage(format!("cannot assume that: {one}")),
+        several => CliError::Usage(format!("cannot assume that:\n  {}", several.join("\n  "))),
+    })
+}
+
 /// Reads the host as the options say. On a terminal it says what it is reading.
 pub(super) fn look(from: &From, target: Option<&Path>, rules: RuleSet) -> Result<Session, CliError> {
     let host = open(from.host.as_deref())?;
@@ -83,7 +97,7 @@ pub(super) fn look_at(
     target: Option<&Path>,
     rules: RuleSet,
 ) -> Result<Session, CliError> {
-    let request = Request { target: absolute(target)?, without_programs: from.no_programs };
+    let request = request(from, target)?;
     let show = out::stderr_is_terminal();
     let mut progress = |what: &'static str, _: &FactSet| {
         if show {

@@ -41,6 +41,11 @@ pub(super) fn complain(sentence: &str) {
     let _ = writeln!(io::stderr().lock(), "walwise: {}", text::safe_lines(sentence));
 }
 
+/// What was done besides, to standard error, so that it is in no document.
+pub(super) fn notice(sentence: &str) {
+    complain(sentence);
+}
+
 /// A line of progress to standard error, replaced by the next; an empty one clears it. Only for a terminal.
 pub(super) fn progress(line: &str) {
     let mut stderr = io::stderr().lock();

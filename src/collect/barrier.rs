@@ -133,13 +133,13 @@ mod tests {
         let words = |text: &str| text.split(',').map(str::to_owned).collect::<Vec<_>>();
         let backports = vendor.starts_with("el");
         let version = Version::parse(release).unwrap().with_backports(backports);
-        facts.know(&host, &kernel::VERSION, version, Source::Stated);
-        facts.know(&host, &kernel::VENDOR, vendor.to_owned(), Source::Stated);
-        facts.know(&root, &mount::CLASS, "block".to_owned(), Source::Stated);
-        facts.know(&root, &mount::FSTYPE, fstype.to_owned(), Source::Stated);
-        facts.know(&root, &mount::SUPER_OPTIONS, words(printed), Source::Stated);
+        facts.know(&host, &kernel::VERSION, version, Source::Assumed);
+        facts.know(&host, &kernel::VENDOR, vendor.to_owned(), Source::Assumed);
+        facts.know(&root, &mount::CLASS, "block".to_owned(), Source::Assumed);
+        facts.know(&root, &mount::FSTYPE, fstype.to_owned(), Source::Assumed);
+        facts.know(&root, &mount::SUPER_OPTIONS, words(printed), Source::Assumed);
         if let Some(options) = ext4 {
-            facts.know(&root, &mount::EXT4_OPTIONS, words(options), Source::Stated);
+            facts.know(&root, &mount::EXT4_OPTIONS, words(options), Source::Assumed);
         }
         barrier(&root, &facts).value().cloned()
     }
@@ -175,15 +175,15 @@ mod tests {
         let answers = |second: &str, devno: &str| {
             let mut facts = FactSet::default();
             let host = Subject::host();
-            facts.know(&host, &kernel::VERSION, Version::parse("6.1").unwrap(), Source::Stated);
+            facts.know(&host, &kernel::VERSION, Version::parse("6.1").unwrap(), Source::Assumed);
             // What was given with the second mount of a superblock has no effect; mountinfo prints the first one's.
             for (point, options, devno) in [("/a", "rw,nobarrier", "0:40"), ("/b", second, devno)] {
                 let mount = Subject::mount(point);
-                facts.know(&mount, &mount::CLASS, "block".to_owned(), Source::Stated);
-                facts.know(&mount, &mount::FSTYPE, "btrfs".to_owned(), Source::Stated);
-                facts.know(&mount, &mount::DEVNO, devno.to_owned(), Source::Stated);
+                facts.know(&mount, &mount::CLASS, "block".to_owned(), Source::Assumed);
+                facts.know(&mount, &mount::FSTYPE, "btrfs".to_owned(), Source::Assumed);
+                facts.know(&mount, &mount::DEVNO, devno.to_owned(), Source::Assumed);
                 let options = options.split(',').map(str::to_owned).collect();
-                facts.know(&mount, &mount::SUPER_OPTIONS, options, Source::Stated);
+                facts.know(&mount, &mount::SUPER_OPTIONS, options, Source::Assumed);
             }
             run(&crate::collect::testing::Fake::default(), &Request::default(), &mut facts);
             ["/a", "/b"].map(|point| facts.value(&Subject::mount(point), &mount::BARRIER))

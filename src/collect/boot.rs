@@ -2,6 +2,8 @@
 //! /etc/systemd/system), and the root flags of the kernel command line. Whether the next kernel takes the options is
 //! judged elsewhere. The surprise: what is written as type `auto` is known by what is mounted there now.
 
+mod device;
+
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -22,6 +24,7 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     fstab(host, facts);
     units(host, facts);
     command_line(host, facts);
+    device::look(host, facts);
 }
 
 /// One thing that will be mounted, decoded.

@@ -196,12 +196,12 @@ mod tests {
     fn collect(host: &Fake) -> FactSet {
         let mut facts = FactSet::default();
         let root = Subject::mount("/");
-        facts.know(&root, &mount::FSTYPE, "btrfs".to_owned(), Source::Stated);
+        facts.know(&root, &mount::FSTYPE, "btrfs".to_owned(), Source::Assumed);
         facts.know(
             &root,
             &mount::SUPER_OPTIONS,
             vec!["rw".to_owned(), "nodatacow".to_owned()],
-            Source::Stated,
+            Source::Assumed,
         );
         facts.link(&root, &Subject::device("sda2"));
         facts.stand(&root, &Subject::device("sda2"));

@@ -245,10 +245,10 @@ mod tests {
     fn collect(host: &Fake, privileged: bool) -> FactSet {
         let mut facts = FactSet::default();
         let device = Subject::device("sda1");
-        facts.know(&Subject::host(), &machine::PRIVILEGED, privileged, Source::Stated);
-        facts.know(&device, &device::PATH, "/dev/sda1".to_owned(), Source::Stated);
+        facts.know(&Subject::host(), &machine::PRIVILEGED, privileged, Source::Assumed);
+        facts.know(&device, &device::PATH, "/dev/sda1".to_owned(), Source::Assumed);
         for point in ["/", "/bind"] {
-            facts.know(&Subject::mount(point), &mount::FSTYPE, "ext4".to_owned(), Source::Stated);
+            facts.know(&Subject::mount(point), &mount::FSTYPE, "ext4".to_owned(), Source::Assumed);
             facts.link(&Subject::mount(point), &device);
         }
         run(host, &Request::default(), &mut facts);
@@ -310,7 +310,7 @@ mod tests {
         let look = |names: &[&str]| {
             let mut facts = FactSet::default();
             for (point, device) in [("/a", "sda1"), ("/b", "dm-0")] {
-                facts.know(&Subject::mount(point), &mount::FSTYPE, "ext4".to_owned(), Source::Stated);
+                facts.know(&Subject::mount(point), &mount::FSTYPE, "ext4".to_owned(), Source::Assumed);
                 facts.link(&Subject::mount(point), &Subject::device(device));
                 facts.stand(&Subject::mount(point), &Subject::device(device));
             }

@@ -3,7 +3,7 @@
 //!
 //! What a version means for an option is left to validity. The surprise: Debian's and Ubuntu's release names only the
 //! ABI (`6.1.0-37-amd64`); the stable level is in the build text, so the version fact is read from there and keeps the
-//! release in its tail.
+//! release in its tail. Of a kernel that is assumed only what its name says is known.
 
 mod dirty;
 mod vendor;
@@ -33,23 +33,60 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     let line = |at: usize, what: &str| {
         names.clone().and_then(|names| names.get(at).cloned().ok_or_else(|| format!("it has no {what}")))
     };
-    let release = line(2, "release");
-    let build = attribute::text(host, Path::new(BUILD));
     facts.put(&subject, &machine::NAME, line(1, "node name"));
-    let built_by = build.value().cloned().unwrap_or_default();
-    facts.put(
-        &subject,
-        &kernel::VENDOR,
-        release.clone().map(|text| vendor::of(&text, &built_by).name.to_owned()),
-    );
-    facts.put(&subject, &kernel::VERSION, version(host, &release, &built_by));
-    facts.put(&subject, &kernel::RELEASE, release);
+    facts.put(&subject, &kernel::RELEASE, line(2, "release"));
+    // From here on what stands in the facts counts, for it may be assumed.
+    let release = facts.get(&subject, &kernel::RELEASE);
+    let runs = was_seen(&release);
+    let build = if runs { attribute::text(host, Path::new(BUILD)) } else { not_running() };
     facts.put(&subject, &kernel::BUILD, build);
-    facts.put(&subject, &kernel::FILESYSTEMS, file_systems(host));
-    facts.put(&subject, &kernel::FAST_COMMIT, fast_commit(host));
+    let built_by = facts.value(&subject, &kernel::BUILD).unwrap_or_default();
+    let vendor = release.clone().map(|text| vendor::of(&text, &built_by).name.to_owned());
+    facts.put(&subject, &kernel::VENDOR, if runs { vendor } else { follows(vendor) });
+    let vendor = facts.get(&subject, &kernel::VENDOR);
+    let version = if was_seen(&release) && was_seen(&vendor) {
+        version(host, &release, &built_by)
+    } else {
+        assumed_version(&release, &vendor)
+    };
+    facts.put(&subject, &kernel::VERSION, version);
+    let runs = runs && was_seen(&facts.get(&subject, &kernel::VERSION));
+    facts.put(&subject, &kernel::FILESYSTEMS, if runs { file_systems(host) } else { not_running() });
+    facts.put(&subject, &kernel::FAST_COMMIT, if runs { fast_commit(host) } else { not_running() });
     facts.put(&subject, &kernel::ROOT_FLAGS, parameter(host, "rootflags"));
     facts.put(&subject, &kernel::ELEVATOR, parameter(host, "elevator"));
     dirty::read(host, facts);
+}
+
+fn was_seen<T>(reading: &Reading<T>) -> bool {
+    reading.source().is_none_or(Source::is_evidence)
+}
+
+/// What only a kernel that runs can tell.
+fn not_running<T>() -> Reading<T> {
+    Reading::unknown(Why::NotCollected, "the kernel is assumed, and not the one that runs")
+}
+
+/// What is concluded from a release or a vendor that somebody assumed.
+fn follows<T>(reading: Reading<T>) -> Reading<T> {
+    let Reading::Known { value, .. } = reading else { return reading };
+    let of = [kernel::RELEASE.name(), kernel::VENDOR.name()].map(str::to_owned).to_vec();
+    Reading::known(value, Source::Derived { of, assumed: true })
+}
+
+/// The version of a kernel that does not run: whose it is decides what its number says.
+fn assumed_version(release: &Reading<String>, vendor: &Reading<String>) -> Reading<Version> {
+    let backports = |release: &str| {
+        let by_release = vendor::of(release, "");
+        match vendor.value() {
+            Some(name) if *name != by_release.name => vendor::backports(name),
+            _ => by_release.backports,
+        }
+    };
+    follows(release.clone().and_then(|text| {
+        let version = Version::parse(&text).ok_or_else(|| format!("`{text}` is no version"))?;
+        Ok(version.with_backports(backports(&text)))
+    }))
 }
 
 /// The release as a version, or the stable level where the vendor keeps it elsewhere.
@@ -155,6 +192,47 @@ mod tests {
         let facts = collect("4.18.0-553.el8_10.x86_64", "x", Fake::default());
         assert_eq!(version_of(&facts).at_least(&Version::parse("5.4").unwrap()), Truth::Unknown);
         assert_eq!(version_of(&facts).tail(), "-553.el8_10.x86_64");
+    }
+
+    /// What the running kernel says of itself is nothing that another one says.
+    #[test]
+    fn of_an_assumed_kernel_only_the_name_is_known() {
+        const DEBIAN: &str = "Linux version 6.1.0-37-amd64 (gcc) #1 SMP Debian 6.1.140-1 (2025-05-22)";
+        let below = |facts: &FactSet| version_of(facts).at_least(&Version::parse("6.13").unwrap());
+        for (release, vendor, named, below_6_13) in [
+            ("6.12.4", None, "mainline", Truth::False),
+            ("6.12.0-55.9.1.el10_0.x86_64", None, "el10", Truth::Unknown),
+            ("6.12", Some("el10"), "el10", Truth::Unknown),
+            ("6.12", Some("debian"), "debian", Truth::False),
+            ("6.12.0-55.el10.x86_64", Some("mainline"), "mainline", Truth::False),
+        ] {
+            let host = Fake::default()
+                .answer(Question::Uname, "Linux\ndb7\n6.1.0-37-amd64\n#1 SMP\nx86_64\n")
+                .file(BUILD, DEBIAN)
+                .file("/proc/filesystems", "\text4\n")
+                .file("/sys/fs/ext4/features/fast_commit", "supported\n");
+            let mut facts = FactSet::default();
+            let assume = |facts: &mut FactSet, key: &crate::facts::Key<String>, value: &str| {
+                let value = crate::facts::Value::Text(value.to_owned());
+                facts.assume(&Subject::host(), &key.info, Reading::known(value, Source::Assumed));
+            };
+            assume(&mut facts, &kernel::RELEASE, release);
+            if let Some(vendor) = vendor {
+                assume(&mut facts, &kernel::VENDOR, vendor);
+            }
+            run(&host, &Request::default(), &mut facts);
+            let value = |key| facts.value(&Subject::host(), key);
+            assert_eq!(value(&kernel::VENDOR).as_deref(), Some(named), "{release} {vendor:?}");
+            assert_eq!(below(&facts), below_6_13, "{release} {vendor:?}");
+            assert!(version_of(&facts).to_string().starts_with("6.12"), "{release}");
+            for key in [&kernel::VENDOR.info, &kernel::VERSION.info] {
+                let source = facts.reading(&Subject::host(), key.name).source().unwrap();
+                assert!(!source.is_evidence(), "{}", key.name);
+            }
+            for key in [&kernel::BUILD.info, &kernel::FILESYSTEMS.info, &kernel::FAST_COMMIT.info] {
+                assert!(!facts.reading(&Subject::host(), key.name).is_known(), "{}", key.name);
+            }
+        }
     }
 
     #[test]

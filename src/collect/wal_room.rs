@@ -47,10 +47,10 @@ mod tests {
         facts.mention(&cluster);
         facts.link(&cluster, &wal);
         if let Some(size) = size {
-            facts.know(&cluster, &postgres::MAX_WAL_SIZE, size, Source::Stated);
+            facts.know(&cluster, &postgres::MAX_WAL_SIZE, size, Source::Assumed);
         }
         if let Some(free) = free {
-            facts.know(&wal, &mount::FREE, free, Source::Stated);
+            facts.know(&wal, &mount::FREE, free, Source::Assumed);
         }
         run(&Fake::default(), &Request::default(), &mut facts);
         facts.value(&cluster, &postgres::WAL_ROOM)

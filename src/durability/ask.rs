@@ -1,5 +1,5 @@
 //! Asks facts for a judgement and remembers what was asked: from which facts it was concluded, whether any of them was
-//! stated, and which were missing. It judges nothing.
+//! assumed, and which were missing. It judges nothing.
 
 use std::collections::BTreeSet;
 
@@ -19,8 +19,8 @@ pub struct Ask<'a> {
 pub struct Asked {
     /// Names of the facts that were known.
     pub used: BTreeSet<&'static str>,
-    /// Those among them that somebody stated, with their subject, for people.
-    pub stated: BTreeSet<String>,
+    /// Those among them that somebody assumed, with their subject, for people.
+    pub assumed: BTreeSet<String>,
     /// Those that were needed and are not known.
     pub missing: BTreeSet<Need>,
 }
@@ -29,7 +29,7 @@ impl Asked {
     /// Adds what another judgement asked.
     pub fn extend(&mut self, other: &Self) {
         self.used.extend(&other.used);
-        self.stated.extend(other.stated.iter().cloned());
+        self.assumed.extend(other.assumed.iter().cloned());
         self.missing.extend(other.missing.iter().cloned());
     }
 
@@ -37,7 +37,7 @@ impl Asked {
     pub fn source(&self) -> Source {
         Source::Derived {
             of: self.used.iter().map(|&name| name.to_owned()).collect(),
-            stated: !self.stated.is_empty(),
+            assumed: !self.assumed.is_empty(),
         }
     }
 }
@@ -54,7 +54,7 @@ impl<'a> Ask<'a> {
         let source = reading.source()?;
         self.asked.used.insert(key.name());
         if !source.is_evidence() {
-            self.asked.stated.insert(format!("{} of {subject}", key.name()));
+            self.asked.assumed.insert(format!("{} of {subject}", key.name()));
         }
         reading.value().and_then(T::from_value)
     }

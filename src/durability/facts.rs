@@ -6,6 +6,16 @@ use super::join::Judgement;
 use crate::facts::catalog::{device, target};
 use crate::facts::{FactSet, Reading, Subject};
 
+/// The facts that are concluded here, by name.
+pub const CONCLUDED: [&str; 6] = [
+    device::CACHE.name(),
+    target::VERDICT.name(),
+    target::CACHE.name(),
+    target::FLUSH.name(),
+    target::SUPPRESSED_BY.name(),
+    target::INTERLOCK.name(),
+];
+
 /// Records what a disk's cache is.
 pub fn put_disk(facts: &mut FactSet, disk: &Subject, leaf: &Leaf) {
     facts.know(disk, &device::CACHE, leaf.cache.word().to_owned(), leaf.asked.source());

@@ -1,6 +1,6 @@
 //! The interlock: whether advice that removes flushes could be given for a target at all.
 //!
-//! It is a conjunction, and anything that is not known, stated instead of seen, or measured on another host keeps it shut.
+//! It is a conjunction, and anything that is not known, assumed instead of seen, or measured on another host keeps it shut.
 //! The surprise: nobarrier on storage with a protected cache gains nothing unless that storage still asks for flushes, so
 //! the usual case for the interlock is shut although nothing is wrong.
 
@@ -57,11 +57,11 @@ pub fn judge(
     }
     let mut asked = ask.asked;
     asked.extend(&found.asked);
-    if !asked.stated.is_empty() {
-        let stated: Vec<&str> = asked.stated.iter().map(String::as_str).collect();
+    if !asked.assumed.is_empty() {
+        let assumed: Vec<&str> = asked.assumed.iter().map(String::as_str).collect();
         conditions.push((
             Truth::Unknown,
-            format!("seen on this machine rather than stated: {}", stated.join(", ")),
+            format!("seen on this machine rather than assumed: {}", assumed.join(", ")),
         ));
     }
 

@@ -9,12 +9,13 @@ use std::sync::LazyLock;
 
 use super::{KeyInfo, Kind};
 
-/// Declares the facts of an area: constants for code and the list `ALL` for everything that goes by name.
+/// Declares the facts of an area: constants for code and the list `ALL` for everything that goes by name. Behind the kind
+/// stands what marks a fact, if anything does: its [`Nature`](super::Nature) and whether it `prices` a commit.
 macro_rules! facts {
-    ($($(#[doc = $doc:literal])+ $id:ident: $type:ty = $scope:ident $name:literal $kind:expr;)+) => {
+    ($($(#[doc = $doc:literal])+ $id:ident: $type:ty = $scope:ident $name:literal $kind:expr $(, $mark:ident)*;)+) => {
         use crate::facts::{Key, KeyInfo, Kind, Scope};
         $($(#[doc = $doc])+
-        pub const $id: Key<$type> = Key::new($name, Scope::$scope, $kind, concat!($($doc),+));)+
+        pub const $id: Key<$type> = Key::new($name, Scope::$scope, $kind, concat!($($doc),+))$(.$mark())*;)+
         /// All facts of this area.
         pub const ALL: &[KeyInfo] = &[$($id.info),+];
     };

@@ -3,6 +3,9 @@
 
 use std::marker::PhantomData;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::{Scope, Value};
 use crate::text;
 use crate::version::Version;
@@ -47,6 +50,24 @@ impl Kind {
     }
 }
 
+/// How a fact behaves from one look at a machine to the next, by which two reports are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Nature {
+    /// It stays until somebody or something changes it.
+    Lasting,
+    /// It stays with the thing itself, so that a device is known again under another name.
+    Identity,
+    /// It holds names that the kernel hands out in the order in which it finds things.
+    Assigned,
+    /// It moves by itself, such as free space.
+    Drifting,
+    /// It follows from other facts.
+    Concluded,
+    /// We measured it, so it has noise.
+    Measured,
+}
+
 /// What is declared of a fact, without its Rust type.
 #[derive(Clone, Copy, Debug)]
 pub struct KeyInfo {
@@ -58,6 +79,10 @@ pub struct KeyInfo {
     pub kind: Kind,
     /// One sentence, with the public source of the attribute.
     pub doc: &'static str,
+    /// How it behaves from one look to the next.
+    pub nature: Nature,
+    /// Whether a change of it can move what a commit costs.
+    pub prices: bool,
 }
 
 impl KeyInfo {
@@ -82,7 +107,50 @@ pub struct Key<T> {
 impl<T> Key<T> {
     /// Declares a fact.
     pub const fn new(name: &'static str, scope: Scope, kind: Kind, doc: &'static str) -> Self {
-        Self { info: KeyInfo { name, scope, kind, doc }, shape: PhantomData }
+        let info = KeyInfo { name, scope, kind, doc, nature: Nature::Lasting, prices: false };
+        Self { info, shape: PhantomData }
+    }
+
+    /// It tells the thing itself.
+    #[must_use]
+    pub const fn identity(mut self) -> Self {
+        self.info.nature = Nature::Identity;
+        self
+    }
+
+    /// It holds names that the kernel hands out.
+    #[must_use]
+    pub const fn assigned(mut self) -> Self {
+        self.info.nature = Nature::Assigned;
+        self
+    }
+
+    /// It moves by itself.
+    #[must_use]
+    pub const fn drifting(mut self) -> Self {
+        self.info.nature = Nature::Drifting;
+        self
+    }
+
+    /// It follows from other facts.
+    #[must_use]
+    pub const fn concluded(mut self) -> Self {
+        self.info.nature = Nature::Concluded;
+        self
+    }
+
+    /// We measured it.
+    #[must_use]
+    pub const fn measured(mut self) -> Self {
+        self.info.nature = Nature::Measured;
+        self
+    }
+
+    /// A change of it can move what a commit costs.
+    #[must_use]
+    pub const fn prices(mut self) -> Self {
+        self.info.prices = true;
+        self
     }
 
     /// Its name.

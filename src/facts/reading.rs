@@ -3,7 +3,7 @@
 use std::fmt;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A value with its origin, or the reason there is none.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -92,7 +92,7 @@ impl<T> Reading<T> {
 }
 
 /// Why a value is not known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Why {
     /// The file, program or attribute is not there.
@@ -194,11 +194,11 @@ pub enum Source {
     Derived {
         /// The facts it was concluded from.
         of: Vec<String>,
-        /// Whether a stated value is among them; such a conclusion opens no interlock.
-        stated: bool,
+        /// Whether an assumed value is among them; such a conclusion opens no interlock.
+        assumed: bool,
     },
-    /// Somebody typed it in. Never enough for a setting that can lose data.
-    Stated,
+    /// Somebody said so, with `--assume`. Never enough for a setting that can lose data.
+    Assumed,
 }
 
 impl Source {
@@ -217,15 +217,15 @@ impl Source {
         Self::Call { name: name.into() }
     }
 
-    /// A conclusion from named facts, none of them stated.
+    /// A conclusion from named facts, none of them assumed.
     pub fn derived<I: IntoIterator<Item: Into<String>>>(of: I) -> Self {
-        Self::Derived { of: of.into_iter().map(Into::into).collect(), stated: false }
+        Self::Derived { of: of.into_iter().map(Into::into).collect(), assumed: false }
     }
 
     /// Whether the value was seen on this machine rather than typed in. The asymmetry rule asks this of every fact that
     /// decides a setting which can lose data. A default is not evidence either way, but it is what is in force.
     pub fn is_evidence(&self) -> bool {
-        !matches!(self, Self::Stated | Self::Derived { stated: true, .. })
+        !matches!(self, Self::Assumed | Self::Derived { assumed: true, .. })
     }
 }
 
@@ -239,11 +239,11 @@ impl fmt::Display for Source {
             Self::Server { socket } => write!(f, "the server at {socket}"),
             Self::Probe { id } => write!(f, "probe {id}"),
             Self::Default { of } => write!(f, "default of {of}"),
-            Self::Derived { of, stated: false } => write!(f, "concluded from {}", of.join(", ")),
-            Self::Derived { of, stated: true } => {
-                write!(f, "concluded from {} (partly stated)", of.join(", "))
+            Self::Derived { of, assumed: false } => write!(f, "concluded from {}", of.join(", ")),
+            Self::Derived { of, assumed: true } => {
+                write!(f, "concluded from {} (partly assumed)", of.join(", "))
             }
-            Self::Stated => f.write_str("stated"),
+            Self::Assumed => f.write_str("assumed"),
         }
     }
 }

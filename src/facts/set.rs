@@ -38,6 +38,8 @@ pub struct FactSet {
     ruled_out: Map<Subject, Vec<Scope>>,
     units: Map<Subject, Subject>,
     foreign: BTreeSet<(Subject, &'static str)>,
+    /// What was assumed, of subjects that need not be there.
+    assumed: Map<Subject, Row>,
     warnings: Vec<String>,
 }
 
@@ -58,6 +60,16 @@ fn put_in(row: &mut Row, name: &'static str, reading: Arc<Reading<Value>>) {
     }
 }
 
+/// Puts what is assumed over what is not.
+fn hold(row: &mut Arc<Row>, assumed: &[(&'static str, Arc<Reading<Value>>)]) {
+    if !assumed.is_empty() {
+        let row = Arc::make_mut(row);
+        for (name, reading) in assumed {
+            put_in(row, name, Arc::clone(reading));
+        }
+    }
+}
+
 impl FactSet {
     /// Records a reading. A later reading of the same fact replaces the earlier one.
     pub fn put<T: FactValue>(&mut self, subject: &Subject, key: &Key<T>, reading: Reading<T>) {
@@ -71,12 +83,33 @@ impl FactSet {
 
     /// Records a reading by its declaration.
     pub fn put_value(&mut self, subject: &Subject, key: &KeyInfo, reading: Reading<Value>) {
-        put_in(self.row(subject), key.name, Arc::new(reading));
+        let is_assumed = self.is_assumed(subject, key.name);
+        let row = self.row(subject);
+        if !is_assumed {
+            put_in(row, key.name, Arc::new(reading));
+        }
+    }
+
+    /// Holds a reading fast: from the moment its subject is mentioned it stands there, whatever is read or concluded.
+    pub fn assume(&mut self, subject: &Subject, key: &KeyInfo, reading: Reading<Value>) {
+        let reading = Arc::new(reading);
+        put_in(self.assumed.entry(subject.clone()).or_default(), key.name, Arc::clone(&reading));
+        if self.contains(subject) {
+            put_in(self.row(subject), key.name, reading);
+        }
+    }
+
+    /// Whether this reading is held fast.
+    pub fn is_assumed(&self, subject: &Subject, name: &str) -> bool {
+        self.assumed.get(subject).is_some_and(|row| row.iter().any(|(assumed, _)| *assumed == name))
     }
 
     fn row(&mut self, subject: &Subject) -> &mut Row {
         if !self.contains(subject) {
             self.order.insert(subject.clone());
+            if let Some(assumed) = self.assumed.get(subject) {
+                self.facts.insert(subject.clone(), Arc::new(assumed.clone()));
+            }
         }
         Arc::make_mut(self.facts.entry(subject.clone()).or_default())
     }
@@ -264,17 +297,20 @@ impl FactSet {
         below.into_iter().flat_map(|(top, below)| below.iter().map(move |base| (top, base)))
     }
 
-    /// Adds what another set knows: facts, edges, links and warnings.
+    /// Adds what another set knows: facts, edges, links and warnings. What is assumed here stays so.
     pub fn merge(&mut self, other: Self) {
         for (subject, facts) in other.facts {
+            let assumed = self.assumed.get(&subject).map(Vec::as_slice).unwrap_or_default();
             match self.facts.entry(subject) {
                 Entry::Vacant(place) => {
                     self.order.insert(place.key().clone());
-                    place.insert(facts);
+                    let row = place.insert(facts);
+                    hold(row, assumed);
                 }
                 Entry::Occupied(mut place) => {
                     let row = Arc::make_mut(place.get_mut());
                     facts.iter().for_each(|(name, reading)| put_in(row, name, Arc::clone(reading)));
+                    hold(place.get_mut(), assumed);
                 }
             }
         }
@@ -301,7 +337,7 @@ impl FactSet {
     /// What is known of these subjects, of what each stands on and of the host: a set to be worked on apart from others.
     #[must_use]
     pub fn part<'s>(&self, subjects: impl IntoIterator<Item = &'s Subject>) -> Self {
-        let mut part = Self::default();
+        let mut part = Self { assumed: self.assumed.clone(), ..Self::default() };
         let mut copy = |subject: &Subject| {
             if let Some(row) = self.facts.get(subject) {
                 part.order.insert(subject.clone());
@@ -415,6 +451,46 @@ mod tests {
         assert_eq!(set.value(&partition, &device::FUA), Some(true));
         assert_eq!(set.value(&disk, &device::FUA), Some(true), "it is none of the part's subjects");
         assert_eq!(set.below(&partition), [disk, other]);
+    }
+
+    /// However a reading comes into the set, and whether its subject is there already, what was assumed stays; and an
+    /// assumption alone makes no subject.
+    #[test]
+    fn what_is_assumed_stays() {
+        let (disk, new) = (Subject::device("sda"), Subject::device("sdb"));
+        let read = || Reading::known(false, Source::file("fua"));
+        let mut set = FactSet::default();
+        set.put(&disk, &device::FUA, read());
+        for subject in [&disk, &new] {
+            set.assume(subject, &device::FUA.info, Reading::known(Value::Bool(true), Source::Assumed));
+        }
+        assert!(!set.contains(&new) && !set.subjects(Scope::Device).any(|subject| *subject == new));
+        let holds = |set: &FactSet, subject| set.value(subject, &device::FUA) == Some(true);
+        assert!(holds(&set, &disk), "it replaces what was read before");
+        let ways: [fn(&mut FactSet, &Subject); 4] = [
+            |set, of| set.know(of, &device::FUA, false, Source::file("fua")),
+            |set, of| set.mention(of),
+            |set, of| {
+                let mut other = FactSet::default();
+                other.know(of, &device::FUA, false, Source::file("fua"));
+                set.merge(other);
+            },
+            |set, of| {
+                let mut part = set.part([of]);
+                part.know(of, &device::FUA, false, Source::file("fua"));
+                set.put_back(part, [of]);
+            },
+        ];
+        for way in ways {
+            for subject in [&disk, &new] {
+                let mut set = set.clone();
+                way(&mut set, subject);
+                assert!(holds(&set, subject), "{subject}");
+                set.forget(subject);
+                set.mention(subject);
+                assert!(holds(&set, subject), "{subject}, mentioned again");
+            }
+        }
     }
 
     #[test]

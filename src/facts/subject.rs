@@ -90,6 +90,22 @@ impl Subject {
         Self { scope: Scope::Target, name: name.as_ref().into() }
     }
 
+    /// Back from what is displayed; `None` for anything else. The name is taken as it is.
+    pub fn parse(text: &str) -> Option<Self> {
+        if text == Scope::Host.word() {
+            return Some(Self::host());
+        }
+        let (word, name) = text.split_once(' ')?;
+        let scope = Scope::ALL.into_iter().find(|scope| *scope != Scope::Host && scope.word() == word)?;
+        (!name.is_empty()).then(|| Self { scope, name: name.into() })
+    }
+
+    /// The same kind of thing under another name.
+    #[must_use]
+    pub fn named(&self, name: &str) -> Self {
+        Self { scope: self.scope, name: name.into() }
+    }
+
     /// What comes before every other subject of this kind.
     pub(super) fn first_of(scope: Scope) -> Self {
         Self { scope, name: Arc::default() }
@@ -118,5 +134,22 @@ impl fmt::Display for Subject {
 impl Serialize for Subject {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         out.collect_str(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_subject_is_read_back_from_what_is_displayed() {
+        for scope in Scope::ALL.into_iter().filter(|scope| *scope != Scope::Host) {
+            let subject = Subject { scope, name: "/a b#2".into() };
+            assert_eq!(Subject::parse(&subject.to_string()), Some(subject));
+        }
+        assert_eq!(Subject::parse("host"), Some(Subject::host()));
+        for wrong in ["", "host ", "host x", "device", "device ", "disk sda", " device sda"] {
+            assert_eq!(Subject::parse(wrong), None, "{wrong:?}");
+        }
     }
 }

@@ -1,12 +1,12 @@
 //! What a probe found, as every output shows it. Times are microseconds per commit unless the name says otherwise.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::WorkloadResult;
 
 /// A way to make a WAL write durable, as the server does it, or the unflushed floor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
     /// pwrite, fdatasync.
@@ -202,6 +202,14 @@ pub struct Measurement {
     pub workloads: Vec<WorkloadResult>,
     /// One sentence for people.
     pub sentence: String,
+}
+
+impl Caveat {
+    /// Whether the figures may not be compared with those of another time, for a caveat with this name: what slows all
+    /// methods of one probe alike, such as others' load, slows no two probes alike.
+    pub fn spoils_comparison(id: &str, refuses_advice: bool) -> bool {
+        refuses_advice || ["competing-io", "steal"].contains(&id)
+    }
 }
 
 impl Measurement {

@@ -108,7 +108,10 @@ pub fn build(input: Input<'_>) -> Report {
         plans,
         conflicts,
         withheld,
+        baseline: None,
         warnings: facts.warnings().to_vec(),
+        what_if: None,
+        upgrade: None,
         facts: facts.clone(),
     };
     bound::bound(&mut report);

@@ -5,6 +5,9 @@ use std::cmp::Ordering;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::WhatIf;
+use super::difference::Difference;
+use super::upgrade::Upgrade;
 use crate::durability::{Standing, Verdict};
 use crate::facts::{FactRow, FactSet, Reading, Subject, Value, Why};
 use crate::measure::Measurement;
@@ -45,8 +48,17 @@ pub struct Report {
     pub conflicts: Vec<Conflict>,
     /// Advice that was taken out, with the reason.
     pub withheld: Vec<Withheld>,
+    /// What is different since the report that this one was compared with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<Difference>,
     /// What concerns the run as a whole.
     pub warnings: Vec<String>,
+    /// What would be different if some facts were others; nothing else in this report is about that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub what_if: Option<WhatIf>,
+    /// What the next kernel changes, where that was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub upgrade: Option<Upgrade>,
     /// Every fact.
     pub facts: FactSet,
 }

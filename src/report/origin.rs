@@ -121,7 +121,7 @@ mod tests {
             assert_eq!((stronger(&advice), now(&advice).as_str()), (wins, says));
         }
         let denied = Reading::unknown(Why::Denied, "reading /srv/pg/postgresql.conf");
-        let unknown = Advice { current: denied, ..from(Source::Stated) };
+        let unknown = Advice { current: denied, ..from(Source::Assumed) };
         assert_eq!(now(&unknown), "not known: denied (reading /srv/pg/postgresql.conf)");
         assert_eq!(stronger(&unknown), None);
     }

@@ -4,8 +4,9 @@
 //! ask; standard output is the caller's business. The surprise: a symbolic link is followed to the file it names, because
 //! replacing the link would replace `/dev/stdout` on a machine where walwise runs as root.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write as _};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use crate::text;
@@ -35,6 +36,15 @@ pub enum OutputError {
 /// directory, fsync, rename, fsync of the directory. An existing file keeps its permissions; a new one gets what the umask
 /// leaves of 0666.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), OutputError> {
+    write(path, bytes, None)
+}
+
+/// The same for a file that is its owner's alone, whatever the umask says and whatever was there.
+pub fn write_privately(path: &Path, bytes: &[u8]) -> Result<(), OutputError> {
+    write(path, bytes, Some(Permissions::from_mode(0o600)))
+}
+
+fn write(path: &Path, bytes: &[u8], mode: Option<Permissions>) -> Result<(), OutputError> {
     let refused = |error| OutputError::Refused { path: path.to_owned(), error };
     let special = |what| OutputError::Special { path: path.to_owned(), what };
     let (place, old) = match fs::symlink_metadata(path) {
@@ -55,8 +65,8 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), OutputError> {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
-    let (mut file, draft) = create_beside(directory, name).map_err(refused)?;
-    if let Some(permissions) = old {
+    let (mut file, draft) = create_beside(directory, name, mode.is_some()).map_err(refused)?;
+    if let Some(permissions) = mode.or(old) {
         file.set_permissions(permissions).map_err(refused)?;
     }
     file.write_all(bytes).and_then(|()| file.sync_all()).map_err(refused)?;
@@ -74,14 +84,15 @@ impl Drop for Draft {
     }
 }
 
-fn create_beside(directory: &Path, name: &std::ffi::OsStr) -> io::Result<(File, Draft)> {
+fn create_beside(directory: &Path, name: &std::ffi::OsStr, private: bool) -> io::Result<(File, Draft)> {
     let mut last = None;
+    let mode = if private { 0o600 } else { 0o666 };
     for attempt in 0..100 {
         let mut hidden = std::ffi::OsString::from(".");
         hidden.push(name);
         hidden.push(format!(".{attempt}.tmp"));
         let path = directory.join(hidden);
-        match OpenOptions::new().write(true).create_new(true).open(&path) {
+        match OpenOptions::new().write(true).create_new(true).mode(mode).open(&path) {
             Ok(file) => return Ok((file, Draft(path))),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => last = Some(error),
             Err(error) => return Err(error),
@@ -92,7 +103,7 @@ fn create_beside(directory: &Path, name: &std::ffi::OsStr) -> io::Result<(File, 
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    use std::os::unix::fs::symlink;
 
     use super::*;
 
@@ -113,6 +124,20 @@ mod tests {
         write_atomically(&path, b"two").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"two");
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
+        assert_eq!(names(directory.path()), ["report.json"]);
+    }
+
+    #[test]
+    fn a_private_file_is_its_owner_s_alone_whatever_was_there() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("report.json");
+        for old in [None, Some(0o666), Some(0o400)] {
+            if let Some(mode) = old {
+                fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            }
+            write_privately(&path, b"mine").unwrap();
+            assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600, "{old:?}");
+        }
         assert_eq!(names(directory.path()), ["report.json"]);
     }
 

@@ -4,6 +4,7 @@
 //! finding is printed once, under the first target it concerns, however many targets share a disk.
 
 mod advice;
+mod baseline;
 mod findings;
 mod measured;
 mod order;
@@ -11,6 +12,8 @@ mod page;
 mod target;
 mod telling;
 mod unknown;
+pub mod upgrade;
+mod what_if;
 pub mod words;
 
 use std::collections::BTreeSet;
@@ -26,6 +29,7 @@ pub fn render(report: &Report) -> String {
     let mut telling = Telling::new(report);
     let targets = order::worst_first(&telling);
     head(&mut page, report);
+    baseline::write(&mut page, report);
     summary(&mut page, &telling, &targets);
     for target in targets {
         target::write(&mut page, &mut telling, target);
@@ -35,6 +39,9 @@ pub fn render(report: &Report) -> String {
     advice::withheld(&mut page, report);
     unknown::write(&mut page, report);
     warnings(&mut page, report);
+    if let Some(supposed) = &report.what_if {
+        what_if::write(&mut page, supposed);
+    }
     page.finish()
 }
 

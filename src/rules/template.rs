@@ -187,7 +187,7 @@ mod tests {
     /// What a command comes to on the mount of this name, of which the point is known or not.
     fn command(source: &str, subject: &str, point: Option<&str>) -> String {
         let (subject, mut facts) = (Subject::mount(subject), FactSet::default());
-        let known = |text: &str| Reading::known(text.to_owned(), Source::Stated);
+        let known = |text: &str| Reading::known(text.to_owned(), Source::Assumed);
         facts.put(&subject, &mount::POINT, point.map_or(Reading::unknown(Why::Denied, ""), known));
         Template::parse(source, catalog::find).0.command(&facts, &subject)
     }

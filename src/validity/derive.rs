@@ -1,16 +1,30 @@
-//! Judges what the next boot mounts: each option of each line, as this kernel takes it.
+//! Judges what the next boot mounts: the file system and each option of each line, as this kernel takes them.
 
-use super::Effect;
-use super::mount::mount_options;
+use super::mount::{file_system, mount_options};
+use super::{Effect, Ruling};
 use crate::facts::catalog::{boot, kernel, mount};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
+use crate::version::Version;
 
-/// Puts into every boot subject which of its options this kernel refuses, ignores, deprecates, takes for granted, or is
-/// undecided about. Where the kernel or the file system is not known, none of these is known.
+/// The facts that [`derive`] concludes, by name.
+pub const CONCLUDED: [&str; 6] = [
+    boot::REFUSED_TYPE.name(),
+    boot::REFUSED.name(),
+    boot::NO_EFFECT.name(),
+    boot::DEPRECATED.name(),
+    boot::DEFAULT_ANYWAY.name(),
+    boot::UNDECIDED.name(),
+];
+
+/// Puts into every boot subject whether this kernel is known to lack its file system, and which of its options it refuses,
+/// ignores, deprecates, takes for granted, or is undecided about. Where the kernel or the file system is not known, none
+/// of these is known.
 pub fn derive(facts: &mut FactSet) {
     let lines: Vec<Subject> = facts.subjects(Scope::Boot).cloned().collect();
     for line in lines {
-        let judged = judge(facts, &line);
+        let refused = refused_type(facts, &line);
+        facts.put(&line, &boot::REFUSED_TYPE, refused);
+        let judged = rulings(facts, &line);
         for (key, effect) in [
             (&boot::REFUSED, Effect::Refused),
             (&boot::NO_EFFECT, Effect::NoEffect),
@@ -18,46 +32,52 @@ pub fn derive(facts: &mut FactSet) {
             (&boot::DEFAULT_ANYWAY, Effect::DefaultAnyway),
             (&boot::UNDECIDED, Effect::Unknown),
         ] {
-            let of_effect = |all: Vec<(String, Effect)>| {
-                all.into_iter().filter(|(_, is)| *is == effect).map(|(option, _)| option).collect()
+            let of_effect = |all: Vec<(String, Ruling)>| {
+                all.into_iter().filter(|(_, is)| is.effect == effect).map(|(option, _)| option).collect()
             };
             facts.put(&line, key, judged.clone().map(of_effect));
         }
     }
 }
 
-fn judge(facts: &FactSet, line: &Subject) -> Reading<Vec<(String, Effect)>> {
+/// What this kernel makes of each option of a line that the next boot mounts.
+pub fn rulings(facts: &FactSet, line: &Subject) -> Reading<Vec<(String, Ruling)>> {
+    kernel_and(facts, line, &[boot::FSTYPE.name(), boot::OPTIONS.name()]).map(|(fstype, version, vendor)| {
+        let options = facts.value(line, &boot::OPTIONS).unwrap_or_default();
+        let mounted =
+            facts.resolve(line, Scope::Mount).and_then(|of| facts.value(&of, &mount::SUPER_OPTIONS));
+        let rulings = mount_options(&fstype, &options, &mounted.unwrap_or_default(), &version, &vendor);
+        options.into_iter().zip(rulings).collect()
+    })
+}
+
+/// The type of a line, where this kernel has no such file system.
+fn refused_type(facts: &FactSet, line: &Subject) -> Reading<Vec<String>> {
+    kernel_and(facts, line, &[boot::FSTYPE.name()]).map(|(fstype, version, vendor)| {
+        let refused = file_system(&fstype, &version, &vendor).effect == Effect::Refused;
+        if refused { vec![fstype] } else { Vec::new() }
+    })
+}
+
+/// The file system of a line with the kernel's version and vendor, concluded from these and the named facts of the line; unknown
+/// where any of them is.
+fn kernel_and(facts: &FactSet, line: &Subject, names: &[&str]) -> Reading<(String, Version, String)> {
     let host = Subject::host();
-    let asked = [
-        (line, boot::OPTIONS.name()),
-        (line, boot::FSTYPE.name()),
-        (&host, kernel::VERSION.name()),
-        (&host, kernel::VENDOR.name()),
-    ];
-    let options = facts.value(line, &boot::OPTIONS);
-    let fstype = facts.value(line, &boot::FSTYPE);
+    let of_kernel = [(&host, kernel::VERSION.name()), (&host, kernel::VENDOR.name())];
+    let asked: Vec<(&Subject, &str)> = names.iter().map(|name| (line, *name)).chain(of_kernel).collect();
+    for (subject, name) in &asked {
+        if let Reading::Unknown { why, detail, remedy } = facts.reading(subject, name) {
+            let detail = format!("{name} is not known: {detail}");
+            return Reading::Unknown { why: *why, detail, remedy: remedy.clone() };
+        }
+    }
     let version = facts.value(&host, &kernel::VERSION);
-    let vendor = facts.value(&host, &kernel::VENDOR);
-    let (Some(options), Some(fstype), Some(version), Some(vendor)) = (options, fstype, version, vendor)
-    else {
-        let missing = asked.iter().find_map(|(subject, name)| match facts.reading(subject, name) {
-            Reading::Unknown { why, detail, remedy } => Some((*name, *why, detail, remedy.clone())),
-            Reading::Known { .. } => None,
-        });
-        return match missing {
-            Some((name, why, detail, remedy)) => {
-                Reading::Unknown { why, detail: format!("{name} is not known: {detail}"), remedy }
-            }
-            None => Reading::unknown(Why::Malformed, "the options or the kernel's version"),
-        };
+    let known = facts.value(line, &boot::FSTYPE).zip(version).zip(facts.value(&host, &kernel::VENDOR));
+    let Some(((fstype, version), vendor)) = known else {
+        return Reading::unknown(Why::Malformed, "the file system or the kernel's version");
     };
-    let mounted = facts.resolve(line, Scope::Mount).and_then(|of| facts.value(&of, &mount::SUPER_OPTIONS));
-    let rulings = mount_options(&fstype, &options, &mounted.unwrap_or_default(), &version, &vendor);
-    let stated = asked
-        .iter()
-        .filter_map(|(subject, name)| facts.reading(subject, name).source())
-        .any(|source| !source.is_evidence());
+    let mut sources = asked.iter().filter_map(|(subject, name)| facts.reading(subject, name).source());
+    let assumed = sources.any(|source| !source.is_evidence());
     let of = asked.iter().map(|(_, name)| (*name).to_owned()).collect();
-    let effects = options.into_iter().zip(rulings.into_iter().map(|ruling| ruling.effect)).collect();
-    Reading::known(effects, Source::Derived { of, stated })
+    Reading::known((fstype, version, vendor), Source::Derived { of, assumed })
 }

@@ -7,6 +7,7 @@
 use super::life::backports;
 use super::table::{Form, Row, key, table};
 use super::{Effect, Ruling};
+use crate::text::suggest::did_you_mean;
 use crate::version::Version;
 
 /// File systems whose options the table knows.
@@ -96,7 +97,23 @@ fn not_listed(fs: &str, family: Option<&str>, option: &str, kernel: &Version) ->
             source: format!("kernel: the mount options of fs/{family}"),
         };
     }
-    Ruling::unknown(format!("The table does not know the option {option} of {fs}."))
+    let of_it = table.names.keys().filter(|(of, _)| of == "vfs" || Some(of.as_str()) == family);
+    let others = of_it
+        .map(|(_, name)| key(name))
+        .filter(|name| *name != key(option) && !name.ends_with('*') && !NEVER_MEANT.contains(name));
+    let near = did_you_mean(key(option), others);
+    let near = near.map(|near| format!(" {}", capital(&near))).unwrap_or_default();
+    Ruling::unknown(format!("The table does not know the option {option} of {fs}.{near}"))
+}
+
+/// Options that can lose data: nobody who misspelt something is told that one of these was meant.
+const NEVER_MEANT: [&str; 7] =
+    ["async", "journal_async_commit", "nobarrier", "noload", "nologreplay", "norecovery", "rescue"];
+
+/// As a sentence of its own.
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
 
 /// Whose options a file system type has.

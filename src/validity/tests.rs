@@ -289,9 +289,9 @@ mod lines_and_advice {
     }
 
     #[test]
-    fn a_stated_kernel_marks_what_is_concluded() {
+    fn an_assumed_kernel_marks_what_is_concluded() {
         let mut facts = with_line(with_kernel("6.1", "debian"), "xfs", "nobarrier");
-        facts.know(&Subject::host(), &kernel::VERSION, v("6.12"), Source::Stated);
+        facts.know(&Subject::host(), &kernel::VERSION, v("6.12"), Source::Assumed);
         derive(&mut facts);
         let reading = facts.get(&Subject::boot("/data"), &boot::REFUSED);
         assert!(!reading.source().unwrap().is_evidence());
@@ -398,5 +398,25 @@ fn mysql_and_mariadb_take_what_their_versions_know() {
     ] {
         let ruling = super::mysql_setting(name, value, line, &Version::parse(version).unwrap());
         assert_eq!(ruling.effect, expected, "{line} {version} {name} = {value}: {}", ruling.because);
+    }
+}
+
+/// A word near to an option is told which; never one that can lose data.
+#[test]
+fn a_misspelt_option_is_told_which_was_meant() {
+    let kernel = Version::parse("6.1").unwrap();
+    for (fs, option, expected) in [
+        ("ext4", "noatiem", Some("noatime")),
+        ("ext4", "comit", Some("commit")),
+        ("xfs", "logbsiez", Some("logbsize")),
+        ("btrfs", "autodefarg", Some("autodefrag")),
+        ("btrfs", "barrier=0", None),
+        ("ext4", "noload1", None),
+        ("xfs", "frobnicate", None),
+    ] {
+        let ruling = super::mount_option(fs, option, &kernel, "mainline");
+        assert_eq!(ruling.effect, Effect::Unknown, "{fs} {option}");
+        let told = ruling.because.split_once("Did you mean `").map(|(_, rest)| rest.trim_end_matches("`?"));
+        assert_eq!(told, expected, "{fs} {option}: {}", ruling.because);
     }
 }

@@ -36,6 +36,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "rules",
             "text",
             "validity",
+            "version",
             "workers",
         ],
     ),

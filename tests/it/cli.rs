@@ -39,9 +39,10 @@ fn refused<A: AsRef<std::ffi::OsStr> + std::fmt::Debug>(code: i32, arguments: &[
 }
 
 /// Every command there is.
-const COMMANDS: [&[&str]; 12] = [
+const COMMANDS: [&[&str]; 13] = [
     &[],
     &["check"],
+    &["upgrade"],
     &["probe"],
     &["facts"],
     &["rules"],

@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::support::{check_json, outcome, stdout, walwise};
 
 mod garbled;
+mod kept;
 mod reviewed;
 mod table;
 

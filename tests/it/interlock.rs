@@ -228,7 +228,7 @@ fn the_whole_program_offers_it_for_every_allowed_value_and_no_other() {
 }
 
 #[test]
-fn no_stated_fact_and_no_other_host_brings_it_about() {
+fn no_assumed_fact_and_no_other_host_brings_it_about() {
     assert_eq!(offered(&start().report(true)).len(), 1);
     assert_eq!(offered(&start().report(false)).len(), 0, "a capture of another host");
     for (fact, allowed, _) in DECIDING {
@@ -236,7 +236,7 @@ fn no_stated_fact_and_no_other_host_brings_it_about() {
         let idle = ["device.cache_type", "device.drive_cache", "device.fabric"].contains(fact);
         for value in allowed.iter().filter(|value| !idle && **value != "?") {
             let report = start().with(fact, &format!("~{value}")).report(true);
-            assert_eq!(offered(&report), [""; 0], "{fact} = {value}, stated");
+            assert_eq!(offered(&report), [""; 0], "{fact} = {value}, assumed");
         }
     }
 }

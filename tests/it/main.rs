@@ -10,6 +10,8 @@
 )]
 
 mod architecture;
+mod assume;
+mod baseline;
 mod captures;
 mod cli;
 mod databases;
@@ -30,5 +32,6 @@ mod server;
 mod storage;
 mod support;
 mod targets;
+mod upgrade;
 mod validity;
 mod verdicts;

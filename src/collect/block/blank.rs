@@ -188,10 +188,10 @@ mod tests {
 
     fn disk(facts: &mut FactSet, name: &str, kind: &str) -> Subject {
         let subject = Subject::device(name);
-        facts.know(&subject, &device::KIND, kind.to_owned(), Source::Stated);
-        facts.know(&subject, &device::SIZE, 1 << 30, Source::Stated);
-        facts.know(&subject, &device::PATH, format!("/dev/{name}"), Source::Stated);
-        facts.know(&subject, &device::SWAP, false, Source::Stated);
+        facts.know(&subject, &device::KIND, kind.to_owned(), Source::Assumed);
+        facts.know(&subject, &device::SIZE, 1 << 30, Source::Assumed);
+        facts.know(&subject, &device::PATH, format!("/dev/{name}"), Source::Assumed);
+        facts.know(&subject, &device::SWAP, false, Source::Assumed);
         subject
     }
 
@@ -242,7 +242,7 @@ mod tests {
                 .map(|(n, k)| disk(&mut facts, n, k));
         let md = disk(&mut facts, "md0", "md");
         let root = Subject::mount("/");
-        facts.know(&sda2, &device::SWAP, true, Source::Stated);
+        facts.know(&sda2, &device::SWAP, true, Source::Assumed);
         for (top, base) in [(&sda1, &sda), (&sda2, &sda), (&md, &sda1), (&md, &sdb), (&root, &md)] {
             facts.stand(top, base);
         }
@@ -296,7 +296,7 @@ mod tests {
         let mut facts = FactSet::default();
         let [pool, zram, maybe] =
             [("dm-3", "lvm"), ("zram0", "zram"), ("sdd", "disk")].map(|(n, k)| disk(&mut facts, n, k));
-        facts.know(&pool, &device::DM_UUID, "LVM-abc-tpool".to_owned(), Source::Stated);
+        facts.know(&pool, &device::DM_UUID, "LVM-abc-tpool".to_owned(), Source::Assumed);
         facts.put(&maybe, &device::SWAP, Reading::unknown(Why::Ambiguous, "who knows"));
         let host = ["dm-3", "zram0", "sdd"]
             .iter()

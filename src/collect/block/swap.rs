@@ -71,8 +71,8 @@ mod tests {
             facts.mention(&Subject::device(name));
         }
         let srv = Subject::mount("/srv");
-        facts.know(&srv, &mount::POINT, "/srv".to_owned(), Source::Stated);
-        facts.know(&srv, &mount::IN_SIGHT, true, Source::Stated);
+        facts.know(&srv, &mount::POINT, "/srv".to_owned(), Source::Assumed);
+        facts.know(&srv, &mount::IN_SIGHT, true, Source::Assumed);
         facts.stand(&srv, &Subject::device("dm-1"));
         let text = [b"Filename\t\t\tType\t\tSize\tUsed\tPriority\n", lines.as_ref()].concat();
         run(&Fake::default().file(SWAPS, text), &Request::default(), &mut facts);

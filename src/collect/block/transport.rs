@@ -31,6 +31,9 @@ impl Transport {
         }
         let driver = self.driver(host, node);
         facts.put(&node.subject, &device::MODEL, model(host, node));
+        if let Some(firmware) = firmware(host, node) {
+            facts.put(&node.subject, &device::FIRMWARE, firmware);
+        }
         if let Some(serial) = serial(host, node) {
             facts.put(&node.subject, &device::SERIAL, serial);
         }
@@ -104,6 +107,16 @@ fn serial(host: &dyn Host, node: &Node) -> Option<Reading<String>> {
     let reading = attribute::text(host, &node.attribute(file));
     let nothing = || Err("the disk has no serial number".to_owned());
     Some(reading.and_then(|serial| if serial.is_empty() { nothing() } else { Ok(serial) }))
+}
+
+/// The revision of its firmware, where a kind of disk has one.
+fn firmware(host: &dyn Host, node: &Node) -> Option<Reading<String>> {
+    let file = match node {
+        node if node.is_called("nvme") => "device/firmware_rev",
+        node if node.component(is_scsi_address).is_some() => "device/rev",
+        _ => return None,
+    };
+    Some(attribute::text(host, &node.attribute(file)))
 }
 
 fn model(host: &dyn Host, node: &Node) -> Reading<String> {

@@ -81,6 +81,15 @@ pub fn of(release: &str, build: &str) -> Vendor {
     }
 }
 
+/// Whether a vendor of this name backports. One that nobody here knows may.
+pub fn backports(name: &str) -> bool {
+    const AS_NUMBERED: &[&str] = &["mainline", "debian", "ubuntu", "opensuse"];
+    match BY_TAIL.iter().find(|(_, known, _)| *known == name) {
+        Some((_, _, backports)) => *backports,
+        None => !AS_NUMBERED.contains(&name),
+    }
+}
+
 /// The stable level in Debian's build text: `… Debian 6.1.140-1 (2025-05-22)` → `6.1.140`.
 pub fn debian_level(build: &str) -> Option<String> {
     let mut words = build.split_whitespace().skip_while(|word| *word != "Debian").skip(1);

@@ -173,7 +173,7 @@ fn every_deviation_alone_and_every_pair_is_as_specified() {
 }
 
 #[test]
-fn stated_facts_never_open_it() {
+fn assumed_facts_never_open_it() {
     let deciding = ALL.iter().filter(|(fact, values)| {
         let needless = ["device.cache_type", "device.drive_cache", "nvme.volatile_cache", "device.fabric"];
         !needless.contains(fact) && allowed(fact, values[0]) && start().fact(fact).is_some()
@@ -181,7 +181,7 @@ fn stated_facts_never_open_it() {
     for (fact, values) in deciding {
         let machine = start().with(fact, &format!("~{}", values[0]));
         let Reading::Unknown { detail, .. } = machine.interlock() else { panic!("{fact}: known") };
-        assert!(detail.contains("stated") || detail.contains("measured"), "{fact}: {detail}");
+        assert!(detail.contains("assumed") || detail.contains("measured"), "{fact}: {detail}");
     }
 }
 

@@ -80,7 +80,7 @@ impl Machine {
         self.on(&subject(info.scope), fact, word)
     }
 
-    /// Sets a fact of any subject. `?` is unknown, `~word` is stated.
+    /// Sets a fact of any subject. `?` is unknown, `~word` is assumed.
     pub fn on(mut self, of: &Subject, fact: &str, word: &str) -> Self {
         self.put(of, fact, word);
         self
@@ -100,7 +100,7 @@ impl Machine {
             return;
         }
         let (word, source) = match word.strip_prefix('~') {
-            Some(word) => (word, Source::Stated),
+            Some(word) => (word, Source::Assumed),
             None if fact.starts_with("probe.") => (word, Source::Probe { id: "wal".to_owned() }),
             None => (word, Source::file("/a/file")),
         };

@@ -493,7 +493,7 @@ fn evidence_names_its_source_and_layer() {
 }
 
 #[test]
-fn a_stated_fact_marks_what_is_concluded() {
+fn an_assumed_fact_marks_what_is_concluded() {
     let machine = Machine::plain().with("device.cache_type", "~write back");
     let mut facts = machine.facts;
     crate::durability::judge(&mut facts, true);

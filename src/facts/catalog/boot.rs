@@ -13,14 +13,18 @@ facts! {
     WHERE: String = Boot "boot.where" Kind::Text;
     /// Whether it is mounted without being asked (no `noauto`).
     AUTO: bool = Boot "boot.auto" Kind::Bool;
+    /// Whether the device it names is `there` now, by /dev and the links that udev keeps under /dev/disk; `none` where it names no block device.
+    DEVICE: String = Boot "boot.device" Kind::Choice(&["there", "missing", "none"]);
+    /// Its file system type, where this kernel is known to have no such file system; otherwise nothing.
+    REFUSED_TYPE: Vec<String> = Boot "boot.refused_type" Kind::List, concluded;
     /// Options that this kernel refuses: the mount will fail.
-    REFUSED: Vec<String> = Boot "boot.refused_options" Kind::List;
+    REFUSED: Vec<String> = Boot "boot.refused_options" Kind::List, concluded;
     /// Options that this kernel accepts and ignores.
-    NO_EFFECT: Vec<String> = Boot "boot.ineffective_options" Kind::List;
+    NO_EFFECT: Vec<String> = Boot "boot.ineffective_options" Kind::List, concluded;
     /// Options that this kernel takes with a warning.
-    DEPRECATED: Vec<String> = Boot "boot.deprecated_options" Kind::List;
+    DEPRECATED: Vec<String> = Boot "boot.deprecated_options" Kind::List, concluded;
     /// Options that only say what is the default anyway.
-    DEFAULT_ANYWAY: Vec<String> = Boot "boot.default_options" Kind::List;
+    DEFAULT_ANYWAY: Vec<String> = Boot "boot.default_options" Kind::List, concluded;
     /// Options of which it cannot be said what this kernel does.
-    UNDECIDED: Vec<String> = Boot "boot.undecided_options" Kind::List;
+    UNDECIDED: Vec<String> = Boot "boot.undecided_options" Kind::List, concluded;
 }

@@ -9,14 +9,14 @@ facts! {
     MODEL: String = Device "controller.model" Kind::Text;
     /// Battery or flash module behind the controller's cache, now.
     BATTERY: String = Device "controller.battery"
-        Kind::Choice(&["healthy", "charging", "learning", "degraded", "failed", "absent", "unreadable"]);
+        Kind::Choice(&["healthy", "charging", "learning", "degraded", "failed", "absent", "unreadable"]), prices;
     /// Cache policy that was set.
     POLICY: String = Device "controller.policy"
-        Kind::Choice(&["write back", "write through", "always write back"]);
+        Kind::Choice(&["write back", "write through", "always write back"]), prices;
     /// Cache policy in force now.
-    POLICY_IN_FORCE: String = Device "controller.policy_in_force" Kind::Choice(&["write back", "write through"]);
+    POLICY_IN_FORCE: String = Device "controller.policy_in_force" Kind::Choice(&["write back", "write through"]), prices;
     /// What the cache does when the battery fails: falls back to `write through`, or `stays` write-back.
-    ON_BATTERY_FAILURE: String = Device "controller.on_battery_failure" Kind::Choice(&["write through", "stays"]);
+    ON_BATTERY_FAILURE: String = Device "controller.on_battery_failure" Kind::Choice(&["write through", "stays"]), prices;
     /// Write caches of the member disks: `off`, `on`, or the `disk default`, which is not known.
-    DISK_CACHE: String = Device "controller.disk_cache" Kind::Choice(&["off", "on", "disk default"]);
+    DISK_CACHE: String = Device "controller.disk_cache" Kind::Choice(&["off", "on", "disk default"]), prices;
 }

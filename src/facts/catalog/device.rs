@@ -2,35 +2,37 @@
 
 facts! {
     /// Its node, such as /dev/sda1.
-    PATH: String = Device "device.path" Kind::Text;
+    PATH: String = Device "device.path" Kind::Text, assigned;
     /// Major and minor number, from uevent in sysfs; this is how mounts name their device.
-    DEVNO: String = Device "device.devno" Kind::Text;
+    DEVNO: String = Device "device.devno" Kind::Text, drifting;
     /// What it is: `disk`, `partition`, `md`, `lvm`, `crypt`, `multipath`, `dmraid`, `vdo`, `dm`, `bcache`, `drbd`, `zvol`, `loop`, `zram`, `ram`, `other`.
     KIND: String = Device "device.kind"
         Kind::Choice(&["disk", "partition", "md", "lvm", "crypt", "multipath", "dmraid", "vdo", "dm", "bcache", "drbd", "zvol", "loop", "zram", "ram", "other"]);
     /// How a disk is attached: `nvme`, `scsi`, `sata`, `sas`, `usb`, `virtio`, `virtio-scsi`, `xen`, `vmware`, `hyperv`, `mmc`, `pmem`, `network`, `megaraid`, `raid`, `other`.
     TRANSPORT: String = Device "device.transport"
-        Kind::Choice(&["nvme", "scsi", "sata", "sas", "usb", "virtio", "virtio-scsi", "xen", "vmware", "hyperv", "mmc", "pmem", "network", "megaraid", "raid", "other"]);
+        Kind::Choice(&["nvme", "scsi", "sata", "sas", "usb", "virtio", "virtio-scsi", "xen", "vmware", "hyperv", "mmc", "pmem", "network", "megaraid", "raid", "other"]), prices;
     /// What carries a disk on the network: `tcp`, `rdma` or `fc` (NVMe over fabrics, from /sys/class/nvme/*/transport), `iscsi`, `fibre channel`, `nbd`, `rbd`.
     FABRIC: String = Device "device.fabric"
-        Kind::Choice(&["tcp", "rdma", "fc", "iscsi", "fibre channel", "nbd", "rbd"]);
+        Kind::Choice(&["tcp", "rdma", "fc", "iscsi", "fibre channel", "nbd", "rbd"]), prices;
     /// Identity of the unit that a disk shows, by which several paths to one unit are known, from `wwid` in sysfs; masked in captures.
-    UNIT: String = Device "device.unit" Kind::Text;
+    UNIT: String = Device "device.unit" Kind::Text, identity;
     /// Which cloud service a disk is, by its exact model string.
-    CLOUD: String = Device "device.cloud" Kind::Text;
+    CLOUD: String = Device "device.cloud" Kind::Text, concluded;
     /// Whether what it holds is gone when the virtual machine is stopped or moved, by its cloud's model string.
-    EPHEMERAL: bool = Device "device.ephemeral" Kind::Bool;
+    EPHEMERAL: bool = Device "device.ephemeral" Kind::Bool, concluded;
     /// What it is made of, for what speed can be expected: `platters`, `flash`, `persistent memory`, `memory`, or `virtual` where only a hypervisor, a controller or a network knows.
     MEDIUM: String = Device "device.medium"
-        Kind::Choice(&["platters", "flash", "persistent memory", "memory", "virtual"]);
+        Kind::Choice(&["platters", "flash", "persistent memory", "memory", "virtual"]), prices;
     /// Revolutions per minute of a disk's platters, from `smartctl -i`.
     RPM: u64 = Device "device.rpm" Kind::Count;
     /// Driver of the SCSI host, from /sys/class/scsi_host/hostN/proc_name.
-    DRIVER: String = Device "device.driver" Kind::Text;
+    DRIVER: String = Device "device.driver" Kind::Text, prices;
     /// Vendor and model.
-    MODEL: String = Device "device.model" Kind::Text;
+    MODEL: String = Device "device.model" Kind::Text, prices;
+    /// Firmware revision of an NVMe or SCSI disk, from `firmware_rev` or `rev` beside its model in sysfs.
+    FIRMWARE: String = Device "device.firmware" Kind::Text, prices;
     /// Serial number of an NVMe or virtio disk, from sysfs; masked in captures.
-    SERIAL: String = Device "device.serial" Kind::Text;
+    SERIAL: String = Device "device.serial" Kind::Text, identity;
     /// Size.
     SIZE: u64 = Device "device.size" Kind::Bytes;
     /// Whether it is read-only.
@@ -38,20 +40,20 @@ facts! {
     /// The kernel's rotational flag, a hint only (virtual disks and RAID volumes often say yes), from sysfs-block.
     ROTATIONAL: bool = Device "device.rotational" Kind::Bool;
     /// Active I/O scheduler, from sysfs-block.
-    SCHEDULER: String = Device "device.scheduler" Kind::Text;
+    SCHEDULER: String = Device "device.scheduler" Kind::Text, prices;
     /// Where a partition begins on its disk, from `start` in sysfs-block.
     START: u64 = Device "device.start" Kind::Bytes;
     /// Whether it begins on a boundary of the disk's physical blocks, from `alignment_offset` and `start` in sysfs-block.
-    ALIGNED: bool = Device "device.aligned" Kind::Bool;
+    ALIGNED: bool = Device "device.aligned" Kind::Bool, concluded;
     /// Preferred size of a write, a whole stripe on RAID; 0 where none is told, from queue/optimal_io_size in sysfs-block.
     OPTIMAL_IO: u64 = Device "device.optimal_io" Kind::Bytes;
     /// Latency at which the kernel throttles writeback, in microseconds; 0 where it does not, from queue/wbt_lat_usec in sysfs-block.
-    WRITEBACK_LATENCY: f64 = Device "device.writeback_latency" Kind::Micros;
+    WRITEBACK_LATENCY: f64 = Device "device.writeback_latency" Kind::Micros, prices;
     /// Largest write the device promises not to tear; 0 where it promises nothing, from queue/atomic_write_unit_max_bytes in sysfs-block (6.11 and later).
     ATOMIC_WRITE_MAX: u64 = Device "device.atomic_write_max" Kind::Bytes;
     /// Whether a disk writes in shingled zones: `no`, `host-aware`, `host-managed` (sysfs-block), `drive-managed` (`smartctl -i`), or `suspected` (platters with discard); `no` for what only a hypervisor, a controller or a network shows.
     SHINGLED: String = Device "device.shingled"
-        Kind::Choice(&["no", "host-aware", "host-managed", "drive-managed", "suspected"]);
+        Kind::Choice(&["no", "host-aware", "host-managed", "drive-managed", "suspected"]), concluded;
     /// Smallest unit that can be addressed, from sysfs-block.
     LOGICAL_BLOCK: u64 = Device "device.logical_block" Kind::Bytes;
     /// Smallest unit written without read-modify-write, from sysfs-block.
@@ -61,16 +63,16 @@ facts! {
     /// Zone model: `none`, `host-aware`, `host-managed`, from sysfs-block.
     ZONED: String = Device "device.zoned" Kind::Text;
     /// What the kernel believes of the cache, per queue: `write back` (flushes are sent) or `write through` (they are not), from queue/write_cache in sysfs-block.
-    WRITE_CACHE: String = Device "device.write_cache" Kind::Choice(&["write back", "write through"]);
+    WRITE_CACHE: String = Device "device.write_cache" Kind::Choice(&["write back", "write through"]), prices;
     /// Whether the driver passes forced unit access, from queue/fua in sysfs-block.
-    FUA: bool = Device "device.fua" Kind::Bool;
+    FUA: bool = Device "device.fua" Kind::Bool, prices;
     /// What the driver was told by the disk of its cache: SCSI `cache_type` (Documentation/scsi/sd-parameters) or virtio-blk `cache_type`.
     CACHE_TYPE: String = Device "device.cache_type"
-        Kind::Choice(&["write through", "write back", "none", "write back, no read (daft)"]);
+        Kind::Choice(&["write through", "write back", "none", "write back, no read (daft)"]), prices;
     /// The disk's own answer, asked as root past the kernel: whether its write cache is `on` or `off` (`smartctl -g wcache`, `hdparm -W`, NVMe feature 06h).
-    DRIVE_CACHE: String = Device "device.drive_cache" Kind::Choice(&["on", "off"]);
+    DRIVE_CACHE: String = Device "device.drive_cache" Kind::Choice(&["on", "off"]), prices;
     /// Whether an NVMe controller says that it has a volatile write cache, from the field VWC of `nvme id-ctrl`.
-    NVME_VOLATILE: bool = Device "nvme.volatile_cache" Kind::Bool;
+    NVME_VOLATILE: bool = Device "nvme.volatile_cache" Kind::Bool, prices;
     /// What an NVMe controller warns of, from `critical_warning` of `nvme smart-log`: `spare low`, `temperature`, `unreliable`, `read-only`, `memory backup failed`, `persistent memory`.
     NVME_WARNINGS: Vec<String> = Device "nvme.critical_warning" Kind::List;
     /// Blocks an NVMe controller says it writes without tearing on power failure, less one (AWUPF of `nvme id-ctrl`); drives report it wrongly, so nothing may rest on it.
@@ -79,60 +81,60 @@ facts! {
     COUNTS_FLUSHES: bool = Device "device.counts_flushes" Kind::Bool;
     /// What its own cache is: `none`, `protected` by a healthy battery or flash module, `volatile`, `unknown`, `contradictory`.
     CACHE: String = Device "device.cache"
-        Kind::Choice(&["none", "protected", "volatile", "unknown", "contradictory"]);
+        Kind::Choice(&["none", "protected", "volatile", "unknown", "contradictory"]), concluded;
     /// Level of an md array, from md/level (Documentation/admin-guide/md.rst).
-    MD_LEVEL: String = Device "md.level" Kind::Text;
+    MD_LEVEL: String = Device "md.level" Kind::Text, prices;
     /// Members an md array lacks, from md/degraded.
-    MD_DEGRADED: u64 = Device "md.degraded" Kind::Count;
+    MD_DEGRADED: u64 = Device "md.degraded" Kind::Count, prices;
     /// What an md array is doing, from md/sync_action.
-    MD_SYNC_ACTION: String = Device "md.sync_action" Kind::Text;
+    MD_SYNC_ACTION: String = Device "md.sync_action" Kind::Text, drifting, prices;
     /// How an md array stays consistent, from md/consistency_policy.
-    MD_CONSISTENCY: String = Device "md.consistency_policy" Kind::Text;
+    MD_CONSISTENCY: String = Device "md.consistency_policy" Kind::Text, prices;
     /// Member count an md array should have, from md/raid_disks.
-    MD_DISKS: u64 = Device "md.raid_disks" Kind::Count;
+    MD_DISKS: u64 = Device "md.raid_disks" Kind::Count, prices;
     /// Kind of superblock of an md array, `external:imsm` and the like for firmware RAID, from md/metadata_version.
     MD_METADATA: String = Device "md.metadata" Kind::Text;
     /// Chunk of a striped md array, from md/chunk_size.
     MD_CHUNK: u64 = Device "md.chunk" Kind::Bytes;
     /// Where an md array keeps its write-intent bitmap, `none` where it has none, from md/bitmap/location.
-    MD_BITMAP: String = Device "md.bitmap" Kind::Text;
+    MD_BITMAP: String = Device "md.bitmap" Kind::Text, prices;
     /// Members of an md array that are only read when nothing else is left, from md/dev-*/state.
-    MD_WRITE_MOSTLY: Vec<String> = Device "md.write_mostly" Kind::List;
+    MD_WRITE_MOSTLY: Vec<String> = Device "md.write_mostly" Kind::List, assigned, prices;
     /// Writes that may lag behind on write-mostly members of an md array; 0 where none may, from md/bitmap/backlog.
-    MD_WRITE_BEHIND: u64 = Device "md.write_behind" Kind::Count;
+    MD_WRITE_BEHIND: u64 = Device "md.write_behind" Kind::Count, prices;
     /// Members of an md array and what each is (`sda1 in_sync`, `sdb1 faulty`), from md/dev-*/state.
-    MD_MEMBERS: Vec<String> = Device "md.members" Kind::List;
+    MD_MEMBERS: Vec<String> = Device "md.members" Kind::List, assigned, prices;
     /// Targets of a device-mapper device, in order, from `dmsetup table` as root: `linear`, `striped`, `thin`, `cache` ...
-    DM_TARGETS: Vec<String> = Device "dm.targets" Kind::List;
+    DM_TARGETS: Vec<String> = Device "dm.targets" Kind::List, prices;
     /// Whether a device-mapper cache holds writes back: `writeback`, `writethrough`, `passthrough`, from `dmsetup table`; a writecache target always holds them back.
-    DM_CACHE_MODE: String = Device "dm.cache_mode" Kind::Choice(&["writeback", "writethrough", "passthrough"]);
+    DM_CACHE_MODE: String = Device "dm.cache_mode" Kind::Choice(&["writeback", "writethrough", "passthrough"]), prices;
     /// Share of a thin pool's data space in use, in percent, from `dmsetup status` as root.
-    THIN_DATA: f64 = Device "thin.data_percent" Kind::Number;
+    THIN_DATA: f64 = Device "thin.data_percent" Kind::Number, drifting;
     /// Share of a thin pool's metadata space in use, in percent, from `dmsetup status` as root.
-    THIN_METADATA: f64 = Device "thin.metadata_percent" Kind::Number;
+    THIN_METADATA: f64 = Device "thin.metadata_percent" Kind::Number, drifting;
     /// Whether bcache holds writes back, from bcache/cache_mode (Documentation/admin-guide/bcache.rst).
     BCACHE_MODE: String = Device "bcache.cache_mode"
-        Kind::Choice(&["writethrough", "writeback", "writearound", "none"]);
+        Kind::Choice(&["writethrough", "writeback", "writearound", "none"]), prices;
     /// State of a bcache device: `no cache`, `clean`, `dirty`, `inconsistent`, from bcache/state.
-    BCACHE_STATE: String = Device "bcache.state" Kind::Text;
+    BCACHE_STATE: String = Device "bcache.state" Kind::Text, drifting;
     /// When a DRBD device calls a write done: `A` locally, `B` when the peer received it, `C` when the peer wrote it, from /proc/drbd or debugfs.
-    DRBD_PROTOCOL: String = Device "drbd.protocol" Kind::Choice(&["A", "B", "C"]);
+    DRBD_PROTOCOL: String = Device "drbd.protocol" Kind::Choice(&["A", "B", "C"]), prices;
     /// Name of a device-mapper device, from dm/name.
-    DM_NAME: String = Device "dm.name" Kind::Text;
+    DM_NAME: String = Device "dm.name" Kind::Text, identity;
     /// Unique id of a device-mapper device, whose prefix says its kind, from dm/uuid.
-    DM_UUID: String = Device "dm.uuid" Kind::Text;
+    DM_UUID: String = Device "dm.uuid" Kind::Text, identity;
     /// File beneath a loop device, from loop/backing_file.
-    LOOP_FILE: String = Device "loop.backing_file" Kind::Text;
+    LOOP_FILE: String = Device "loop.backing_file" Kind::Text, identity, prices;
     /// Whether a loop device reads its file directly, from loop/dio.
-    LOOP_DIRECT: bool = Device "loop.direct_io" Kind::Bool;
+    LOOP_DIRECT: bool = Device "loop.direct_io" Kind::Bool, prices;
     /// Device that a zram writes idle pages to, `none` where it has none, from backing_dev (Documentation/admin-guide/blockdev/zram.rst).
-    ZRAM_BACKING: String = Device "zram.backing_device" Kind::Text;
+    ZRAM_BACKING: String = Device "zram.backing_device" Kind::Text, assigned, prices;
     /// Whether swap lies on it, from /proc/swaps.
-    SWAP: bool = Device "device.swap" Kind::Bool;
+    SWAP: bool = Device "device.swap" Kind::Bool, prices;
     /// What holds it (`mounted at /`, `member of md0`, `swap`, `partitioned`), empty when nothing does.
-    USED_BY: Vec<String> = Device "device.used_by" Kind::List;
+    USED_BY: Vec<String> = Device "device.used_by" Kind::List, assigned;
     /// Signatures found on it by reading it; empty when it read as nothing but zeros or ones.
     SIGNATURES: Vec<String> = Device "device.signatures" Kind::List;
     /// Whether it is blank: unused, read, and nothing found. Unreadable is never blank.
-    BLANK: bool = Device "device.blank" Kind::Bool;
+    BLANK: bool = Device "device.blank" Kind::Bool, concluded;
 }

@@ -10,17 +10,17 @@ facts! {
     /// The host's name, from uname(2).
     NAME: String = Host "host.name" Kind::Text;
     /// Virtual machine technology, or `none` on bare metal, from DMI and the cpuid hypervisor flag.
-    VIRTUALISATION: String = Host "host.virtualisation" Kind::Text;
+    VIRTUALISATION: String = Host "host.virtualisation" Kind::Text, prices;
     /// Container technology walwise runs in, or `none`.
     CONTAINER: String = Host "host.container" Kind::Text;
     /// From where walwise looks: `host`, `guest` of a hypervisor, or `container`.
-    SEEN_BY: String = Host "host.seen_by" Kind::Choice(&["host", "guest", "container"]);
+    SEEN_BY: String = Host "host.seen_by" Kind::Choice(&["host", "guest", "container"]), concluded;
     /// Whether walwise runs with root's privileges.
     PRIVILEGED: bool = Host "host.privileged" Kind::Bool;
     /// Memory of the machine, or of the container where that is less.
     MEMORY: u64 = Host "host.memory" Kind::Bytes;
     /// Processors that may be used.
-    CPUS: u64 = Host "host.cpus" Kind::Count;
+    CPUS: u64 = Host "host.cpus" Kind::Count, prices;
     /// e2fsprogs, from `mke2fs -V` (which answers on standard error).
     E2FSPROGS: Version = Host "e2fsprogs.version" Kind::Version;
     /// xfsprogs, from `mkfs.xfs -V`.

@@ -2,15 +2,15 @@
 
 facts! {
     /// The kernel release as it calls itself, from uname(2).
-    RELEASE: String = Host "kernel.release" Kind::Text;
+    RELEASE: String = Host "kernel.release" Kind::Text, prices;
     /// The kernel version; on kernels whose vendor backports, *below* cannot be concluded from it.
-    VERSION: Version = Host "kernel.version" Kind::Version;
+    VERSION: Version = Host "kernel.version" Kind::Version, concluded;
     /// Whose kernel it is: `mainline`, `debian`, `ubuntu`, `el7`, `el8`, `el9`, `el10`, `sles`, `amazon`, `uek` …, from the release's tail.
-    VENDOR: String = Host "kernel.vendor" Kind::Text;
+    VENDOR: String = Host "kernel.vendor" Kind::Text, concluded;
     /// The build text of the kernel, where Debian and Ubuntu keep the real stable level, from /proc/version.
     BUILD: String = Host "kernel.build" Kind::Text;
     /// Disk file systems the running kernel has loaded, from /proc/filesystems.
-    FILESYSTEMS: Vec<String> = Host "kernel.filesystems" Kind::List;
+    FILESYSTEMS: Vec<String> = Host "kernel.filesystems" Kind::List, drifting;
     /// Whether ext4 in this kernel announces fast_commit, from /sys/fs/ext4/features (absence proves nothing on 5.10).
     FAST_COMMIT: bool = Host "kernel.ext4_fast_commit" Kind::Bool;
     /// Mount flags for the root file system on the kernel command line, from /proc/cmdline.
@@ -22,7 +22,7 @@ facts! {
     /// Unwritten data at which writers are made to wait at the latest: vm.dirty_bytes, or all memory by vm.dirty_ratio.
     DIRTY: u64 = Host "vm.dirty" Kind::Bytes;
     /// Whether ZFS was told to send no flushes (module parameter zfs_nocacheflush or zil_nocacheflush).
-    ZFS_NO_FLUSH: bool = Host "zfs.no_cache_flush" Kind::Bool;
+    ZFS_NO_FLUSH: bool = Host "zfs.no_cache_flush" Kind::Bool, prices;
 }
 
 use crate::version::Version;

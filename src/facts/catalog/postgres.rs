@@ -38,7 +38,7 @@ facts! {
     /// `max_wal_size` in force (10 and later).
     MAX_WAL_SIZE: u64 = Cluster "pg.max_wal_size" Kind::Bytes;
     /// How many times `max_wal_size` is free on the file system of the WAL.
-    WAL_ROOM: f64 = Cluster "pg.wal_room" Kind::Number;
+    WAL_ROOM: f64 = Cluster "pg.wal_room" Kind::Number, drifting;
     /// `data_sync_retry` in force.
     DATA_SYNC_RETRY: bool = Cluster "pg.data_sync_retry" Kind::Bool;
     /// `commit_delay` in force, in microseconds.

@@ -2,40 +2,40 @@
 
 facts! {
     /// Median time of one 8 kB commit with the method in force (or the default where there is no server).
-    COMMIT: f64 = Target "probe.commit" Kind::Micros;
+    COMMIT: f64 = Target "probe.commit" Kind::Micros, measured;
     /// The fastest of the valid methods, when it beats the default beyond noise; else the default.
-    BEST_METHOD: String = Target "probe.best_method" Kind::Text;
+    BEST_METHOD: String = Target "probe.best_method" Kind::Text, measured;
     /// Whether the best method is another than the one in force (the default where there is no server), by a settled comparison that nothing speaks against.
-    ADVISES_CHANGE: bool = Target "probe.advises_change" Kind::Bool;
+    ADVISES_CHANGE: bool = Target "probe.advises_change" Kind::Bool, measured;
     /// Lower bound of the gain of the best method over the one in force (the default where there is no server), in percent, over one- and two-page commits.
-    GAIN_PERCENT: f64 = Target "probe.gain_percent" Kind::Number;
+    GAIN_PERCENT: f64 = Target "probe.gain_percent" Kind::Number, measured;
     /// Whether the comparison came to an end: `settled`, `no meaningful difference`, or `not settled`.
     OUTCOME: String = Target "probe.outcome"
-        Kind::Choice(&["settled", "no meaningful difference", "not settled"]);
+        Kind::Choice(&["settled", "no meaningful difference", "not settled"]), measured;
     /// Flushes that arrived at the disks per fdatasync.
-    FLUSHES_PER_COMMIT: f64 = Target "probe.flushes_per_commit" Kind::Number;
+    FLUSHES_PER_COMMIT: f64 = Target "probe.flushes_per_commit" Kind::Number, measured;
     /// Median of overwrite + fdatasync minus median of the same overwrite unflushed, both O_DIRECT: what a flush costs.
-    FLUSH_COST: f64 = Target "probe.flush_cost" Kind::Micros;
+    FLUSH_COST: f64 = Target "probe.flush_cost" Kind::Micros, measured;
     /// Commits per second with the default method, one session: one over the mean time.
-    COMMITS_PER_SECOND: f64 = Target "probe.commits_per_second" Kind::Number;
+    COMMITS_PER_SECOND: f64 = Target "probe.commits_per_second" Kind::Number, measured;
     /// Whether flushes came back faster than any disk of this kind could do them.
-    IMPLAUSIBLE: bool = Target "probe.implausible" Kind::Bool;
+    IMPLAUSIBLE: bool = Target "probe.implausible" Kind::Bool, measured;
     /// Why that speed is not believed, with the arithmetic behind it.
-    IMPLAUSIBLE_BECAUSE: String = Target "probe.implausible_because" Kind::Text;
+    IMPLAUSIBLE_BECAUSE: String = Target "probe.implausible_because" Kind::Text, measured;
     /// Where it was measured; another directory of the same file system than the database's own.
-    DIRECTORY: String = Target "probe.directory" Kind::Text;
+    DIRECTORY: String = Target "probe.directory" Kind::Text, measured;
     /// What a commit into a new WAL segment filled with zeros costs over one into a recycled segment; 1 is the same.
-    NEW_SEGMENT_ZEROED: f64 = Target "probe.new_segment_zeroed" Kind::Number;
+    NEW_SEGMENT_ZEROED: f64 = Target "probe.new_segment_zeroed" Kind::Number, measured;
     /// What a commit into a new WAL segment that was not filled (`wal_init_zero=off`) costs over one into a recycled segment.
-    NEW_SEGMENT_UNFILLED: f64 = Target "probe.new_segment_unfilled" Kind::Number;
+    NEW_SEGMENT_UNFILLED: f64 = Target "probe.new_segment_unfilled" Kind::Number, measured;
     /// Commits per second of sixteen sessions that share flushes, as PostgreSQL's do.
-    GROUP_COMMITS_PER_SECOND: f64 = Target "probe.group_commits_per_second" Kind::Number;
+    GROUP_COMMITS_PER_SECOND: f64 = Target "probe.group_commits_per_second" Kind::Number, measured;
     /// Median time of a transaction of 512 bytes that is flushed in the redo log and then in the binary log.
-    BINLOG_COMMIT: f64 = Target "probe.binlog_commit" Kind::Micros;
+    BINLOG_COMMIT: f64 = Target "probe.binlog_commit" Kind::Micros, measured;
     /// Small files per second that one thread makes durable under a new name.
-    FILES_PER_SECOND: f64 = Target "probe.files_per_second" Kind::Number;
+    FILES_PER_SECOND: f64 = Target "probe.files_per_second" Kind::Number, measured;
     /// What a commit with fdatasync costs beside a writer on the same file system, over one without; 1 is the same.
-    ENTANGLED_FDATASYNC: f64 = Target "probe.entangled_fdatasync" Kind::Number;
+    ENTANGLED_FDATASYNC: f64 = Target "probe.entangled_fdatasync" Kind::Number, measured;
     /// What a commit with fsync costs beside a writer on the same file system, over one without; 1 is the same.
-    ENTANGLED_FSYNC: f64 = Target "probe.entangled_fsync" Kind::Number;
+    ENTANGLED_FSYNC: f64 = Target "probe.entangled_fsync" Kind::Number, measured;
 }

@@ -4,41 +4,41 @@ facts! {
     /// The directory, or the device of a blank disk.
     PATH: String = Target "target.path" Kind::Text;
     /// What it is: an existing `directory`, one that is to be `created`, or a blank `device`.
-    KIND: String = Target "target.kind" Kind::Choice(&["directory", "created", "device"]);
+    KIND: String = Target "target.kind" Kind::Choice(&["directory", "created", "device"]), concluded;
     /// What database servers keep on its file system: `data`, `wal`, `tablespace`, `redo`, `binlog`, `doublewrite`, `undo`; none of them when it is unused.
-    ROLES: Vec<String> = Target "target.roles" Kind::List;
+    ROLES: Vec<String> = Target "target.roles" Kind::List, concluded;
     /// The directories that those are, each behind its word, such as `wal /srv/fast/wal`.
-    DIRECTORIES: Vec<String> = Target "target.directories" Kind::List;
+    DIRECTORIES: Vec<String> = Target "target.directories" Kind::List, concluded;
     /// The data directories of the database servers that keep something here.
-    CLUSTERS: Vec<String> = Target "target.clusters" Kind::List;
+    CLUSTERS: Vec<String> = Target "target.clusters" Kind::List, concluded;
     /// Whether looking at it ends in an I/O error, as on an XFS that has shut itself down (`xfs_vn_getattr` in fs/xfs/xfs_iops.c) or a disk that is gone.
     IO_ERROR: bool = Target "target.io_error" Kind::Bool;
     /// Whether the directory has nothing in it.
-    EMPTY: bool = Target "target.empty" Kind::Bool;
+    EMPTY: bool = Target "target.empty" Kind::Bool, drifting;
     /// Inode flags of the directory: `nocow` (+C), `sync` (+S), `journal-data` (+j), from FS_IOC_GETFLAGS (ioctl_iflags(2)).
-    FLAGS: Vec<String> = Target "target.flags" Kind::List;
+    FLAGS: Vec<String> = Target "target.flags" Kind::List, prices;
     /// Whether new files in it are overwritten in place on btrfs (+C on the directory, or the mount option).
-    NOCOW: bool = Target "target.nocow" Kind::Bool;
+    NOCOW: bool = Target "target.nocow" Kind::Bool, prices;
     /// Other targets of database servers with a disk at the bottom that this one has too.
-    SHARES_DISK: Vec<String> = Target "target.shares_disk_with" Kind::List;
+    SHARES_DISK: Vec<String> = Target "target.shares_disk_with" Kind::List, concluded;
     /// Other targets of database servers on the same file system, and so with the same journal.
-    SHARES_FILE_SYSTEM: Vec<String> = Target "target.shares_filesystem_with" Kind::List;
+    SHARES_FILE_SYSTEM: Vec<String> = Target "target.shares_filesystem_with" Kind::List, concluded;
     /// Other targets of database servers with a file system of their own in the same thin pool (device-mapper uuid `…-tpool`).
-    SHARES_THIN_POOL: Vec<String> = Target "target.shares_thin_pool_with" Kind::List;
+    SHARES_THIN_POOL: Vec<String> = Target "target.shares_thin_pool_with" Kind::List, concluded;
     /// For a log: the data of the same server that lies on faster disks than it.
-    SLOWER_THAN: Vec<String> = Target "target.slower_than" Kind::List;
+    SLOWER_THAN: Vec<String> = Target "target.slower_than" Kind::List, concluded;
     /// Disks at the bottom that also hold swap.
-    SWAP_BESIDE: Vec<String> = Target "target.swap_beside" Kind::List;
+    SWAP_BESIDE: Vec<String> = Target "target.swap_beside" Kind::List, concluded;
     /// The durability verdict.
     VERDICT: String = Target "target.verdict"
-        Kind::Choice(&["durable", "unproven", "contradictory", "at risk"]);
+        Kind::Choice(&["durable", "unproven", "contradictory", "at risk"]), concluded;
     /// The caches of the disks, joined: the worst governs.
     CACHE: String = Target "target.cache"
-        Kind::Choice(&["none", "protected", "volatile", "unknown", "contradictory"]);
+        Kind::Choice(&["none", "protected", "volatile", "unknown", "contradictory"]), concluded;
     /// What happens to a flush on its way down.
-    FLUSH: String = Target "target.flush" Kind::Choice(&["sent", "not needed", "suppressed", "unknown"]);
+    FLUSH: String = Target "target.flush" Kind::Choice(&["sent", "not needed", "suppressed", "unknown"]), concluded;
     /// What suppresses flushes: `mount option`, `queue override`, `file system`, `server setting`.
-    SUPPRESSED_BY: Vec<String> = Target "target.flush_suppressed_by" Kind::List;
+    SUPPRESSED_BY: Vec<String> = Target "target.flush_suppressed_by" Kind::List, concluded;
     /// Whether advice that removes flushes could be given at all: the interlock of the durability verdict, every condition of which must be known to hold.
-    INTERLOCK: bool = Target "target.flush_removal_allowed" Kind::Bool;
+    INTERLOCK: bool = Target "target.flush_removal_allowed" Kind::Bool, concluded;
 }

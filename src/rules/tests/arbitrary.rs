@@ -91,10 +91,10 @@ pub fn world(of: Vec<&'static KeyInfo>) -> impl Strategy<Value = World> {
 pub fn reading(info: &'static KeyInfo) -> BoxedStrategy<Reading<Value>> {
     let source = prop_oneof![
         3 => Just(Source::file("/proc/x")),
-        1 => Just(Source::Stated),
+        1 => Just(Source::Assumed),
         1 => Just(Source::Probe { id: "fsync".to_owned() }),
         1 => Just(Source::derived(["probe.flush_cost"])),
-        1 => Just(Source::Derived { of: vec!["device.cache".to_owned()], stated: true }),
+        1 => Just(Source::Derived { of: vec!["device.cache".to_owned()], assumed: true }),
     ];
     let unknown = select(vec![Why::Denied, Why::NotCollected])
         .prop_map(|why| Reading::unknown(why, "x").or_try(Remedy::RunAsRoot));

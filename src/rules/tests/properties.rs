@@ -58,7 +58,7 @@ fn decides(cond: &Cond, world: &World, learn: &[usize]) -> bool {
     let kind = world.facts[*first].1.kind;
     values(kind)
         .into_iter()
-        .any(|value| decides(cond, &world.with(*first, Reading::known(value, Source::Stated)), rest))
+        .any(|value| decides(cond, &world.with(*first, Reading::known(value, Source::Assumed)), rest))
 }
 
 /// The smallest deciding sets, by trying all of them.
@@ -129,11 +129,11 @@ proptest! {
             (proptest::collection::vec(arbitrary::test(info, false), 1..4), arbitrary::value(info))
         })
     ) {
-        let reading = Reading::known(value, Source::Stated);
+        let reading = Reading::known(value, Source::Assumed);
         let answer: Vec<Truth> = tests.iter().map(|test| test.holds(&reading)).collect();
         let refs: Vec<_> = tests.iter().collect();
         let decided_alike = |other: &Value| {
-            let other = Reading::known(other.clone(), Source::Stated);
+            let other = Reading::known(other.clone(), Source::Assumed);
             tests.iter().zip(&answer).all(|(test, truth)| *truth == Truth::Unknown || test.holds(&other) == *truth)
         };
         prop_assert!(crate::rules::needs::domain::values(&refs).iter().any(decided_alike));
@@ -148,12 +148,12 @@ proptest! {
         prop_assert!(finding.advice.is_empty() || finding.outcome == Outcome::Applies);
         // Taking any fact away, or stating it, never makes the advice appear.
         for index in 0..world.facts.len() {
-            let stated = world.facts[index].2.clone().map(|value| value);
-            let stated = match stated {
-                Reading::Known { value, .. } => Reading::known(value, Source::Stated),
+            let assumed = world.facts[index].2.clone().map(|value| value);
+            let assumed = match assumed {
+                Reading::Known { value, .. } => Reading::known(value, Source::Assumed),
                 unknown @ Reading::Unknown { .. } => unknown,
             };
-            for reading in [unknown(), stated] {
+            for reading in [unknown(), assumed] {
                 let other = find(&rule, &world.with(index, reading), live);
                 prop_assert!(other.advice.is_empty() || !finding.advice.is_empty(), "{:?}", other.trace);
             }
@@ -163,7 +163,7 @@ proptest! {
         for (_, _, reading) in &mut seen_only.facts {
             let here = match reading.source() {
                 Some(Source::Probe { .. }) => live,
-                Some(Source::Derived { of, stated }) => !stated && (live || of[0] != "probe.flush_cost"),
+                Some(Source::Derived { of, assumed }) => !assumed && (live || of[0] != "probe.flush_cost"),
                 Some(source) => source.is_evidence(),
                 None => false,
             };

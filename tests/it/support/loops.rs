@@ -36,6 +36,7 @@ impl Loop {
         let disk = Self { dir, device };
         // What somebody wrote there outlives the file beneath.
         disk.believe("write back");
+        disk.schedule("none");
         disk
     }
 
@@ -47,6 +48,11 @@ impl Loop {
     /// Tells the kernel what to believe of its cache: `write back` or `write through`.
     pub fn believe(&self, cache: &str) {
         fs::write(format!("/sys/block/{}/queue/write_cache", self.name()), cache).unwrap();
+    }
+
+    /// Gives it this I/O scheduler: `none`, `mq-deadline`.
+    pub fn schedule(&self, scheduler: &str) {
+        fs::write(format!("/sys/block/{}/queue/scheduler", self.name()), scheduler).unwrap();
     }
 
     /// Makes a file system on it: `["mkfs.ext4", "-q"]`.
@@ -88,6 +94,7 @@ impl Loop {
 impl Drop for Loop {
     fn drop(&mut self) {
         self.believe("write back");
+        self.schedule("none");
         let _ = Command::new("losetup").args(["-d", &self.device]).output();
     }
 }

@@ -133,7 +133,7 @@ impl Machine {
             return;
         }
         let (word, source) = match word.strip_prefix('~') {
-            Some(word) => (word, Source::Stated),
+            Some(word) => (word, Source::Assumed),
             None if fact.starts_with("probe.") => (word, Source::Probe { id: "commit".to_owned() }),
             None => (word, Source::file("/a/file")),
         };

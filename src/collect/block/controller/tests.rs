@@ -276,8 +276,8 @@ fn tools_that_are_not_read_are_named_and_nothing_is_concluded() {
         (Fake::default(), "install storcli2"),
     ] {
         let (disk, mut facts) = (Subject::device("sda"), FactSet::default());
-        facts.know(&disk, &device::KIND, "disk".to_owned(), Source::Stated);
-        facts.know(&disk, &device::DRIVER, "mpi3mr".to_owned(), Source::Stated);
+        facts.know(&disk, &device::KIND, "disk".to_owned(), Source::Assumed);
+        facts.know(&disk, &device::DRIVER, "mpi3mr".to_owned(), Source::Assumed);
         (COLLECTOR.run)(&host, &Request::default(), &mut facts);
         for key in WORDS {
             let Reading::Unknown { remedy: Some(Remedy::Do(remedy)), .. } = facts.get(&disk, key) else {

@@ -226,7 +226,7 @@ fn an_overlay_stands_on_its_upper_directory_unless_seen_from_a_container() {
             &Subject::host(),
             &crate::facts::catalog::host::CONTAINER,
             container.to_owned(),
-            Source::Stated,
+            Source::Assumed,
         );
         for collector in [mounts::COLLECTOR, COLLECTOR, stack::COLLECTOR] {
             (collector.run)(&host, &Request::default(), &mut facts);

@@ -22,23 +22,23 @@ fn run_of(tool: Tool, words: &str, node: &str) -> Question {
 
 fn disk(facts: &mut FactSet, name: &str, transport: &str) -> Subject {
     let disk = Subject::device(name);
-    facts.know(&disk, &device::KIND, "disk".to_owned(), Source::Stated);
-    facts.know(&disk, &device::PATH, format!("/dev/{name}"), Source::Stated);
-    facts.know(&disk, &device::TRANSPORT, transport.to_owned(), Source::Stated);
+    facts.know(&disk, &device::KIND, "disk".to_owned(), Source::Assumed);
+    facts.know(&disk, &device::PATH, format!("/dev/{name}"), Source::Assumed);
+    facts.know(&disk, &device::TRANSPORT, transport.to_owned(), Source::Assumed);
     disk
 }
 
 fn mounted(facts: &mut FactSet, point: &str, disk: &Subject) {
     let mount = Subject::mount(point);
-    facts.know(&mount, &mount::CLASS, "block".to_owned(), Source::Stated);
-    facts.know(&mount, &mount::IN_SIGHT, true, Source::Stated);
-    facts.know(&mount, &mount::POINT, point.to_owned(), Source::Stated);
+    facts.know(&mount, &mount::CLASS, "block".to_owned(), Source::Assumed);
+    facts.know(&mount, &mount::IN_SIGHT, true, Source::Assumed);
+    facts.know(&mount, &mount::POINT, point.to_owned(), Source::Assumed);
     facts.stand(&mount, disk);
 }
 
 fn machine(privileged: bool) -> FactSet {
     let mut facts = FactSet::default();
-    facts.know(&Subject::host(), &machine::PRIVILEGED, privileged, Source::Stated);
+    facts.know(&Subject::host(), &machine::PRIVILEGED, privileged, Source::Assumed);
     facts
 }
 
@@ -156,7 +156,7 @@ fn a_partition_has_the_zones_of_its_disk() {
     let mut facts = machine(true);
     let disk = disk(&mut facts, "sda", "sata");
     let part = Subject::device("sda1");
-    facts.know(&part, &device::KIND, "partition".to_owned(), Source::Stated);
+    facts.know(&part, &device::KIND, "partition".to_owned(), Source::Assumed);
     facts.stand(&part, &disk);
     mounted(&mut facts, "/", &part);
     let answer = json!({ "model_family": "Toshiba P300 (SMR)" }).to_string();
@@ -232,7 +232,7 @@ fn disks_that_a_controller_passes_on_are_asked() {
     for (volume, asked) in [("none", true), ("VD 0", false)] {
         let mut facts = machine(true);
         let disk = disk(&mut facts, "sda", "megaraid");
-        facts.know(&disk, &controller::VOLUME, volume.to_owned(), Source::Stated);
+        facts.know(&disk, &controller::VOLUME, volume.to_owned(), Source::Assumed);
         mounted(&mut facts, "/", &disk);
         let host = Fake::default();
         (COLLECTOR.run)(&host, &Request::default(), &mut facts);
@@ -268,7 +268,7 @@ fn few_disks_are_asked() {
         }
     }
     let idle = disk(&mut facts, "sdz", "sata");
-    facts.know(&idle, &device::BLANK, true, Source::Stated);
+    facts.know(&idle, &device::BLANK, true, Source::Assumed);
     let host = Fake::default();
     let request = Request { target: Some("/m498/data".into()), ..Request::default() };
     (COLLECTOR.run)(&host, &request, &mut facts);

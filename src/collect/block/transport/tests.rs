@@ -100,3 +100,24 @@ fn a_plain_nvme_disk_is_attached_as_its_controller_is() {
         assert_eq!(read("nvme0n1", place, &fake)[0].as_deref(), Some(expect));
     }
 }
+
+/// A kind of disk has its firmware's revision where its kind keeps it, or none that could be read.
+#[test]
+fn the_firmware_s_revision_is_that_of_the_kind_of_disk() {
+    let scsi = "../../devices/pci0000:00/0000:00:05.0/ata1/host1/target1:0:0/1:0:0:0/block/sda";
+    let pci = "../../devices/pci0000:00/0000:00:06.0";
+    for (name, place, file, expect) in [
+        ("sda", scsi.to_owned(), "rev", Some("2B6Q")),
+        ("nvme0n1", format!("{pci}/nvme/nvme0/nvme0n1"), "firmware_rev", Some("GDC5")),
+        ("vda", format!("{pci}/virtio1/block/vda"), "rev", None),
+    ] {
+        let text = expect.unwrap_or("never read");
+        let fake =
+            Fake::default().file(format!("/sys/class/block/{name}/device/{file}"), format!("{text}  \n"));
+        let mut node = Node::new(name, "disk");
+        node.place = place.into_bytes();
+        let mut facts = FactSet::default();
+        Transport::default().describe(&fake, &node, &mut facts);
+        assert_eq!(facts.value(&node.subject, &device::FIRMWARE).as_deref(), expect, "{name}");
+    }
+}

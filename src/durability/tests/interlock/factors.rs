@@ -166,12 +166,12 @@ fn the_interlock_is_the_conjunction_of_its_conditions() {
                         let protected =
                             !disks.is_empty() && disks.iter().all(|l| l.cache == Cache::Protected);
                         let disks: Vec<(&Subject, &Leaf)> = disks.iter().map(|leaf| (&disk, *leaf)).collect();
-                        for (live, stated) in [(true, false), (false, false), (true, true)] {
-                            found.asked.stated =
-                                if stated { BTreeSet::from(["a fact".to_owned()]) } else { BTreeSet::new() };
+                        for (live, assumed) in [(true, false), (false, false), (true, true)] {
+                            found.asked.assumed =
+                                if assumed { BTreeSet::from(["a fact".to_owned()]) } else { BTreeSet::new() };
                             let seen = interlock::judge(&machine.facts, &data(), &found, &disks, live);
                             let opens = matches!(seen, Reading::Known { value: true, .. });
-                            let expect = right && is_ready && protected && live && !stated;
+                            let expect = right && is_ready && protected && live && !assumed;
                             assert_eq!(
                                 opens, expect,
                                 "{chosen:?} {standing:?} {flush:?} {plain:?}: {seen:?}"

@@ -120,11 +120,11 @@ impl Machine {
     pub fn bare_facts(&self, privileged: bool) -> FactSet {
         let mut facts = FactSet::default();
         let disk = Subject::device("sda");
-        facts.know(&Subject::host(), &machine::PRIVILEGED, privileged, Source::Stated);
-        facts.know(&disk, &device::KIND, "disk".to_owned(), Source::Stated);
-        facts.know(&disk, &device::DRIVER, self.driver.to_owned(), Source::Stated);
-        facts.know(&disk, &device::MODEL, self.model.to_owned(), Source::Stated);
-        facts.know(&disk, &device::PATH, "/dev/sda".to_owned(), Source::Stated);
+        facts.know(&Subject::host(), &machine::PRIVILEGED, privileged, Source::Assumed);
+        facts.know(&disk, &device::KIND, "disk".to_owned(), Source::Assumed);
+        facts.know(&disk, &device::DRIVER, self.driver.to_owned(), Source::Assumed);
+        facts.know(&disk, &device::MODEL, self.model.to_owned(), Source::Assumed);
+        facts.know(&disk, &device::PATH, "/dev/sda".to_owned(), Source::Assumed);
         facts
     }
 

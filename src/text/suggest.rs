@@ -1,13 +1,13 @@
 //! Did you mean: the known word nearest to a misspelt one.
 
 /// `did you mean …?` for a word near enough, otherwise the list of what there is.
-pub(super) fn or_list<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+pub fn or_list<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let known: Vec<&str> = known.into_iter().collect();
     did_you_mean(word, known.iter().copied()).or_else(|| Some(format!("one of: {}", known.join(", "))))
 }
 
 /// `did you mean …?` for a word near enough.
-pub(super) fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let near = known.into_iter().map(|one| (distance(word, one), one)).min_by_key(|near| near.0)?;
     let enough = (word.chars().count().max(near.1.chars().count()) / 3).max(1);
     (near.0 <= enough).then(|| format!("did you mean `{}`?", near.1))

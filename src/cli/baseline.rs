@@ -1,0 +1,168 @@
+//! The report that a check is compared with, and keeping one for the next time.
+//!
+//! A kept report lies in the state directory (XDG Base Directory Specification), one per host and target, for its owner alone.
+//! The surprise: root's lies in /var/lib/walwise whatever the environment says, because sudo may bring somebody else's.
+
+use std::env;
+use std::fs::{DirBuilder, File};
+use std::io;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+
+use super::CliError;
+use super::args::{Check, Format};
+use super::host::absolute;
+use crate::facts::Subject;
+use crate::facts::catalog::host;
+use crate::host::path_bytes;
+use crate::pipeline::Session;
+use crate::report::difference::Kept;
+use crate::report::output;
+use crate::text;
+
+/// What `--baseline` takes for the report that was kept last.
+const LAST: &str = "last";
+
+/// Whose state directory is the system's.
+const OF_ROOT: &str = "/var/lib/walwise";
+
+/// The longest part of a file name that is taken from a host or a target.
+const LONGEST: usize = 100;
+
+/// That what is asked for goes together.
+pub(super) fn check(args: &Check) -> Result<(), CliError> {
+    let shows = matches!(args.format, Format::Text | Format::Json);
+    match &args.baseline {
+        Some(_) if !shows => Err(CliError::Usage(
+            "a difference is shown in text and JSON only; leave out --baseline, or take --format text or json".to_owned(),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// The report to compare with, if one is asked for.
+pub(super) fn load(args: &Check, session: &Session) -> Result<Option<Kept>, CliError> {
+    let Some(name) = &args.baseline else { return Ok(None) };
+    let last = name == Path::new(LAST);
+    let path = if last { place(session, args.target.as_deref())? } else { name.clone() };
+    let refuse = |what: String| CliError::Usage(format!("cannot compare with {}: {what}", path.display()));
+    let file = File::open(&path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound if last => CliError::Usage(format!(
+            "no baseline is kept in {}; `walwise check {}--save` keeps one",
+            path.display(),
+            args.target.as_ref().map(|target| format!("{} ", target.display())).unwrap_or_default()
+        )),
+        _ => refuse(text::error_words(&error)),
+    })?;
+    if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
+        return Err(refuse(format!(
+            "it is a directory; name a report, or write `--baseline {LAST}` before the target"
+        )));
+    }
+    Kept::parse(file).map(Some).map_err(|error| refuse(error.to_string()))
+}
+
+/// Keeps a report for the next time; gives the place.
+pub(super) fn save(document: &str, session: &Session, target: Option<&Path>) -> Result<PathBuf, CliError> {
+    let path = place(session, target)?;
+    let directory = path.parent().unwrap_or(Path::new("/"));
+    let not_kept = "the report was made and not kept as a baseline";
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(directory);
+    made.map_err(|e| anyhow::anyhow!("cannot make {}: {}", directory.display(), text::error_words(&e)))
+        .context(not_kept)?;
+    output::write_privately(&path, document.as_bytes()).context(not_kept)?;
+    Ok(path)
+}
+
+/// Where the report of this host and target is kept.
+fn place(session: &Session, target: Option<&Path>) -> Result<PathBuf, CliError> {
+    let name = session.read.value(&Subject::host(), &host::NAME).unwrap_or_else(|| "unknown".to_owned());
+    // Without what means the same: a slash at the end, a dot between.
+    let target = absolute(target)?.map(|target| target.components().collect::<PathBuf>());
+    let directory = directory(
+        nix::unistd::geteuid().is_root(),
+        env::var_os("XDG_STATE_HOME").map(PathBuf::from),
+        env::var_os("HOME").map(PathBuf::from),
+    );
+    let Some(directory) = directory else {
+        return Err(CliError::Usage(
+            "there is no place to keep a baseline, as HOME is not set; write the report to a file of your choice with \
+             --format json --output FILE"
+                .to_owned(),
+        ));
+    };
+    Ok(directory.join(file_name(&name, target.as_deref())))
+}
+
+/// The state directory. What is not absolute there does not count, as the specification says.
+fn directory(root: bool, state: Option<PathBuf>, home: Option<PathBuf>) -> Option<PathBuf> {
+    if root {
+        return Some(PathBuf::from(OF_ROOT));
+    }
+    let own = || home.map(|home| home.join(".local/state")).filter(|path| path.is_absolute());
+    state.filter(|path| path.is_absolute()).or_else(own).map(|state| state.join("walwise"))
+}
+
+/// The name of a file for a host and a target: `db7.json`, `db7@%2Fsrv%2Fpg.json`.
+fn file_name(host: &str, target: Option<&Path>) -> String {
+    let target = target.map(|target| format!("@{}", encoded(path_bytes(target)))).unwrap_or_default();
+    format!("{}{target}.json", encoded(host.as_bytes()))
+}
+
+/// Bytes as part of a file name; what is too long is told apart by its hash (FNV-1a).
+fn encoded(bytes: &[u8]) -> String {
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-.".contains(byte);
+    let letter = |byte: &u8| if plain(byte) { char::from(*byte).to_string() } else { format!("%{byte:02X}") };
+    let whole: String = bytes.iter().map(letter).collect();
+    match whole.get(..LONGEST) {
+        Some(beginning) if whole.len() > LONGEST => {
+            let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+            format!("{beginning}~{:016x}", bytes.iter().fold(0xcbf2_9ce4_8422_2325, step))
+        }
+        _ => whole,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn the_state_directory_is_root_s_own_or_the_user_s() {
+        let path = |text: &str| Some(PathBuf::from(text));
+        let cases = [
+            (true, path("/x"), path("/home/a"), path("/var/lib/walwise")),
+            (true, None, None, path("/var/lib/walwise")),
+            (false, path("/x"), path("/home/a"), path("/x/walwise")),
+            (false, path("x"), path("/home/a"), path("/home/a/.local/state/walwise")),
+            (false, None, path("/home/a"), path("/home/a/.local/state/walwise")),
+            (false, None, path("a"), None),
+            (false, None, None, None),
+        ];
+        for (root, state, home, expected) in cases {
+            assert_eq!(directory(root, state.clone(), home.clone()), expected, "{root} {state:?} {home:?}");
+        }
+    }
+
+    /// Every host and target has a file of its own, whose name is one a file system takes.
+    #[test]
+    fn names_of_files_are_told_apart() {
+        let long = "/x".repeat(500);
+        let longer = "/x".repeat(501);
+        let hosts = ["db7", "db7@", "db7@%2Fsrv", "../db7", ".", "\u{202e}"];
+        let targets = ["/", "/srv", "/srv/pg", "/srv%2Fpg", "/srv\n", long.as_str(), longer.as_str()];
+        let mut seen = BTreeSet::new();
+        for host in hosts {
+            for target in targets.iter().copied().map(Some).chain([None]) {
+                let name = file_name(host, target.map(Path::new));
+                assert!(name.len() <= 255 && !name.contains('/') && name.is_ascii(), "{name}");
+                assert!(name != "." && name != "..", "{name}");
+                assert!(seen.insert(name.clone()), "{name} twice");
+            }
+        }
+    }
+}

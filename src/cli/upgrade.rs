@@ -1,0 +1,48 @@
+//! `walwise upgrade`: what the next kernel, distribution and tools change, and an exit code that says what stands in the way.
+//!
+//! It is `check --assume` with its own telling: nothing is measured and nothing about the machine as it is decides.
+
+use std::mem;
+
+use super::CliError;
+use super::args::{Shape, Upgrade};
+use super::host;
+use super::out::{Done, deliver};
+use crate::host::RememberingHost;
+use crate::pipeline::upgrade::{self, Next};
+use crate::report::exit::FailOn;
+use crate::report::{self, json, text};
+
+/// Prints what changes.
+pub(super) fn run(args: &Upgrade) -> Done {
+    let next = Next {
+        kernel: args.kernel.clone(),
+        os: args.os.clone(),
+        e2fsprogs: args.e2fsprogs.clone(),
+        xfsprogs: args.xfsprogs.clone(),
+        btrfs_progs: args.btrfs_progs.clone(),
+    };
+    let rules = host::rules(args.from.rules.as_deref())?;
+    let machine = host::open(args.from.host.as_deref())?;
+    let machine = RememberingHost::new(machine.as_ref());
+    let session = host::look_at(&machine, &args.from, None, rules)?;
+    let mut texts = upgrade::assumptions(&next, &session.read).map_err(CliError::Usage)?;
+    texts.extend(args.assume.iter().cloned());
+    let assumptions = host::assumptions(&texts, &session)?;
+    let request = host::request(&args.from, None)?;
+    let mut report = session.report();
+    let (supposed, what_if) = session.what_if(&report, &assumptions, &machine, &request);
+    let changes = report::upgrade::Upgrade::between(&report, &supposed);
+    let code = changes.exit_code(FailOn { level: args.fail_on.level(), undecided: args.fail_on_undecided });
+    let document = match args.format {
+        Shape::Text => text::upgrade::render(&report, &what_if, &changes),
+        Shape::Json => {
+            (report.what_if, report.upgrade) = (Some(what_if), Some(changes));
+            json::render(&report)
+        }
+    };
+    deliver(&document, args.output.as_deref())?;
+    // As in `check`: the process ends here.
+    mem::forget((session, report, supposed));
+    Ok(code)
+}

@@ -1,0 +1,162 @@
+//! Whether the device that a line names is there now: a path under /dev, or a tag such as `UUID=`, which udev turns into a
+//! link under /dev/disk (fstab(5), mount(8), systemd.mount(5)).
+//!
+//! Whether it will be there at the next boot nobody can know; that a later boot step makes it (an unlocked disk, a network
+//! disk) is left to rules. The surprise: inside a container /dev is somebody's choice, so there nothing is missing for certain.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use crate::collect::{path_of, refused};
+use crate::facts::catalog::{boot, device, host as machine};
+use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
+use crate::host::{Host, MissKind};
+use crate::text;
+
+/// Tags and the directories of their links.
+const TAGS: [(&str, &str); 5] = [
+    ("UUID=", "/dev/disk/by-uuid"),
+    ("LABEL=", "/dev/disk/by-label"),
+    ("PARTUUID=", "/dev/disk/by-partuuid"),
+    ("PARTLABEL=", "/dev/disk/by-partlabel"),
+    ("ID=", "/dev/disk/by-id"),
+];
+
+/// The names in a directory of links, or why they are not known.
+type Names = Reading<Vec<OsString>>;
+
+/// Records it for every line. The kernel's own command line led to the root file system of this very boot.
+pub fn look(host: &dyn Host, facts: &mut FactSet) {
+    let lines: Vec<Subject> = facts.subjects(Scope::Boot).cloned().collect();
+    let mut listed: BTreeMap<&str, Names> = BTreeMap::new();
+    for line in lines {
+        let found = match facts.get(&line, &boot::SOURCE) {
+            Reading::Known { source, .. } if source == Source::file(super::COMMAND_LINE) => {
+                Reading::known("there".to_owned(), source)
+            }
+            Reading::Known { value, source } => of(host, facts, &value, &source, &mut listed),
+            Reading::Unknown { why, detail, remedy } => Reading::Unknown { why, detail, remedy },
+        };
+        facts.put(&line, &boot::DEVICE, found);
+    }
+}
+
+fn of(
+    host: &dyn Host,
+    facts: &FactSet,
+    given: &str,
+    written: &Source,
+    listed: &mut BTreeMap<&'static str, Names>,
+) -> Reading<String> {
+    let found = if let Some((tag, directory)) = TAGS.into_iter().find(|(tag, _)| given.starts_with(tag)) {
+        let value = given.strip_prefix(tag).unwrap_or_default().trim_matches('"');
+        let names = listed.entry(directory).or_insert_with(|| match host.list(Path::new(directory)) {
+            Ok(names) => Reading::known(names, Source::file(directory)),
+            Err(miss) => refused(&miss, directory),
+        });
+        let wanted = OsString::from(encoded(value));
+        names.clone().map(|names| names.contains(&wanted))
+    } else if given.starts_with("/dev/") {
+        path(host, facts, given)
+    } else {
+        return Reading::known("none".to_owned(), written.clone());
+    };
+    let contained = facts.value(&Subject::host(), &machine::CONTAINER).is_none_or(|kind| kind != "none");
+    match found {
+        Reading::Known { value: false, .. } if contained => Reading::unknown(
+            Why::Ambiguous,
+            format!("{given} is not there, and whether /dev here is the machine's own is not known"),
+        ),
+        found => found.map(|there| if there { "there" } else { "missing" }.to_owned()),
+    }
+}
+
+/// A path: that of a device which was read already, or one that leads to a device.
+fn path(host: &dyn Host, facts: &FactSet, given: &str) -> Reading<bool> {
+    let known = given.strip_prefix("/dev/").map(Subject::device).filter(|found| facts.contains(found));
+    if known.is_some() {
+        return Reading::known(true, Source::derived([device::KIND.name()]));
+    }
+    match host.stat(&path_of(text::raw(given))) {
+        Ok(_) => Reading::known(true, Source::call(format!("stat {given}"))),
+        Err(miss) if miss.kind == MissKind::Absent => {
+            Reading::known(false, Source::call(format!("stat {given}")))
+        }
+        Err(miss) => refused(&miss, given),
+    }
+}
+
+/// As udev writes a label or an id as a name: what is neither a letter, a digit nor one of `#+-.:=@_` becomes `\xNN`
+/// (systemd's encode_devnode_name).
+fn encoded(value: &str) -> String {
+    let bytes = text::raw(value);
+    let plain = |c: char| c.is_ascii_alphanumeric() || "#+-.:=@_".contains(c);
+    let mut out = String::new();
+    for c in String::from_utf8_lossy(&bytes).chars() {
+        if plain(c) || !c.is_ascii() {
+            out.push(c);
+        } else {
+            let _ = write!(out, "\\x{:02x}", u32::from(c));
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collect::testing::Fake;
+    use crate::host::{Question, Stat};
+
+    fn found(host: &Fake, named: &str, container: &str) -> Option<String> {
+        let mut facts = FactSet::default();
+        let line = Subject::boot("/data");
+        facts.know(&Subject::host(), &machine::CONTAINER, container.to_owned(), Source::file("cgroup"));
+        facts.know(&Subject::device("sda1"), &device::KIND, "partition".to_owned(), Source::file("sysfs"));
+        facts.know(&line, &boot::SOURCE, named.to_owned(), Source::line("/etc/fstab", 3));
+        look(host, &mut facts);
+        facts.value(&line, &boot::DEVICE)
+    }
+
+    #[test]
+    fn a_device_is_there_or_missing_or_none() {
+        let node = Stat {
+            mode: 0o060_600,
+            uid: 0,
+            gid: 0,
+            major: 0,
+            minor: 5,
+            node_major: 253,
+            node_minor: 0,
+            inode: 1,
+            size: 0,
+            changed: None,
+        };
+        let host = Fake::default()
+            .answer(Question::List("/dev/disk/by-uuid".into()), b"0a-1\0C0FF-EE\0")
+            .answer(Question::List("/dev/disk/by-label".into()), b"my\\x20data\0")
+            .answer(Question::Stat("/dev/mapper/vg-lv".into()), node.encode())
+            .refuse(Question::Stat("/dev/held".into()), MissKind::TimedOut);
+        for (named, container, expected) in [
+            ("UUID=0a-1", "none", Some("there")),
+            ("UUID=\"0a-1\"", "none", Some("there")),
+            ("UUID=0a-2", "none", Some("missing")),
+            ("UUID=0a-2", "docker", None),
+            ("UUID=0a-1", "docker", Some("there")),
+            ("LABEL=my data", "none", Some("there")),
+            ("LABEL=data", "none", Some("missing")),
+            ("PARTLABEL=data", "none", None),
+            ("/dev/sda1", "none", Some("there")),
+            ("/dev/mapper/vg-lv", "none", Some("there")),
+            ("/dev/sdz9", "none", Some("missing")),
+            ("/dev/held", "none", None),
+            ("tmpfs", "none", Some("none")),
+            ("server:/export", "none", Some("none")),
+            ("pool/data", "docker", Some("none")),
+        ] {
+            assert_eq!(found(&host, named, container).as_deref(), expected, "{named} in {container}");
+        }
+    }
+}

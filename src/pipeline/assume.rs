@@ -1,0 +1,288 @@
+//! What if: facts of this machine that somebody assumes, as `KEY[@SUBJECT]=VALUE`, and the machine as it would then be.
+//!
+//! All collectors run once more over the answers that the machine gave before, with what is assumed held fast; whatever
+//! comes out different follows from it and is marked. The surprise: nothing that is marked can open an interlock or data-loss
+//! advice, so what would be offered is found on a second machine, on which the same facts count as seen.
+
+use std::collections::BTreeSet;
+
+use super::Session;
+use crate::collect::{self, Request};
+use crate::facts::catalog::kernel;
+use crate::facts::{FactRow, FactSet, KeyInfo, Kind, Reading, Scope, Source, Subject, Value, catalog};
+use crate::host::Host;
+use crate::report;
+use crate::text;
+use crate::text::suggest::{did_you_mean, or_list};
+use crate::version::Version;
+use crate::{durability, validity};
+
+/// How many subjects are named to somebody who named none.
+const MOST_NAMED: usize = 12;
+
+/// A fact that somebody assumes.
+#[derive(Clone, Debug)]
+pub struct Assumption {
+    /// What it is about.
+    pub subject: Subject,
+    /// Which fact.
+    pub key: &'static KeyInfo,
+    /// What it would be.
+    pub value: Value,
+}
+
+/// What a hypothesis changed.
+#[derive(Clone, Debug)]
+pub(super) struct Hypothesis {
+    /// The names of the facts that are assumed.
+    names: Vec<String>,
+    /// Everything known of the machine as it is.
+    real: FactSet,
+}
+
+impl Hypothesis {
+    /// Marks what is other than on the real machine.
+    pub(super) fn mark(&self, facts: &mut FactSet) {
+        mark(facts, &self.real, &self.names);
+    }
+}
+
+/// Reads assumptions about the machine whose facts these are; all mistakes at once.
+pub fn parse(texts: &[String], read: &FactSet) -> Result<Vec<Assumption>, Vec<String>> {
+    let (mut found, mut mistakes): (Vec<Assumption>, Vec<String>) = (Vec::new(), Vec::new());
+    for text in texts {
+        match one(text, read) {
+            Ok(new) if found.iter().any(|old| old.subject == new.subject && old.key.name == new.key.name) => {
+                mistakes.push(format!("{} of {} is assumed twice", new.key.name, new.subject));
+            }
+            Ok(new) => found.push(new),
+            Err(mistake) => mistakes.push(mistake),
+        }
+    }
+    if mistakes.is_empty() { Ok(found) } else { Err(mistakes) }
+}
+
+fn one(given: &str, read: &FactSet) -> Result<Assumption, String> {
+    let shown = text::safe(given.as_bytes());
+    let name = given.split(['@', '=']).next().unwrap_or_default();
+    let rest = given.strip_prefix(name).unwrap_or_default();
+    let Some(key) = catalog::find(name) else {
+        let help = did_you_mean(name, catalog::all().map(|info| info.name));
+        let help = help.unwrap_or_else(|| "`walwise facts --list` names all".to_owned());
+        return Err(format!("there is no fact `{}`; {help}", text::safe(name.as_bytes())));
+    };
+    if durability::CONCLUDED.contains(&key.name) || validity::CONCLUDED.contains(&key.name) {
+        return Err(format!(
+            "{} is concluded by walwise; assume what it follows from (`walwise facts {}` says what that is)",
+            key.name, key.name
+        ));
+    }
+    let (subject, value) = match rest.strip_prefix('@') {
+        Some(rest) => named(rest, key, read)?,
+        None => (the_only(key, read)?, rest.strip_prefix('=')),
+    };
+    let value = value.ok_or_else(|| format!("`{shown}` has no value: KEY[@SUBJECT]=VALUE"))?;
+    let mut value = read_value(key, value)?;
+    if key.name == kernel::VERSION.name()
+        && let Value::Version(version) = value
+    {
+        // Whose kernel it is was not assumed.
+        let backports = read.value(&Subject::host(), &kernel::VERSION).is_some_and(|known| known.backports());
+        value = Value::Version(version.with_backports(backports));
+    }
+    Ok(Assumption { subject, key, value })
+}
+
+/// The subject that is named, and the value behind it. A name may have a `=` of its own.
+fn named<'t>(rest: &'t str, key: &KeyInfo, read: &FactSet) -> Result<(Subject, Option<&'t str>), String> {
+    let candidates = candidates(key, read);
+    let known = |name: &str| {
+        let name =
+            name.strip_prefix(key.scope.word()).and_then(|name| name.strip_prefix(' ')).unwrap_or(name);
+        let name = text::safe(name.as_bytes());
+        candidates.iter().find(|subject| subject.name() == name || subject.to_string() == name).cloned()
+    };
+    let ends = rest.match_indices('=').map(|(at, _)| rest.split_at(at));
+    let mut found = ends.filter_map(|(name, value)| Some((known(name)?, value.strip_prefix('='))));
+    if let Some(found) = found.next() {
+        return Ok(found);
+    }
+    let name = rest.split_once('=').map_or(rest, |(name, _)| name);
+    if let Some(subject) = known(name) {
+        return Ok((subject, None));
+    }
+    let shown = text::safe(name.as_bytes());
+    let near = did_you_mean(&shown, candidates.iter().map(short));
+    let there_is = near.unwrap_or_else(|| list(&candidates, ""));
+    Err(format!("there is no {} `{shown}` with a {}; {there_is}", key.scope, key.name))
+}
+
+/// The host, or the one subject that has such a fact.
+fn the_only(key: &KeyInfo, read: &FactSet) -> Result<Subject, String> {
+    match candidates(key, read).as_slice() {
+        [one] => Ok(one.clone()),
+        [] => Err(format!("{} is of a {}, and none was found", key.name, key.scope)),
+        several => {
+            let all = list(several, &format!("{}@", key.name));
+            Err(format!("{} is of a {}, and there are several; {all}", key.name, key.scope))
+        }
+    }
+}
+
+/// What a fact can be about here.
+fn candidates(key: &KeyInfo, read: &FactSet) -> Vec<Subject> {
+    if key.scope == Scope::Host {
+        return vec![Subject::host()];
+    }
+    let area = key.name.split('.').next().unwrap_or_default();
+    read.subjects(key.scope).filter(|subject| !read.lacks_area(subject, area)).cloned().collect()
+}
+
+fn list(subjects: &[Subject], before: &str) -> String {
+    let names: Vec<String> =
+        subjects.iter().take(MOST_NAMED).map(|one| format!("{before}{}", short(one))).collect();
+    match (names.len(), subjects.len().saturating_sub(names.len())) {
+        (0, _) => "there is none".to_owned(),
+        (_, 0) => format!("one of: {}", names.join(", ")),
+        (_, more) => format!("one of: {} and {more} more", names.join(", ")),
+    }
+}
+
+/// A subject as it is named behind `@`.
+fn short(subject: &Subject) -> &str {
+    if subject.scope() == Scope::Host { "host" } else { subject.name() }
+}
+
+/// A value that the fact could have.
+fn read_value(key: &KeyInfo, given: &str) -> Result<Value, String> {
+    let given = given.trim();
+    let wrong = || {
+        let shown = text::safe(given.as_bytes());
+        format!("{} is {}, and `{shown}` is not", key.name, key.kind.words())
+    };
+    let value = match key.kind {
+        Kind::Bool => match given {
+            "true" | "yes" | "on" => Some(Value::Bool(true)),
+            "false" | "no" | "off" => Some(Value::Bool(false)),
+            _ => None,
+        },
+        Kind::Count => given.parse().ok().map(Value::Whole),
+        Kind::Bytes => size(given).map(Value::Whole),
+        Kind::Micros | Kind::Number => given.parse::<f64>().ok().filter(|n| n.is_finite()).map(Value::Number),
+        Kind::Text => (!given.is_empty()).then(|| Value::Text(text::safe(given.as_bytes()))),
+        Kind::Choice(words) => {
+            if !words.contains(&given) {
+                let shown = text::safe(given.as_bytes());
+                let help = or_list(&shown, words.iter().copied()).unwrap_or_default();
+                return Err(format!("{} is never `{shown}`; {help}", key.name));
+            }
+            Some(Value::Text(given.to_owned()))
+        }
+        Kind::Version => {
+            let shown = text::safe(given.as_bytes());
+            Version::parse(&shown).map(Value::Version)
+        }
+        Kind::List => {
+            let words = given.split(',').map(str::trim).filter(|word| !word.is_empty() && given != "none");
+            Some(Value::List(words.map(|word| text::safe(word.as_bytes())).collect()))
+        }
+    };
+    value.ok_or_else(wrong)
+}
+
+/// Bytes, with a binary unit behind them or without: `16 MiB`, `16M`, `16777216`.
+fn size(given: &str) -> Option<u64> {
+    let digits = given.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = given.split_at_checked(digits)?;
+    let number: u64 = number.parse().ok()?;
+    let power = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 0,
+        "k" | "kib" => 1,
+        "m" | "mib" => 2,
+        "g" | "gib" => 3,
+        "t" | "tib" => 4,
+        _ => return None,
+    };
+    number.checked_mul(1024_u64.checked_pow(power)?)
+}
+
+impl Session {
+    /// This machine if the assumptions were true. `host` gives the answers that it gave before.
+    #[must_use]
+    pub fn assuming(&self, assumptions: &[Assumption], host: &dyn Host, request: &Request) -> Self {
+        let (facts, _) = self.judged();
+        let names: BTreeSet<String> = assumptions.iter().map(|one| one.key.name.to_owned()).collect();
+        let hypothesis = Hypothesis { names: names.into_iter().collect(), real: facts };
+        let mut read = read_again(assumptions, host, request, &|_| Source::Assumed);
+        mark(&mut read, &self.read, &hypothesis.names);
+        Self { read, hypothesis: Some(hypothesis), ..self.clone() }
+    }
+
+    /// The same, if what is assumed had been seen and measured on this very machine: for nothing but to say what would be
+    /// offered then.
+    fn pretending(&self, assumptions: &[Assumption], host: &dyn Host, request: &Request) -> Self {
+        let seen = |key: &KeyInfo| {
+            if key.name.starts_with("probe.") {
+                Source::Probe { id: "assumed".to_owned() }
+            } else {
+                Source::call("assumed")
+            }
+        };
+        Self { read: read_again(assumptions, host, request, &seen), live: true, ..self.clone() }
+    }
+
+    /// What the assumptions would change in this report of the real machine.
+    pub fn what_if(
+        &self,
+        real: &report::Report,
+        assumptions: &[Assumption],
+        host: &dyn Host,
+        request: &Request,
+    ) -> (report::Report, report::WhatIf) {
+        let supposed = self.assuming(assumptions, host, request).report();
+        let pretended = self.pretending(assumptions, host, request).report();
+        let assumed = assumptions.iter().map(|Assumption { subject, key, value }| report::Assumed {
+            subject: subject.clone(),
+            fact: key.name.to_owned(),
+            value: value.clone(),
+            really: self.read.reading(subject, key.name).clone(),
+        });
+        let what_if = report::WhatIf::of(assumed.collect(), real, &supposed, &pretended);
+        (supposed, what_if)
+    }
+}
+
+/// Everything that can be read, upon what is assumed.
+fn read_again(
+    assumptions: &[Assumption],
+    host: &dyn Host,
+    request: &Request,
+    source: &dyn Fn(&KeyInfo) -> Source,
+) -> FactSet {
+    let mut upon = FactSet::default();
+    for Assumption { subject, key, value } in assumptions {
+        upon.assume(subject, key, Reading::known(value.clone(), source(key)));
+    }
+    collect::run_upon(upon, host, request, &mut |_, _| {})
+}
+
+/// Marks every reading that is another one than in the real set as a conclusion from what is assumed: the answers of the
+/// machine were the same, so nothing else can have changed it.
+fn mark(facts: &mut FactSet, real: &FactSet, names: &[String]) {
+    let follows = |row: &FactRow<'_>| {
+        row.reading.source().is_some_and(Source::is_evidence)
+            && row.reading != real.reading(row.subject, row.fact)
+    };
+    let mut marked: Vec<(Subject, &'static str, Reading<Value>)> = Vec::new();
+    for row in facts.rows().filter(follows) {
+        if let Reading::Known { value, .. } = row.reading {
+            let source = Source::Derived { of: names.to_vec(), assumed: true };
+            marked.push((row.subject.clone(), row.fact, Reading::known(value.clone(), source)));
+        }
+    }
+    for (subject, fact, reading) in marked {
+        if let Some(key) = catalog::find(fact) {
+            facts.put_value(&subject, key, reading);
+        }
+    }
+}

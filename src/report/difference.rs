@@ -1,0 +1,356 @@
+//! What is different between two reports of a host: facts, findings, verdicts, and what a commit costs.
+//!
+//! It compares and judges nothing: what is dangerous was said by the rules of each report. The surprise: it never adds
+//! anything to a report's own conclusions, so a report of before cannot unlock what the machine of now does not.
+
+mod kept;
+mod names;
+mod parse;
+mod probes;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+pub use kept::{Kept, KeptFact, KeptFinding, KeptProbe, KeptRow, KeptTarget, Made, Shown};
+pub use parse::Unusable;
+pub use probes::{Cause, ProbeShift, RowShift};
+
+use crate::durability::Standing;
+use crate::facts::{Nature, Subject, catalog};
+use crate::rules::Level;
+use names::Names;
+
+/// What is different. Subjects have the names of now.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Difference {
+    /// The report of before.
+    pub before: Made,
+    /// Whether it is of the same host, as far as their names tell.
+    pub same_host: bool,
+    /// What limits the comparison: other rules, other privileges, another target, parts that could not be read.
+    pub remarks: Vec<String>,
+    /// What has another name now.
+    pub renamed: Vec<Renamed>,
+    /// What is no longer there.
+    pub gone: Vec<Subject>,
+    /// What is new.
+    pub appeared: Vec<Subject>,
+    /// Verdicts that are others.
+    pub verdicts: Vec<VerdictChange>,
+    /// Every finding of either report, each once.
+    pub findings: Vec<FindingChange>,
+    /// Facts that changed, of what is in both reports.
+    pub facts: Vec<FactChange>,
+    /// What a commit costs, where both reports measured it.
+    pub probes: Vec<ProbeShift>,
+}
+
+impl Difference {
+    /// Whether nothing at all is different.
+    pub fn is_empty(&self) -> bool {
+        self.facts.is_empty() && !self.has_lasting()
+    }
+
+    /// Whether anything is different besides what moves by itself.
+    pub fn has_lasting(&self) -> bool {
+        let things = [&self.gone, &self.appeared].into_iter().any(|subjects| !subjects.is_empty());
+        things
+            || !self.renamed.is_empty()
+            || !self.verdicts.is_empty()
+            || self.facts.iter().any(|change| change.nature != Nature::Drifting)
+            || self.findings.iter().any(|finding| finding.class != Class::Same)
+            || self.probes.iter().any(ProbeShift::has_moved)
+    }
+}
+
+/// A thing under two names.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Renamed {
+    /// Its name before.
+    pub before: Subject,
+    /// Its name now.
+    pub now: Subject,
+}
+
+/// A verdict that is another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct VerdictChange {
+    /// The target.
+    pub target: Subject,
+    /// What it was.
+    pub before: Standing,
+    /// What it is.
+    pub now: Standing,
+}
+
+/// A fact that changed. Absent is what nobody had read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct FactChange {
+    /// What it is about.
+    pub subject: Subject,
+    /// Its name.
+    pub fact: &'static str,
+    /// Whether it stays by itself, moves by itself, or follows from other facts.
+    pub nature: Nature,
+    /// What was known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<KeptFact>,
+    /// What is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub now: Option<KeptFact>,
+}
+
+impl FactChange {
+    /// Both values, where both are known.
+    pub fn values(&self) -> Option<(&Shown, &Shown)> {
+        self.before.as_ref()?.value().zip(self.now.as_ref()?.value())
+    }
+}
+
+/// A finding of either report.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct FindingChange {
+    /// The rule.
+    pub rule: String,
+    /// On what.
+    pub subject: Subject,
+    /// What became of it.
+    pub class: Class,
+    /// What it was; absent when it did not apply or was not there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<KeptFinding>,
+    /// What it is; absent when it does not apply or is not there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub now: Option<KeptFinding>,
+}
+
+impl FindingChange {
+    /// What there is to say of it: of now, else of before.
+    pub fn latest(&self) -> Option<&KeptFinding> {
+        self.now.as_ref().or(self.before.as_ref())
+    }
+
+    /// Whether it applies now and did not before, or weighs more than before.
+    pub fn is_worse(&self) -> bool {
+        let applied = |finding: &Option<KeptFinding>| finding.as_ref().filter(|f| f.applies).map(|f| f.level);
+        applied(&self.now) > applied(&self.before)
+    }
+
+    /// Whether it applied before and does not now, although its rule and its subject are still there.
+    pub fn is_fixed(&self) -> bool {
+        let applied = |finding: &Option<KeptFinding>| finding.as_ref().is_some_and(|f| f.applies);
+        matches!(self.class, Class::Fixed) && applied(&self.before) && !applied(&self.now)
+    }
+
+    /// The weight of what it is now, else was.
+    pub fn level(&self) -> Level {
+        self.latest().map_or(Level::Keep, |finding| finding.level)
+    }
+}
+
+/// What became of a finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Class {
+    /// It applies and did not.
+    New,
+    /// It applied and does not any more.
+    Fixed,
+    /// It is as it was: applies, or is undecided.
+    Same,
+    /// It applies, and applied with another level.
+    Level,
+    /// It was undecided, and now applies or does not.
+    Decided,
+    /// It is undecided, and was not.
+    Undecided,
+    /// Its rule or its subject was not there before.
+    Appeared,
+    /// Its rule or its subject is not there now.
+    Gone,
+}
+
+/// What is different now.
+pub fn difference(before: &Kept, now: &Kept) -> Difference {
+    let names = Names::between(before, now);
+    let old = names.applied(before);
+    let mut difference = Difference {
+        before: before.made.clone(),
+        same_host: is_same_host(&before.made, &now.made),
+        remarks: remarks(&old, now),
+        renamed: names.pairs(now).map(|(a, b)| Renamed { before: a.clone(), now: b.clone() }).collect(),
+        gone: missing(&old, now),
+        appeared: missing(now, &old),
+        verdicts: verdicts(&old, now),
+        findings: findings(&old, now),
+        facts: facts(&old, now),
+        probes: Vec::new(),
+    };
+    difference.probes = probes::shifts(&old, now, &difference.facts);
+    difference
+}
+
+/// Two hosts whose names are known are the same if those are.
+fn is_same_host(before: &Made, now: &Made) -> bool {
+    let known = |name: &str| !name.is_empty() && name != "unknown";
+    !known(&before.host) || !known(&now.host) || before.host == now.host
+}
+
+/// What one report has and the other lacks. Where different targets were asked for, none is missed.
+fn missing(from: &Kept, of: &Kept) -> Vec<Subject> {
+    let alike = from.made.asked == of.made.asked;
+    let counts = |subject: &&Subject| alike || !from.targets.contains_key(*subject);
+    let gone = from.subjects().filter(|subject| !of.facts.contains_key(*subject));
+    gone.filter(counts).cloned().collect()
+}
+
+fn verdicts(before: &Kept, now: &Kept) -> Vec<VerdictChange> {
+    let change = |(target, now): (&Subject, &Standing)| {
+        let before = *before.verdicts.get(target)?;
+        (before != *now).then(|| VerdictChange { target: target.clone(), before, now: *now })
+    };
+    let mut changes: Vec<VerdictChange> = now.verdicts.iter().filter_map(change).collect();
+    changes.sort_by_key(|change| change.now);
+    changes
+}
+
+fn findings(before: &Kept, now: &Kept) -> Vec<FindingChange> {
+    let all: BTreeSet<&(String, Subject)> = before.findings.keys().chain(now.findings.keys()).collect();
+    let change = |key: &&(String, Subject)| {
+        let (rule, subject) = *key;
+        let lacks = |kept: &Kept| !kept.rules.contains(rule) || !kept.facts.contains_key(subject);
+        let (old, new) = (before.findings.get(*key), now.findings.get(*key));
+        FindingChange {
+            rule: rule.clone(),
+            subject: subject.clone(),
+            class: class(old, new, || lacks(before), || lacks(now)),
+            before: old.cloned(),
+            now: new.cloned(),
+        }
+    };
+    all.iter().map(change).collect()
+}
+
+/// What became of a finding; the last two say whether either report lacks its rule or its subject.
+fn class(
+    before: Option<&KeptFinding>,
+    now: Option<&KeptFinding>,
+    lacked: impl FnOnce() -> bool,
+    lacks: impl FnOnce() -> bool,
+) -> Class {
+    match (before, now) {
+        (None, Some(_)) if lacked() => Class::Appeared,
+        (Some(_), None) if lacks() => Class::Gone,
+        (None, Some(now)) if now.applies => Class::New,
+        (Some(before), None) if before.applies => Class::Fixed,
+        (Some(before), Some(now)) if before.applies && now.applies && before.level != now.level => {
+            Class::Level
+        }
+        (Some(before), Some(now)) if before.applies == now.applies => Class::Same,
+        (Some(before), _) if !before.applies => Class::Decided,
+        (_, Some(_)) => Class::Undecided,
+        // Nobody asks of what is in neither.
+        (Some(_) | None, None) => Class::Same,
+    }
+}
+
+fn facts(before: &Kept, now: &Kept) -> Vec<FactChange> {
+    let known_then: BTreeSet<&str> = before.facts.values().flat_map(BTreeMap::keys).copied().collect();
+    let known_now: BTreeSet<&str> = now.facts.values().flat_map(BTreeMap::keys).copied().collect();
+    // What only one of two versions can read is no change of the host.
+    let same_version = before.made.walwise == now.made.walwise;
+    let comparable = |fact: &str| same_version || (known_then.contains(fact) && known_now.contains(fact));
+    let mut changes = Vec::new();
+    for (subject, new) in &now.facts {
+        let Some(old) = before.facts.get(subject) else { continue };
+        let names: BTreeSet<&'static str> = old.keys().chain(new.keys()).copied().collect();
+        for fact in names.into_iter().filter(|fact| comparable(fact)) {
+            let (old, new) = (old.get(fact), new.get(fact));
+            let nature = catalog::find(fact).map_or(Nature::Lasting, |info| info.nature);
+            if nature != Nature::Measured && differs(old, new) {
+                let subject = subject.clone();
+                changes.push(FactChange { subject, fact, nature, before: old.cloned(), now: new.cloned() });
+            }
+        }
+    }
+    changes
+}
+
+/// Whether a fact changed. What was not known before and is not now did not, whatever the reasons.
+fn differs(before: Option<&KeptFact>, now: Option<&KeptFact>) -> bool {
+    match (before.and_then(KeptFact::value), now.and_then(KeptFact::value)) {
+        (Some(before), Some(now)) => !before.is_same(now),
+        (None, None) => false,
+        (Some(_), None) | (None, Some(_)) => true,
+    }
+}
+
+/// What limits the comparison.
+fn remarks(before: &Kept, now: &Kept) -> Vec<String> {
+    let (was, is) = (&before.made, &now.made);
+    let mut remarks = Vec::new();
+    if was.asked != is.asked {
+        let words = |asked: &Option<String>| {
+            asked.as_ref().map_or_else(|| "everything that was found".to_owned(), Clone::clone)
+        };
+        remarks.push(format!(
+            "the baseline is of {}, this report of {}: what only one of them looked at is not compared",
+            words(&was.asked),
+            words(&is.asked)
+        ));
+    }
+    if was.live != is.live {
+        let of = |live: bool| if live { "the machine itself" } else { "a capture" };
+        remarks.push(format!("the baseline is of {}, this report of {}", of(was.live), of(is.live)));
+    }
+    match (was.privileged, is.privileged) {
+        (Some(true), Some(false)) => {
+            remarks.push("the baseline was made as root, this report was not: less is known".to_owned());
+        }
+        (Some(false), Some(true)) => {
+            remarks.push("this report was made as root, the baseline was not: more is known".to_owned());
+        }
+        _ => {}
+    }
+    let ids = |rules: Vec<&String>| match rules.as_slice() {
+        [] => "none".to_owned(),
+        [first, second, third, rest @ ..] if !rest.is_empty() => {
+            format!("{first}, {second}, {third} and {} more", rest.len())
+        }
+        few => few.iter().map(|id| id.as_str()).collect::<Vec<_>>().join(", "),
+    };
+    let (new, old): (Vec<_>, Vec<_>) =
+        (now.rules.difference(&before.rules).collect(), before.rules.difference(&now.rules).collect());
+    if !new.is_empty() || !old.is_empty() {
+        remarks.push(format!(
+            "the rules are not those of the baseline (new: {}; gone: {}): findings may differ because the rules do",
+            ids(new),
+            ids(old)
+        ));
+    } else if was.walwise != is.walwise {
+        remarks.push(format!(
+            "the baseline was made by walwise {}, this report by {}: findings may differ because the rules do",
+            was.walwise, is.walwise
+        ));
+    }
+    let unmeasured = before.probes.keys().filter(|target| !now.probes.contains_key(*target));
+    for target in unmeasured.filter(|target| now.targets.contains_key(*target)) {
+        let name = target.name();
+        remarks.push(format!(
+            "the baseline measured a commit on {name}, this run did not: walwise check {name}"
+        ));
+    }
+    if before.foreign > 0 {
+        let count = before.foreign;
+        remarks.push(format!("{count} facts of the baseline are unknown to this version and not compared"));
+    }
+    if before.unreadable > 0 {
+        remarks.push(format!("{} parts of the baseline could not be read", before.unreadable));
+    }
+    remarks
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,308 @@
+//! A report reduced to what is compared: facts as they are shown, findings, verdicts, and what a commit cost.
+//!
+//! It is made from a report in memory or from the JSON document of one ([`super::parse`]), and both ways give the same. The
+//! surprise: times are kept to the nanosecond, because a figure that went through JSON may come back with its last bit changed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::durability::Standing;
+use crate::facts::{FactRow, KeyInfo, Reading, Scope, Subject, Value, Why, catalog};
+use crate::measure::{Caveat, Estimate, Measurement, Method, MethodResult};
+use crate::report::{LayerRow, Report, Stack};
+use crate::rules::{Finding, Level, Outcome};
+
+/// What is compared of a report.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Kept {
+    /// When, where and by what it was made.
+    pub made: Made,
+    /// The rules that were evaluated, by id.
+    pub rules: BTreeSet<String>,
+    /// What was looked at.
+    pub targets: BTreeMap<Subject, KeptTarget>,
+    /// Facts by subject and name.
+    pub facts: BTreeMap<Subject, BTreeMap<&'static str, KeptFact>>,
+    /// Findings that apply or are undecided, by rule and subject.
+    pub findings: BTreeMap<(String, Subject), KeptFinding>,
+    /// The durability verdict of each target.
+    pub verdicts: BTreeMap<Subject, Standing>,
+    /// What was measured, by target.
+    pub probes: BTreeMap<Subject, KeptProbe>,
+    /// Facts in the document that this version of walwise does not know.
+    pub foreign: usize,
+    /// Parts of the document that could not be read.
+    pub unreadable: usize,
+}
+
+/// When, where and by what a report was made.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Made {
+    /// When, RFC 3339 in UTC.
+    pub when: String,
+    /// Version of walwise.
+    pub walwise: String,
+    /// Name of the host, or `unknown`.
+    pub host: String,
+    /// Distribution, or `unknown`.
+    pub os: String,
+    /// Kernel release, or `unknown`.
+    pub kernel: String,
+    /// Whether root looked; absent when not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub privileged: Option<bool>,
+    /// Whether it is of the machine itself (`true`) or of a capture.
+    pub live: bool,
+    /// The target that was asked for; absent when everything found was looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asked: Option<String>,
+}
+
+/// What is compared of a target.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KeptTarget {
+    /// The name people know it by.
+    pub title: String,
+    /// Everything whose facts and findings concern it.
+    pub subjects: Vec<Subject>,
+    /// The mount it lies on.
+    pub mount: Option<Subject>,
+    /// The first block device beneath it.
+    pub device: Option<Subject>,
+}
+
+/// What was known of a fact.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(tag = "state", rename_all = "kebab-case")]
+pub enum KeptFact {
+    /// It was known.
+    Known {
+        /// Its value as it is shown.
+        value: Shown,
+    },
+    /// It was not.
+    Unknown {
+        /// The kind of reason.
+        why: Why,
+    },
+}
+
+impl KeptFact {
+    /// The value, when known.
+    pub fn value(&self) -> Option<&Shown> {
+        match self {
+            Self::Known { value } => Some(value),
+            Self::Unknown { .. } => None,
+        }
+    }
+}
+
+/// A value as it is shown: with its unit, and rounded as people read it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Shown {
+    /// One value.
+    Text(String),
+    /// The words of a list.
+    Words(Vec<String>),
+}
+
+impl Shown {
+    /// A value of a fact.
+    pub fn of(info: &KeyInfo, value: &Value) -> Self {
+        match value {
+            Value::List(words) => Self::Words(words.clone()),
+            value => Self::Text(info.show(value)),
+        }
+    }
+
+    /// In one line.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Text(text) => text.clone(),
+            Self::Words(words) if words.is_empty() => "none".to_owned(),
+            Self::Words(words) => words.join(","),
+        }
+    }
+
+    /// Whether both say the same: of a list only which words it has, because the order is that of the source.
+    pub fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Words(a), Self::Words(b)) if a != b => {
+                let sorted = |words: &[String]| {
+                    let mut words = words.to_vec();
+                    words.sort_unstable();
+                    words
+                };
+                sorted(a) == sorted(b)
+            }
+            _ => self == other,
+        }
+    }
+}
+
+/// What is compared of a finding.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct KeptFinding {
+    /// Whether it applied; it was undecided otherwise.
+    pub applies: bool,
+    /// How much it matters.
+    pub level: Level,
+    /// One line.
+    pub title: String,
+}
+
+/// What is compared of a measurement.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct KeptProbe {
+    /// When it began, RFC 3339.
+    pub when: String,
+    /// The directory it was measured in.
+    pub directory: String,
+    /// The rows by method and pages per commit.
+    pub rows: BTreeMap<(Method, u32), KeptRow>,
+    /// Why its figures are not to be compared with those of another time, if anything speaks against that.
+    pub doubts: Vec<String>,
+}
+
+/// What is compared of a method with one write size.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeptRow {
+    /// Whether a server would do it like that.
+    pub as_server: bool,
+    /// Mean time.
+    pub mean_us: f64,
+    /// Median time with its interval.
+    pub median_us: Estimate,
+    /// Median of each round, in order.
+    pub rounds_us: Vec<f64>,
+}
+
+impl Kept {
+    /// What is compared of this report.
+    pub fn of(report: &Report) -> Self {
+        let mut kept = Self {
+            made: made(report),
+            rules: report.rules.iter().map(|tally| tally.rule.clone()).collect(),
+            verdicts: report.verdicts.iter().map(|v| (v.target.clone(), v.standing)).collect(),
+            findings: report.findings.iter().filter_map(finding).collect(),
+            probes: report.probes.iter().map(|p| (p.target.clone(), probe(&p.measurement))).collect(),
+            ..Self::default()
+        };
+        for target in &report.targets {
+            let (title, subjects) = (target.title.clone(), target.subjects.clone());
+            kept.targets.entry(target.target.clone()).or_default().title = title;
+            kept.targets.entry(target.target.clone()).or_default().subjects = subjects;
+        }
+        for Stack { target, layers, .. } in &report.stacks {
+            kept.stand(target, layers.iter().map(|LayerRow { subject, .. }| subject));
+        }
+        for FactRow { subject, fact, reading } in report.facts.rows() {
+            if let Some(info) = catalog::find(fact) {
+                kept.facts.entry(subject.clone()).or_default().insert(info.name, state(info, reading));
+            }
+        }
+        kept
+    }
+
+    /// Notes on which mount and which device a target stands.
+    pub(super) fn stand<'s>(&mut self, target: &Subject, layers: impl Iterator<Item = &'s Subject>) {
+        let place = self.targets.entry(target.clone()).or_default();
+        for layer in layers {
+            let slot = match layer.scope() {
+                Scope::Mount => &mut place.mount,
+                Scope::Device => &mut place.device,
+                _ => continue,
+            };
+            slot.get_or_insert_with(|| layer.clone());
+        }
+    }
+
+    /// Every subject that has facts.
+    pub fn subjects(&self) -> impl Iterator<Item = &Subject> {
+        self.facts.keys()
+    }
+
+    /// Every subject that anything is said of.
+    pub(super) fn mentioned(&self) -> BTreeSet<&Subject> {
+        let found = self.findings.keys().map(|(_, subject)| subject);
+        let judged = self.verdicts.keys().chain(self.probes.keys());
+        self.subjects().chain(self.targets.keys()).chain(found).chain(judged).collect()
+    }
+
+    /// The value of a fact, when known.
+    pub fn value(&self, subject: &Subject, fact: &str) -> Option<&Shown> {
+        self.facts.get(subject)?.get(fact)?.value()
+    }
+}
+
+fn made(report: &Report) -> Made {
+    let host = &report.host;
+    Made {
+        when: report.when.clone(),
+        walwise: report.tool.version.clone(),
+        host: host.name.clone(),
+        os: host.os.clone(),
+        kernel: host.kernel.clone(),
+        privileged: host.privileged,
+        live: host.live,
+        asked: report.asked.clone(),
+    }
+}
+
+fn state(info: &KeyInfo, reading: &Reading<Value>) -> KeptFact {
+    match reading {
+        Reading::Known { value, .. } => KeptFact::Known { value: Shown::of(info, value) },
+        Reading::Unknown { why, .. } => KeptFact::Unknown { why: *why },
+    }
+}
+
+fn finding(finding: &Finding) -> Option<((String, Subject), KeptFinding)> {
+    let applies = match finding.outcome {
+        Outcome::Applies => true,
+        Outcome::Undecided { .. } => false,
+        Outcome::DoesNotApply => return None,
+    };
+    let kept = KeptFinding { applies, level: finding.level, title: finding.title.clone() };
+    Some(((finding.rule.clone(), finding.subject.clone()), kept))
+}
+
+fn probe(found: &Measurement) -> KeptProbe {
+    let row = |row: &MethodResult| Some(((row.method, row.pages), kept_row(row)?));
+    let against = found.caveats.iter().filter(|c| Caveat::spoils_comparison(&c.id, c.refuses_advice));
+    KeptProbe {
+        when: found.when.clone(),
+        directory: found.directory.clone(),
+        rows: found.methods.iter().filter_map(row).collect(),
+        doubts: against.map(|caveat| caveat.says.clone()).collect(),
+    }
+}
+
+fn kept_row(row: &MethodResult) -> Option<KeptRow> {
+    KeptRow::new(row.as_server, row.mean_us, row.median_us, &row.rounds_us).filter(|_| row.samples > 0)
+}
+
+impl KeptRow {
+    /// A row of these times; `None` when one of them is no time.
+    pub(super) fn new(as_server: bool, mean: f64, median: Estimate, rounds: &[f64]) -> Option<Self> {
+        let Estimate { value, low, high } = median;
+        let times = rounds.iter().chain([&mean, &value, &low, &high]);
+        times.into_iter().all(|us| us.is_finite() && *us >= 0.0).then(|| Self {
+            as_server,
+            mean_us: to_nanoseconds(mean),
+            median_us: Estimate {
+                value: to_nanoseconds(value),
+                low: to_nanoseconds(low),
+                high: to_nanoseconds(high),
+            },
+            rounds_us: rounds.iter().copied().map(to_nanoseconds).collect(),
+        })
+    }
+}
+
+/// Microseconds without what is below a nanosecond.
+fn to_nanoseconds(us: f64) -> f64 {
+    (us * 1_000.0).round() / 1_000.0
+}

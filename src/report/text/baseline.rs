@@ -1,0 +1,255 @@
+//! What is different since a report that was kept: what is dangerous now, what is fixed, which facts changed, and how the price
+//! of a commit moved.
+//!
+//! Like changes of many things are one line, and what moves by itself or follows from other facts is only counted, so that it
+//! does not drown what somebody changed; the JSON has all of it.
+
+mod facts;
+mod price;
+
+use std::collections::BTreeSet;
+
+use super::page::Page;
+use super::words;
+use crate::facts::{Scope, Subject};
+use crate::report::Report;
+use crate::report::difference::{Class, Difference, FindingChange};
+use crate::rules::Level;
+
+/// How many names are told before the rest is counted.
+const NAMED: usize = 6;
+
+/// Writes the difference to the report that this one was compared with, if it was.
+pub fn write(page: &mut Page, report: &Report) {
+    let Some(difference) = &report.baseline else { return };
+    let before = &difference.before;
+    page.heading(&format!(
+        "Since the baseline of {} (walwise {}, {}, Linux {})",
+        before.when, before.walwise, before.os, before.kernel
+    ));
+    if !difference.same_host {
+        page.para(
+            2,
+            &format!(
+                "ANOTHER HOST: the baseline is of {}, this report of {}. What follows compares two machines, not two \
+                 times of one.",
+                before.host, report.host.name
+            ),
+        );
+    }
+    if !difference.has_lasting() {
+        page.para(2, "Nothing that lasts is different.");
+    }
+    dangerous(page, difference);
+    fixed(page, difference);
+    lesser(page, difference);
+    things(page, difference);
+    facts::write(page, difference);
+    for probe in &difference.probes {
+        price::write(page, difference, probe);
+    }
+    same(page, difference);
+    for remark in &difference.remarks {
+        page.hanging(2, "note  ", remark);
+    }
+}
+
+/// Worse verdicts and findings that weigh more, the worst first; then what could no longer be decided.
+fn dangerous(page: &mut Page, difference: &Difference) {
+    let verdicts: Vec<_> = difference.verdicts.iter().filter(|change| change.now < change.before).collect();
+    let mut worse: Vec<&FindingChange> =
+        difference.findings.iter().filter(|f| f.is_worse() && f.level() >= Level::Warning).collect();
+    worse.sort_by_key(|finding| std::cmp::Reverse(finding.level()));
+    let open = |f: &&FindingChange| {
+        let undecided = f.now.as_ref().is_some_and(|now| !now.applies);
+        undecided && matches!(f.class, Class::Undecided | Class::Appeared) && f.level() >= Level::Warning
+    };
+    let open: Vec<&FindingChange> = difference.findings.iter().filter(open).collect();
+    if verdicts.is_empty() && worse.is_empty() && open.is_empty() {
+        return;
+    }
+    page.gap();
+    page.para(2, "Worse now");
+    for change in verdicts {
+        let label = format!("{:<14}", change.now.word());
+        page.hanging(4, &label, &format!("{}, was {}", change.target.name(), change.before.word()));
+    }
+    for finding in worse {
+        told(page, finding, &came(finding));
+    }
+    if !open.is_empty() {
+        let count = words::count(open.len(), "finding");
+        let names = named(open.iter().map(|finding| finding.rule.clone()));
+        page.para(4, &format!("{count} that would weigh as much cannot be decided any more: {names}"));
+    }
+}
+
+/// How a finding came to be worse, where that is more than that it applies.
+fn came(finding: &FindingChange) -> String {
+    match (finding.class, &finding.before) {
+        (Class::Level, Some(before)) => format!(", was {}", before.level.word()),
+        (Class::Decided, _) => ", was undecided".to_owned(),
+        (Class::Appeared, _) => ", of what the baseline had not".to_owned(),
+        _ => String::new(),
+    }
+}
+
+/// Better verdicts and findings that are gone.
+fn fixed(page: &mut Page, difference: &Difference) {
+    let verdicts: Vec<_> = difference.verdicts.iter().filter(|change| change.now > change.before).collect();
+    let serious = |f: &&FindingChange| f.level() >= Level::Warning;
+    let fixed: Vec<_> = difference.findings.iter().filter(|f| f.is_fixed()).filter(serious).collect();
+    let gone = |f: &&FindingChange| f.class == Class::Gone && f.before.as_ref().is_some_and(|b| b.applies);
+    let gone: Vec<_> = difference.findings.iter().filter(gone).filter(serious).collect();
+    if verdicts.is_empty() && fixed.is_empty() && gone.is_empty() {
+        return;
+    }
+    page.gap();
+    page.para(2, "Better now");
+    for change in verdicts {
+        let label = format!("{:<14}", change.now.word());
+        page.hanging(4, &label, &format!("{}, was {}", change.target.name(), change.before.word()));
+    }
+    for finding in fixed {
+        told(page, finding, ", fixed");
+    }
+    for finding in gone {
+        told(page, finding, ", not looked at any more");
+    }
+}
+
+fn told(page: &mut Page, finding: &FindingChange, how: &str) {
+    let Some(latest) = finding.latest() else { return };
+    let of = words::subject(&finding.subject);
+    let text = format!("{of}: {} ({}{how})", latest.title, finding.rule);
+    page.hanging(4, &format!("{:<14}", latest.level.word()), &text);
+}
+
+/// What came and went and weighs less than a warning, in a line each.
+fn lesser(page: &mut Page, difference: &Difference) {
+    let light = || difference.findings.iter().filter(|finding| finding.level() < Level::Warning);
+    let lines = [
+        ("New, of less weight", light().filter(|f| f.is_worse()).collect::<Vec<_>>()),
+        ("Gone, of less weight", light().filter(|f| f.is_fixed()).collect()),
+    ];
+    page.gap();
+    for (what, findings) in lines.into_iter().filter(|(_, findings)| !findings.is_empty()) {
+        let ids = named(findings.iter().map(|finding| finding.rule.clone()));
+        page.para(2, &format!("{what}: {ids}"));
+    }
+}
+
+/// What is gone, new, or under another name. Targets are named one by one, for somebody asked about them.
+fn things(page: &mut Page, difference: &Difference) {
+    let is_target = |subject: &&Subject| subject.scope() == Scope::Target;
+    page.gap();
+    for target in difference.gone.iter().filter(is_target) {
+        page.para(
+            2,
+            &format!("{} is gone: nothing of what the baseline said of it was looked at", target.name()),
+        );
+    }
+    for target in difference.appeared.iter().filter(is_target) {
+        page.para(2, &format!("{} is new", target.name()));
+    }
+    let plain = |subjects: &[Subject]| {
+        subjects.iter().filter(|s| !is_target(s)).map(ToString::to_string).collect::<Vec<_>>()
+    };
+    for (what, names) in [("Gone", plain(&difference.gone)), ("New", plain(&difference.appeared))] {
+        if !names.is_empty() {
+            page.para(2, &format!("{what}: {}", named(names.into_iter())));
+        }
+    }
+    if !difference.renamed.is_empty() {
+        let pairs = difference.renamed.iter().map(|pair| format!("{} → {}", pair.before, pair.now.name()));
+        page.para(2, &format!("Under another name: {}", named(pairs)));
+    }
+}
+
+/// What is still there, counted by level.
+fn same(page: &mut Page, difference: &Difference) {
+    let applies = |f: &&FindingChange| f.now.as_ref().is_some_and(|now| now.applies);
+    let still: Vec<Level> = difference
+        .findings
+        .iter()
+        .filter(|finding| finding.class == Class::Same)
+        .filter(applies)
+        .map(FindingChange::level)
+        .collect();
+    let count = |level| still.iter().filter(|found| **found == level).count();
+    let counts: Vec<String> = [Level::Critical, Level::Warning, Level::Advice]
+        .into_iter()
+        .filter(|level| count(*level) > 0)
+        .map(|level| format!("{} {}", count(level), level.word()))
+        .collect();
+    page.gap();
+    if !counts.is_empty() {
+        page.para(2, &format!("Still there: {}", counts.join(", ")));
+    }
+}
+
+/// The first of several names, each once; the rest counted.
+fn named(names: impl Iterator<Item = String>) -> String {
+    let mut seen = BTreeSet::new();
+    let names: Vec<String> = names.filter(|name| seen.insert(name.clone())).collect();
+    let more = names.len().saturating_sub(NAMED);
+    let shown = names.into_iter().take(NAMED).collect::<Vec<_>>().join(", ");
+    if more > 0 { format!("{shown} and {more} more") } else { shown }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::facts::Source;
+    use crate::facts::Subject;
+    use crate::facts::catalog::{device, kernel};
+    use crate::report::difference::{Kept, difference};
+    use crate::report::{Report, sample, text};
+
+    /// The report of [`sample::at_risk`] with rounds enough to compare, on a machine with this scheduler and kernel.
+    fn report(scheduler: &str, release: &str, factor: f64) -> Report {
+        let mut report = sample::at_risk();
+        for name in ["sda", "sdb"] {
+            let source = Source::file("/sys/block");
+            report.facts.know(&Subject::device(name), &device::SCHEDULER, scheduler.to_owned(), source);
+        }
+        report.facts.know(&Subject::host(), &kernel::RELEASE, release.to_owned(), Source::call("uname"));
+        for row in report.probes.iter_mut().flat_map(|probe| &mut probe.measurement.methods) {
+            row.rounds_us = vec![row.median_us.value * factor; 20];
+            row.median_us.value *= factor;
+        }
+        report.probes.iter_mut().for_each(|probe| probe.measurement.caveats.clear());
+        report
+    }
+
+    /// What is told between the head and the targets.
+    fn section(report: &Report) -> String {
+        let text = text::render(report);
+        let section = text.split_once("Since the baseline").unwrap().1;
+        section.split_once("\nAT RISK").unwrap().0.to_owned()
+    }
+
+    #[test]
+    fn a_dearer_commit_after_an_upgrade() {
+        let (before, mut now) = (report("none", "6.1.0-28-amd64", 0.5), report("bfq", "6.12.0-1-amd64", 1.0));
+        let mut before = Kept::of(&before);
+        before.verdicts.values_mut().for_each(|standing| *standing = crate::durability::Standing::Durable);
+        before.findings.retain(|(rule, _), _| !rule.contains("nobarrier"));
+        let mut after = Kept::of(&now);
+        after.rules = now.findings.iter().map(|finding| finding.rule.clone()).collect();
+        before.rules = after.rules.clone();
+        now.baseline = Some(difference(&before, &after));
+        insta::assert_snapshot!(section(&now));
+    }
+
+    #[test]
+    fn nothing_different_is_said_in_a_line() {
+        let mut now = report("none", "6.1.0-28-amd64", 1.0);
+        now.baseline = Some(difference(&Kept::of(&now), &Kept::of(&now)));
+        let told = section(&now);
+        assert!(
+            told.contains("Nothing that lasts is different.") && told.contains("No shift beyond noise"),
+            "{told}"
+        );
+        assert!(!told.contains("Changed") && !told.contains("note"), "{told}");
+    }
+}

@@ -1,0 +1,100 @@
+//! How the price of a commit moved: a table, a sentence, and what is likely the cause.
+
+use super::facts::alike;
+use super::named;
+use crate::facts::Subject;
+use crate::measure::Moved;
+use crate::report::difference::{Difference, FactChange, ProbeShift, RowShift};
+use crate::report::text::page::Page;
+use crate::report::text::words;
+use crate::text::micros;
+
+/// How the price of a commit moved on a target, as a table and a sentence.
+pub fn write(page: &mut Page, difference: &Difference, probe: &ProbeShift) {
+    page.gap();
+    let target = probe.target.name();
+    page.para(2, &format!("Price of one commit on {target}, 8 kB, then ({}) and now", probe.before));
+    let head = ["method", "then", "now", "shift", "99 % interval", ""].map(str::to_owned).to_vec();
+    let rows = probe.rows.iter().filter(|row| row.pages == 1).map(row);
+    let table: Vec<Vec<String>> = std::iter::once(head).chain(rows).collect();
+    page.table(4, &table, &[false, true, true, true, true, false]);
+    let (then, now) = (&probe.directory_before, &probe.directory_now);
+    if then != now {
+        page.para(4, &format!("Measured in {then} then, in {now} now."));
+    }
+    page.para(4, &verdict(probe));
+    if probe.has_moved() {
+        page.para(4, &why(difference, probe));
+    }
+}
+
+fn row(row: &RowShift) -> Vec<String> {
+    let mut cells = vec![row.method.name().to_owned(), micros(row.before_us.value), micros(row.now_us.value)];
+    match &row.shift {
+        Some(shift) => cells.extend([
+            percent(shift.percent.value),
+            format!("{} – {}", percent(shift.percent.low), percent(shift.percent.high)),
+            moved_words(shift.moved).to_owned(),
+        ]),
+        None => cells.extend([String::new(), String::new(), "too few rounds".to_owned()]),
+    }
+    cells
+}
+
+fn percent(value: f64) -> String {
+    // Without this a little less than nothing is -0.
+    format!("{:+.0} %", value.round() + 0.0)
+}
+
+fn moved_words(moved: Moved) -> &'static str {
+    match moved {
+        Moved::Dearer => "dearer",
+        Moved::Cheaper => "cheaper",
+        Moved::Not => "no shift beyond noise",
+    }
+}
+
+/// What became of the price, in a sentence.
+fn verdict(probe: &ProbeShift) -> String {
+    let Some(main) = probe.main() else { return "No method was measured both times.".to_owned() };
+    if !probe.doubts.is_empty() {
+        return format!("Not judged, because of what limits the figures ({}).", probe.doubts.join("; "));
+    }
+    let Some(shift) = &main.shift else { return "Too few rounds to compare.".to_owned() };
+    let method = main.method.name();
+    match shift.moved {
+        Moved::Not => format!(
+            "No shift beyond noise: {method} {} (one of the measurements drifts by {:.0} % in itself).",
+            percent(shift.percent.value),
+            shift.drift_percent
+        ),
+        moved => format!(
+            "A commit with {method} is {} by {:.0} % (at least {:.0} %), beyond noise.",
+            moved_words(moved),
+            shift.percent.value.abs(),
+            shift.percent.low.abs().min(shift.percent.high.abs())
+        ),
+    }
+}
+
+/// What may be the cause.
+fn why(difference: &Difference, probe: &ProbeShift) -> String {
+    if !difference.same_host {
+        return "The hosts are not the same, which is reason enough.".to_owned();
+    }
+    if probe.likely_causes.is_empty() {
+        return "No fact that can move the price has changed as far as was read.".to_owned();
+    }
+    let is_one = |change: &&FactChange| {
+        probe.likely_causes.iter().any(|cause| (&cause.subject, cause.fact) == (&change.subject, change.fact))
+    };
+    let changes: Vec<&FactChange> = difference.facts.iter().filter(is_one).collect();
+    let words = |((fact, change), subjects): ((&str, String), Vec<&Subject>)| {
+        format!("{fact} of {} ({change})", named(subjects.into_iter().map(words::subject)))
+    };
+    let causes: Vec<String> = alike(&changes).into_iter().map(words).collect();
+    match causes.as_slice() {
+        [one] => format!("Likely cause: {one}."),
+        several => format!("Likely causes, any of them: {}.", named(several.iter().cloned())),
+    }
+}

@@ -1,0 +1,78 @@
+//! What the next kernel changes, as text: blockers first, each thing once with its level.
+
+use super::page::Page;
+use super::{what_if, words};
+use crate::facts::Scope;
+use crate::report::upgrade::{Item, Part, Upgrade};
+use crate::report::{Report, WhatIf};
+use crate::rules::Level;
+
+/// The whole telling.
+pub fn render(real: &Report, assumed: &WhatIf, upgrade: &Upgrade) -> String {
+    let mut page = Page::default();
+    super::head(&mut page, real);
+    page.gap();
+    what_if::assumed(&mut page, 0, &assumed.assumed);
+    let mut told = false;
+    for part in Part::ALL {
+        let items: Vec<&Item> = upgrade.items.iter().filter(|item| item.part == part).collect();
+        if !items.is_empty() {
+            told = true;
+            page.heading(part.words());
+            section(&mut page, &items);
+        }
+    }
+    page.gap();
+    page.para(0, &ending(upgrade, told));
+    page.finish()
+}
+
+fn section(page: &mut Page, items: &[&Item]) {
+    let mut minor: Vec<&str> = Vec::new();
+    for item in items {
+        if item.undecided && item.level < Level::Warning {
+            minor.extend(item.rule.as_deref());
+            continue;
+        }
+        let open = if item.undecided { "?" } else { "" };
+        let label = format!("{:<10}", format!("{}{open}", item.level.word()));
+        page.hanging(2, &label, &line(item));
+        if !item.because.is_empty() {
+            page.para(12, &item.because);
+        }
+    }
+    if !minor.is_empty() {
+        let count = minor.len();
+        let ids = super::distinct(minor.into_iter()).join(", ");
+        page.para(2, &format!("and {count} of less weight: {ids}"));
+    }
+}
+
+/// Where, of what, and what; a rule that speaks of a line has the place in its title.
+fn line(item: &Item) -> String {
+    let what = &item.what;
+    let already = if item.already && matches!(item.part, Part::Blocker | Part::LosesEffect | Part::Deprecated)
+    {
+        " (as it is with the running kernel)"
+    } else {
+        ""
+    };
+    match &item.place {
+        Some(place) if what.starts_with(place.as_str()) => format!("{what}{already}"),
+        Some(place) => format!("{place}: {}: {what}{already}", item.subject.name()),
+        None if item.subject.scope() == Scope::Host => format!("{what}{already}"),
+        None => format!("{}: {what}{already}", words::subject(&item.subject)),
+    }
+}
+
+fn ending(upgrade: &Upgrade, told: bool) -> String {
+    let blockers = upgrade.items.iter().filter(|item| item.part == Part::Blocker).count();
+    match (told, blockers) {
+        (false, _) => "Nothing that walwise knows of changes.".to_owned(),
+        (true, 0) => "Nothing stands in the way of the upgrade that walwise knows of.".to_owned(),
+        (true, count) => format!(
+            "{} to mend before the upgrade; `walwise check` has everything about the machine as it is.",
+            words::count(count, "thing")
+        ),
+    }
+}

@@ -1,0 +1,184 @@
+//! What the next kernel changes: the report of this machine beside that of the same machine with the next kernel, distribution
+//! and tools assumed, told as what an administrator has to do before.
+//!
+//! Every line of the next boot that is wrong then is named, option by option, also where it is wrong today; of everything
+//! else only what changes. The surprise: which part of the telling a finding belongs to is read off the facts in its
+//! condition, so that rules can be added, switched off or given another level without a word here.
+
+mod boot;
+mod other;
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::Report;
+use super::exit::FailOn;
+use crate::facts::{Scope, Subject};
+use crate::rules::{Finding, Level, Outcome, Trace};
+
+/// What becomes of something, in the order in which it is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Part {
+    /// It will not mount, or the machine will not boot.
+    Blocker,
+    /// It is taken and does nothing any more.
+    LosesEffect,
+    /// It is taken, and will go.
+    Deprecated,
+    /// It cannot be said before it is tried.
+    NotKnown,
+    /// Something else is not as it was.
+    Changes,
+    /// It is wrong today, and the upgrade changes nothing of that.
+    Already,
+    /// It need not be said any more.
+    Needless,
+    /// It gets better.
+    Better,
+}
+
+impl Part {
+    /// All of them, in order.
+    pub const ALL: [Self; 8] = [
+        Self::Blocker,
+        Self::LosesEffect,
+        Self::Deprecated,
+        Self::NotKnown,
+        Self::Changes,
+        Self::Already,
+        Self::Needless,
+        Self::Better,
+    ];
+
+    /// As a heading.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Blocker => "Will not mount, or not boot",
+            Self::LosesEffect => "Loses its effect",
+            Self::Deprecated => "Is on its way out",
+            Self::NotKnown => "Cannot be said",
+            Self::Changes => "Changes",
+            Self::Already => "Wrong as it is today, whatever the kernel",
+            Self::Needless => "Need not be said any more",
+            Self::Better => "Gets better",
+        }
+    }
+}
+
+/// One thing, named once.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Item {
+    /// What becomes of it.
+    pub part: Part,
+    /// How much it matters; of what cannot be decided how much it would.
+    pub level: Level,
+    /// On what.
+    pub subject: Subject,
+    /// Where it is written, for what the next boot mounts: `/etc/fstab:5`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
+    /// One line: what.
+    pub what: String,
+    /// Why, and what comes of it; empty where there is nothing to say.
+    pub because: String,
+    /// Public sources.
+    pub sources: Vec<String>,
+    /// Whether it is like that with the running kernel too.
+    pub already: bool,
+    /// Whether it could not be decided.
+    pub undecided: bool,
+    /// The rule that found it; absent where none is needed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+}
+
+/// What the upgrade changes, blockers first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Upgrade {
+    /// Everything that is to be told, each thing once.
+    pub items: Vec<Item>,
+}
+
+impl Upgrade {
+    /// What changes from the real machine to the supposed one.
+    pub fn between(real: &Report, supposed: &Report) -> Self {
+        let mut items = boot::items(real, supposed);
+        items.extend(other::items(real, supposed));
+        items.sort_by(|a, b| place(a).cmp(&place(b)));
+        items.dedup();
+        Self { items }
+    }
+
+    /// The exit code, after the rules of `check`: what gets better does not count.
+    pub fn exit_code(&self, fail_on: FailOn) -> u8 {
+        let counts = |item: &&Item| {
+            item.part != Part::Better && item.level >= fail_on.level && item.level > Level::Keep
+        };
+        let counted: Vec<&Item> = self.items.iter().filter(counts).collect();
+        let worst = counted.iter().filter(|item| !item.undecided).map(|item| item.level).max();
+        match worst {
+            Some(Level::Critical) => 3,
+            Some(_) => 4,
+            None if fail_on.undecided && !counted.is_empty() => 5,
+            None => 0,
+        }
+    }
+}
+
+/// The order of the telling: parts, what matters most, and lines of a file as they stand there.
+fn place(item: &Item) -> impl Ord + '_ {
+    let place = item.place.as_deref().unwrap_or_default();
+    let (file, line) = place.rsplit_once(':').unwrap_or((place, ""));
+    let line: u32 = line.parse().unwrap_or(0);
+    (item.part, Reverse(item.level), item.undecided, file, line, &item.subject, &item.what, &item.rule)
+}
+
+/// Findings by rule and subject.
+type Findings<'r> = BTreeMap<(&'r str, &'r Subject), &'r Finding>;
+
+fn by_name(report: &Report) -> Findings<'_> {
+    report.findings.iter().map(|finding| ((finding.rule.as_str(), &finding.subject), finding)).collect()
+}
+
+/// What a finding is in the other report.
+fn same<'r>(findings: &Findings<'r>, finding: &'r Finding) -> Option<&'r Finding> {
+    findings.get(&(finding.rule.as_str(), &finding.subject)).copied()
+}
+
+fn applies(finding: &Finding) -> bool {
+    finding.outcome == Outcome::Applies
+}
+
+fn is_open(finding: &Finding) -> bool {
+    matches!(finding.outcome, Outcome::Undecided { .. })
+}
+
+fn of_boot(finding: &Finding) -> bool {
+    finding.subject.scope() == Scope::Boot
+}
+
+/// Whether a condition looks at a fact.
+fn looks_at(trace: &Trace, fact: &str) -> bool {
+    trace.seen.as_ref().is_some_and(|seen| seen.fact == fact)
+        || trace.kids.iter().any(|kid| looks_at(kid, fact))
+}
+
+/// A finding as it stands.
+fn item(part: Part, finding: &Finding, already: bool) -> Item {
+    Item {
+        part,
+        level: finding.level,
+        subject: finding.subject.clone(),
+        place: None,
+        what: finding.title.clone(),
+        because: finding.because.clone(),
+        sources: finding.refs.clone(),
+        already,
+        undecided: is_open(finding),
+        rule: Some(finding.rule.clone()),
+    }
+}

@@ -1,0 +1,156 @@
+//! What the next boot mounts: the lines of fstab, the mount units and the root flags, option by option.
+
+use super::{Findings, Item, Part, applies, by_name, item, looks_at, of_boot, same};
+use crate::facts::catalog::boot;
+use crate::facts::{FactSet, Key, Subject};
+use crate::report::Report;
+use crate::rules::{Finding, Level};
+use crate::validity::{self, Effect, Ruling};
+
+/// The facts that sort the options of a line, with the part that each stands for.
+const SORTED: [(&Key<Vec<String>>, Effect, Part); 5] = [
+    (&boot::REFUSED, Effect::Refused, Part::Blocker),
+    (&boot::NO_EFFECT, Effect::NoEffect, Part::LosesEffect),
+    (&boot::DEPRECATED, Effect::Deprecated, Part::Deprecated),
+    (&boot::UNDECIDED, Effect::Unknown, Part::NotKnown),
+    (&boot::DEFAULT_ANYWAY, Effect::DefaultAnyway, Part::Needless),
+];
+
+/// Facts by which a whole line fails.
+const FAILING: [&str; 2] = [boot::REFUSED_TYPE.name(), boot::DEVICE.name()];
+
+/// Everything about the lines of the next boot.
+pub fn items(real: &Report, supposed: &Report) -> Vec<Item> {
+    let (before, now) = (by_name(real), by_name(supposed));
+    let mut items = Vec::new();
+    for finding in supposed.findings.iter().filter(|finding| of_boot(finding) && applies(finding)) {
+        match SORTED.iter().find(|(key, ..)| looks_at(&finding.trace, key.name())) {
+            Some((key, effect, part)) => {
+                items.extend(options(real, supposed, finding, key, *effect, *part));
+            }
+            None => items.extend(whole(&before, supposed, finding)),
+        }
+    }
+    items.extend(mended(real, supposed, &now));
+    items
+}
+
+/// What a finding about options of a line comes to, option by option, with what the table says of each.
+fn options(
+    real: &Report,
+    supposed: &Report,
+    finding: &Finding,
+    key: &Key<Vec<String>>,
+    effect: Effect,
+    part: Part,
+) -> Vec<Item> {
+    let line = &finding.subject;
+    let before = real.facts.value(line, key).unwrap_or_default();
+    let found = supposed.facts.value(line, key).unwrap_or_default();
+    let rulings = rulings(&supposed.facts, line);
+    let ruling =
+        |option: &String| rulings.iter().find(|(of, ruling)| of == option && ruling.effect == effect);
+    let mut items: Vec<Item> = Vec::new();
+    for option in found {
+        let already = before.contains(&option);
+        // What is needless today is no news of the upgrade.
+        if part == Part::Needless && already {
+            continue;
+        }
+        let (because, source) = ruling(&option)
+            .map(|(_, ruling)| (ruling.because.clone(), ruling.source.clone()))
+            .unwrap_or_default();
+        let then = if part == Part::Blocker { consequence(&supposed.facts, line) } else { "" };
+        items.push(Item {
+            what: what(&option, effect, &fstype(&supposed.facts, line)),
+            because: format!("{because} {then}").trim().to_owned(),
+            sources: if source.is_empty() { finding.refs.clone() } else { vec![source] },
+            place: at(&supposed.facts, line),
+            ..item(part, finding, already)
+        });
+    }
+    items
+}
+
+fn what(option: &str, effect: Effect, fstype: &str) -> String {
+    match effect {
+        Effect::Refused => format!("{option} is refused by {fstype}"),
+        Effect::NoEffect => format!("{option} does nothing on {fstype}"),
+        Effect::Deprecated => format!("{option} is on its way out of {fstype}"),
+        Effect::DefaultAnyway => format!("{option} is the default anyway on {fstype}"),
+        Effect::Ok => format!("{option} is taken by {fstype}"),
+        Effect::Unknown => format!("whether {fstype} takes {option} is not known"),
+    }
+}
+
+/// What a finding about a line as a whole comes to.
+fn whole<'r>(before: &Findings<'r>, supposed: &Report, finding: &'r Finding) -> Option<Item> {
+    let already = same(before, finding).is_some_and(applies);
+    let fails = FAILING.iter().any(|fact| looks_at(&finding.trace, fact));
+    let part = match (fails, already) {
+        (true, _) => Part::Blocker,
+        (false, true) => Part::Already,
+        (false, false) => Part::Changes,
+    };
+    // A line that could be nicer, and is taken as it is, is no matter of an upgrade.
+    if part == Part::Already && finding.level < Level::Warning {
+        return None;
+    }
+    Some(Item { place: at(&supposed.facts, &finding.subject), ..item(part, finding, already) })
+}
+
+/// What was wrong with an option, and is right then.
+fn mended<'r>(real: &'r Report, supposed: &Report, now: &Findings<'r>) -> Vec<Item> {
+    let mut items = Vec::new();
+    for finding in real.findings.iter().filter(|finding| of_boot(finding) && applies(finding)) {
+        let line = &finding.subject;
+        let sorted = SORTED.iter().find(|(key, ..)| looks_at(&finding.trace, key.name()));
+        let Some((key, _, part)) = sorted else {
+            if same(now, finding).is_none() {
+                items.push(Item { place: at(&real.facts, line), ..item(Part::Better, finding, true) });
+            }
+            continue;
+        };
+        let was_wrong = real.facts.value(line, key).unwrap_or_default();
+        let right = |(option, ruling): &(String, Ruling)| {
+            was_wrong.contains(option) && matches!(ruling.effect, Effect::Ok | Effect::DefaultAnyway)
+        };
+        // That a default has become a choice is nothing to do about.
+        let then = if *part == Part::Needless { Vec::new() } else { rulings(&supposed.facts, line) };
+        items.extend(then.into_iter().filter(right).map(|(option, ruling)| Item {
+            what: what(&option, ruling.effect, &fstype(&supposed.facts, line)),
+            because: ruling.because,
+            sources: vec![ruling.source],
+            place: at(&real.facts, line),
+            ..item(Part::Better, finding, false)
+        }));
+    }
+    items
+}
+
+fn rulings(facts: &FactSet, line: &Subject) -> Vec<(String, Ruling)> {
+    validity::rulings(facts, line).value().cloned().unwrap_or_default()
+}
+
+fn at(facts: &FactSet, line: &Subject) -> Option<String> {
+    facts.value(line, &boot::WHERE)
+}
+
+fn fstype(facts: &FactSet, line: &Subject) -> String {
+    facts.value(line, &boot::FSTYPE).unwrap_or_else(|| "this file system".to_owned())
+}
+
+/// What comes of a mount that fails at boot (systemd.mount(5), fstab(5)).
+fn consequence(facts: &FactSet, line: &Subject) -> &'static str {
+    let options = facts.value(line, &boot::OPTIONS).unwrap_or_default();
+    let has = |word: &str| options.iter().any(|option| option == word);
+    match facts.value(line, &boot::AUTO) {
+        _ if facts.value(line, &boot::POINT).as_deref() == Some("/") => {
+            "It is the root file system: the machine may not boot."
+        }
+        Some(false) => "It is mounted by hand only, and that fails.",
+        _ if has("nofail") => "The boot goes on without it.",
+        Some(true) if !has("_netdev") && !has("x-systemd.automount") => "The boot stops in emergency mode.",
+        _ => "",
+    }
+}

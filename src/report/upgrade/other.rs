@@ -1,0 +1,143 @@
+//! What changes besides the lines of the next boot: findings, verdicts, and what tools make that the kernel cannot mount.
+
+use super::{Item, Part, applies, by_name, is_open, item, of_boot};
+use crate::durability::{Standing, Verdict};
+use crate::facts::catalog::{host, kernel, mount};
+use crate::facts::{FactSet, Scope, Subject};
+use crate::report::Report;
+use crate::rules::{Finding, Level};
+use crate::validity::{self, Effect};
+
+/// Everything of that kind.
+pub fn items(real: &Report, supposed: &Report) -> Vec<Item> {
+    let mut items = findings(real, supposed);
+    items.extend(verdicts(real, supposed));
+    items.extend(tools(&real.facts, &supposed.facts));
+    items.extend(features(&supposed.facts));
+    items
+}
+
+fn findings(real: &Report, supposed: &Report) -> Vec<Item> {
+    let (before, now) = (by_name(real), by_name(supposed));
+    let mut items = Vec::new();
+    for (name, finding) in &now {
+        let was = before.get(name).copied();
+        let same = was.is_some_and(|was| is_open(was) == is_open(finding) && says(was) == says(finding));
+        if same || of_boot(finding) && applies(finding) {
+            continue;
+        }
+        // What already is right is better than what was not.
+        let part = match (is_open(finding), finding.level) {
+            (true, _) => Part::NotKnown,
+            (false, Level::Keep) => Part::Better,
+            (false, _) => Part::Changes,
+        };
+        items.push(item(part, finding, false));
+    }
+    for (name, finding) in before {
+        if now.contains_key(&name) || is_open(finding) || of_boot(finding) {
+            continue;
+        }
+        let part = if finding.level == Level::Keep { Part::Changes } else { Part::Better };
+        let what = format!("no longer: {}", finding.title);
+        items.push(Item { what, because: String::new(), ..item(part, finding, false) });
+    }
+    items
+}
+
+/// What of a finding somebody would act upon.
+fn says(finding: &Finding) -> impl PartialEq + use<> {
+    let advice: Vec<(String, String)> =
+        finding.advice.iter().map(|advice| (advice.setting.clone(), advice.change.words())).collect();
+    (finding.level, finding.title.clone(), advice)
+}
+
+fn verdicts(real: &Report, supposed: &Report) -> Vec<Item> {
+    let mut items = Vec::new();
+    for Verdict { target, standing, sentence, .. } in &supposed.verdicts {
+        let Some(before) = real.verdict(target).map(|verdict| verdict.standing) else { continue };
+        if before == *standing {
+            continue;
+        }
+        let level = match standing {
+            Standing::AtRisk | Standing::Contradictory => Level::Critical,
+            Standing::Unproven => Level::Warning,
+            Standing::Durable => Level::Keep,
+        };
+        items.push(Item {
+            part: if *standing < before { Part::Changes } else { Part::Better },
+            level,
+            subject: target.clone(),
+            place: None,
+            what: format!("the verdict was {}, and is {} then", before.word(), standing.word()),
+            because: sentence.clone(),
+            sources: Vec::new(),
+            already: false,
+            undecided: false,
+            rule: None,
+        });
+    }
+    items
+}
+
+/// File systems that the tools make unasked in a way that the kernel cannot mount, or may not.
+fn tools(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
+    let of = |facts: &FactSet, fs: &str| {
+        let key = match fs {
+            "ext4" => &host::E2FSPROGS,
+            "xfs" => &host::XFSPROGS,
+            _ => &host::BTRFSPROGS,
+        };
+        let machine = Subject::host();
+        let kernel = facts.value(&machine, &kernel::VERSION)?;
+        let vendor = facts.value(&machine, &kernel::VENDOR)?;
+        Some(validity::mkfs_defaults(fs, &facts.value(&machine, key)?, &kernel, &vendor))
+    };
+    let mut items = Vec::new();
+    for fs in ["ext4", "xfs", "btrfs"] {
+        let Some(then) = of(supposed, fs) else { continue };
+        if !matches!(then.effect, Effect::Refused | Effect::Unknown) {
+            continue;
+        }
+        let already = of(real, fs).is_some_and(|now| now.effect == then.effect);
+        items.push(Item {
+            part: if already { Part::Already } else { Part::Changes },
+            level: Level::Warning,
+            subject: Subject::host(),
+            place: None,
+            what: format!("a new {fs} may not mount with this kernel and these tools"),
+            because: then.because,
+            sources: vec![then.source],
+            already,
+            undecided: false,
+            rule: None,
+        });
+    }
+    items
+}
+
+/// Features of file systems that are there, and that the kernel cannot mount: the way back to an older one.
+fn features(supposed: &FactSet) -> Vec<Item> {
+    let version = supposed.value(&Subject::host(), &kernel::VERSION);
+    let mut items = Vec::new();
+    for mounted in supposed.subjects(Scope::Mount) {
+        for feature in supposed.value(mounted, &mount::EXT4_FEATURES).unwrap_or_default() {
+            let ruling = validity::mkfs_feature("ext4", &feature, None, version.as_ref());
+            if ruling.effect == Effect::Refused {
+                items.push(Item {
+                    part: Part::Blocker,
+                    level: Level::Critical,
+                    subject: mounted.clone(),
+                    place: None,
+                    what: format!("the file system has the feature {feature}"),
+                    because: ruling.because,
+                    sources: vec![ruling.source],
+                    already: false,
+                    undecided: false,
+                    rule: None,
+                });
+            }
+        }
+    }
+    items
+}

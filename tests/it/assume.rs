@@ -1,0 +1,344 @@
+//! What if: assumed facts change nothing of the report of the real machine, everything that follows from them is told, and
+//! none of them opens advice that can lose data.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use proptest::prelude::*;
+use serde_json::Value;
+use walwise::collect::Request;
+use walwise::facts::catalog::{self, mount, probe};
+use walwise::facts::{KeyInfo, Kind, Scope, Subject, Value as FactOf};
+use walwise::host::RecordedHost;
+use walwise::pipeline::Session;
+use walwise::pipeline::assume::Assumption;
+use walwise::report::{Report, WhatIf, text};
+use walwise::rules::{Risk, RuleSet};
+use walwise::{durability, validity};
+
+use crate::support::{stderr, stdout, walwise};
+
+fn host(name: &str) -> String {
+    path(name).to_str().unwrap().to_owned()
+}
+
+fn path(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts").join(name).with_extension("host")
+}
+
+/// Every recorded host.
+fn hosts() -> Vec<String> {
+    let entries = fs::read_dir(path("x").parent().unwrap()).unwrap();
+    entries.map(|entry| entry.unwrap().path().to_str().unwrap().to_owned()).collect()
+}
+
+fn checked(arguments: &[&str]) -> (i32, Value) {
+    let (code, out) = printed(&[arguments, &["--format", "json"]].concat());
+    (code, serde_json::from_str(&out).unwrap())
+}
+
+fn printed(arguments: &[&str]) -> (i32, String) {
+    let output = walwise().arg("check").args(arguments).output().unwrap();
+    assert_eq!(stderr(&output), "", "{arguments:?}");
+    (output.status.code().unwrap(), stdout(&output))
+}
+
+fn refused(arguments: &[&str]) -> String {
+    let output = walwise().arg("check").args(arguments).output().unwrap();
+    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(2), ""), "{arguments:?}");
+    stderr(&output)
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
+/// The change of a fact in what would be different.
+fn fact<'r>(what_if: &'r Value, subject: &str, name: &str) -> Option<&'r str> {
+    let change = list(&what_if["difference"]["facts"])
+        .iter()
+        .find(|c| c["subject"] == subject && c["fact"] == name)?;
+    change["now"]["value"].as_str()
+}
+
+fn finding<'r>(what_if: &'r Value, rule: &str) -> Option<&'r str> {
+    list(&what_if["difference"]["findings"]).iter().find(|f| f["rule"] == rule)?["class"].as_str()
+}
+
+#[test]
+fn the_report_of_the_real_machine_stays_as_it_is() {
+    for name in ["el8-xfs-nobarrier", "el9-ext4", "megaraid-healthy", "ext4-nobarrier"] {
+        let host = host(name);
+        for fail_on in [&[][..], &["--fail-on", "warning", "--fail-on-undecided"]] {
+            let plain = [&["--host", host.as_str()][..], fail_on].concat();
+            let supposed = [&plain[..], &["--assume", "kernel.release=3.10.0-514.el7.x86_64"]].concat();
+            let ((code, mut real), (same, mut told)) = (checked(&plain), checked(&supposed));
+            assert_eq!(code, same, "{host}");
+            assert!(told["what_if"].is_object() && real["what_if"].is_null(), "{host}");
+            for report in [&mut real, &mut told] {
+                let fields = report.as_object_mut().unwrap();
+                fields.remove("what_if");
+                fields.remove("when");
+            }
+            assert!(real == told, "{host}");
+        }
+    }
+}
+
+#[test]
+fn exports_are_of_the_real_machine() {
+    let host = host("el8-xfs-nobarrier");
+    for format in ["script", "conf"] {
+        let plain = ["/data", "--host", &host, "--format", format];
+        let supposed =
+            [&plain[..], &["--assume", "kernel.release=4.9", "--assume", "mount.fstype@/data=ext4"]].concat();
+        let without_date =
+            |text: String| text.lines().filter(|l| !l.contains("20")).collect::<Vec<_>>().join("\n");
+        assert_eq!(without_date(printed(&plain).1), without_date(printed(&supposed).1), "{format}");
+    }
+}
+
+#[test]
+fn what_follows_from_a_kernel_follows() {
+    let host = host("el8-xfs-nobarrier");
+    let (code, report) = checked(&["--host", &host, "--assume", "kernel.release=6.1.5"]);
+    let what_if = &report["what_if"];
+    assert_eq!(code, 3, "what it was: the kernel that runs refuses nobarrier");
+    assert_eq!(what_if["assumed"][0]["really"]["value"], "4.18.0-553.el8_10.x86_64");
+    assert_eq!(fact(what_if, "host", "kernel.version"), Some("6.1.5"));
+    assert_eq!(fact(what_if, "host", "kernel.vendor"), Some("mainline"));
+    // Kernel 4.14 ignores what 4.18 of Red Hat 8 refuses.
+    let (_, report) = checked(&["--host", &host, "--assume", "kernel.release=4.14.200"]);
+    let what_if = &report["what_if"];
+    assert_eq!(finding(what_if, "boot.refused-option"), Some("fixed"));
+    assert_eq!(finding(what_if, "boot.ineffective-option"), Some("new"));
+    let (_, page) = printed(&["--host", &host, "--assume", "kernel.release=4.14.200"]);
+    for says in [
+        "What if\n",
+        "kernel.release = 4.14.200 (assumed; really 4.18.0-553.el8_10.x86_64)",
+        "kernel.version of host: 4.18.0-553.el8_10.x86_64 → 4.14.200 (assumed)",
+        "(boot.ineffective-option)",
+    ] {
+        assert!(page.contains(says), "{says}: {page}");
+    }
+}
+
+/// A fact of a collector is concluded anew from one that an earlier collector would have read.
+#[test]
+fn what_collectors_conclude_follows_too() {
+    let (_, report) =
+        checked(&["/data", "--host", &host("sata-volatile"), "--assume", "device.rotational@sda=false"]);
+    assert_eq!(fact(&report["what_if"], "device sda", "device.medium"), Some("flash"));
+    let (_, report) = checked(&[
+        "/data",
+        "--host",
+        &host("sata-volatile"),
+        "--assume",
+        "device.write_cache@sda=write through",
+    ]);
+    let verdicts = list(&report["what_if"]["difference"]["verdicts"]);
+    assert_eq!(verdicts.len(), 1, "the queue says write through, and the disk write back: {verdicts:?}");
+    let (_, report) = checked(&[
+        "/data",
+        "--host",
+        &host("sata-volatile"),
+        "--assume",
+        "mount.super_options@/data=rw,nobarrier",
+        "--assume",
+        "kernel.release=4.4",
+    ]);
+    assert_eq!(fact(&report["what_if"], "mount /data", "mount.barrier"), Some("off"));
+    assert_eq!(finding(&report["what_if"], "mount.no-flush"), Some("new"));
+}
+
+#[test]
+fn an_assumption_that_changes_nothing_is_said_to() {
+    let (_, page) = printed(&["--host", &host("sata-volatile"), "--assume", "host.name=db2"]);
+    assert!(page.contains("host.name = db2 (assumed; really db1)"), "{page}");
+    assert!(page.contains("Nothing else would be different."), "{page}");
+}
+
+#[test]
+fn all_mistakes_are_said_at_once() {
+    let host = host("sata-volatile");
+    let wrong = [
+        ("kernel.relase=6.1", "did you mean `kernel.release`?"),
+        ("colour=red", "`walwise facts --list` names all"),
+        ("kernel.release", "has no value"),
+        ("device.fua=true", "there are several; one of: device.fua@sda, device.fua@sdz"),
+        ("device.fua@sdx=true", "there is no device `sdx` with a device.fua"),
+        ("device.fua@sda=maybe", "true or false, and `maybe` is not"),
+        ("mount.class@/data=blok", "mount.class is never `blok`; did you mean `block`?"),
+        ("host.memory=much", "a size in bytes"),
+        ("e2fsprogs.version=new", "a version"),
+        ("host.cpus=-1", "a count"),
+        ("pg.fsync=off", "none was found"),
+        ("target.verdict=durable", "concluded"),
+        ("host.name=a", ""),
+        ("host.name=b", "host.name of host is assumed twice"),
+        ("kernel.release@\u{1b}[31m=1", "\\x1b[31m"),
+    ];
+    let arguments: Vec<&str> = wrong.iter().flat_map(|(assumption, _)| ["--assume", assumption]).collect();
+    let complaint = refused(&[&["--host", host.as_str()][..], &arguments].concat());
+    for (assumption, says) in wrong {
+        assert!(complaint.contains(says), "{assumption}: {complaint}");
+    }
+    let mistakes = wrong.iter().filter(|(_, says)| !says.is_empty()).count();
+    assert_eq!(complaint.lines().count(), mistakes + 1, "{complaint}");
+    assert!(!complaint.contains('\u{1b}'));
+}
+
+/// Values in every form that a fact has.
+#[test]
+fn values_are_read_by_the_kind_of_the_fact() {
+    let host = host("sata-volatile");
+    for (assumption, expected) in [
+        ("device.fua@sda=yes", Value::from(true)),
+        ("device.fua@device sda=off", Value::from(false)),
+        ("host.memory=16 GiB", Value::from(16_u64 << 30)),
+        ("host.memory=4096", Value::from(4096)),
+        ("host.cpus=3", Value::from(3)),
+        ("mount.free_percent@/data=2.5", Value::from(2.5)),
+        ("mount.class@/data=network", Value::from("network")),
+        ("mount.super_options@/=rw, discard", serde_json::json!(["rw", "discard"])),
+        ("kernel.root_flags=none", serde_json::json!([])),
+        ("e2fsprogs.version=1.46.5-2ubuntu1", Value::from("1.46.5-2ubuntu1")),
+        ("os.name=a=b@c", Value::from("a=b@c")),
+    ] {
+        let (_, report) = checked(&["--host", &host, "--assume", assumption]);
+        assert_eq!(report["what_if"]["assumed"][0]["value"], expected, "{assumption}");
+    }
+}
+
+/// A recorded machine as it is, and everything that was asked of it.
+struct Machine {
+    host: RecordedHost,
+    session: Session,
+    report: Report,
+}
+
+fn machine(path: &str) -> Machine {
+    let host = RecordedHost::parse(&fs::read(path).unwrap()).unwrap();
+    let session = Session::look(&host, &Request::default(), RuleSet::builtin(), &mut |_, _| {});
+    let report = session.report();
+    Machine { host, session, report }
+}
+
+impl Machine {
+    fn what_if(&self, assumptions: &[Assumption]) -> (Report, WhatIf) {
+        self.session.what_if(&self.report, assumptions, &self.host, &Request::default())
+    }
+
+    /// All that the interlock asks of a measurement, for every target, and flushes that are sent.
+    fn favourable(&self) -> Vec<Assumption> {
+        let targets = self.session.read.subjects(Scope::Target);
+        let facts =
+            |target: &Subject| {
+                [(&probe::FLUSH_COST.info, 5000.0), (&probe::COMMIT.info, 9000.0)]
+                    .map(|(key, us)| Assumption { subject: target.clone(), key, value: FactOf::Number(us) })
+            };
+        let on = |mount: &Subject| Assumption {
+            subject: mount.clone(),
+            key: &mount::BARRIER.info,
+            value: FactOf::Text("on".to_owned()),
+        };
+        targets.flat_map(facts).chain(self.session.read.subjects(Scope::Mount).map(on)).collect()
+    }
+}
+
+/// Advice in a report that can lose data, wherever it stands.
+fn dangerous(report: &Report) -> Vec<String> {
+    let found = report.findings.iter().flat_map(|f| f.advice.iter().map(move |a| (&f.subject, a)));
+    let steps = report.plans.iter().flat_map(|plan| plan.steps.iter().chain(&plan.options));
+    let all = found.chain(steps.map(|step| (&step.subject, &step.advice)));
+    let risky = all.filter(|(_, advice)| advice.risk == Risk::DataLossIfWrong);
+    risky.map(|(of, advice)| format!("{of} {} {}", advice.setting, advice.change.words())).collect()
+}
+
+/// All that the interlock asks for, assumed: what it would open is named, and stands nowhere else.
+#[test]
+fn assumed_facts_open_no_interlock() {
+    let mut offered = 0;
+    let with_controllers = |path: &String| ["adaptec", "hpe", "megaraid"].iter().any(|of| path.contains(of));
+    for path in hosts().into_iter().filter(with_controllers) {
+        let machine = machine(&path);
+        let (supposed, what_if) = machine.what_if(&machine.favourable());
+        assert_eq!(dangerous(&supposed), dangerous(&machine.report), "{path}");
+        offered += what_if.would_be_offered.len();
+        let mut report = machine.report.clone();
+        report.what_if = Some(what_if.clone());
+        let page = text::render(&report);
+        let (_, told) = page.split_once("\nWhat if\n").unwrap();
+        assert_eq!(told.contains("Would be offered"), !what_if.would_be_offered.is_empty(), "{path}");
+        assert!(!told.contains("mount -o"), "{path}: {told}");
+        for offer in &what_if.would_be_offered {
+            assert!(offer.advice.contains("nobarrier") && offer.price.is_some(), "{path}: {offer:?}");
+            assert!(!what_if.steps.iter().any(|step| step.advice == offer.advice), "{path}");
+        }
+    }
+    assert!(offered > 0, "no recorded machine would ever be offered anything");
+}
+
+/// What is concluded cannot be assumed, and nothing else is refused: over every recorded machine the judgement concludes the
+/// facts on the lists and no other.
+#[test]
+fn the_lists_of_concluded_facts_are_complete() {
+    let mut concluded = BTreeSet::new();
+    for path in hosts() {
+        let machine = machine(&path);
+        let (judged, _) = machine.session.judged();
+        let read = &machine.session.read;
+        let new = judged.rows().filter(|row| row.reading != read.reading(row.subject, row.fact));
+        concluded.extend(new.map(|row| row.fact));
+    }
+    let listed: BTreeSet<&str> = durability::CONCLUDED.into_iter().chain(validity::CONCLUDED).collect();
+    assert_eq!(concluded, listed);
+}
+
+/// A few facts of a machine with other values, by numbers that choose among all there are.
+fn assumptions(machine: &Machine, choices: &[prop::sample::Index]) -> Vec<Assumption> {
+    let words: Vec<(Subject, &'static KeyInfo, FactOf)> = (catalog::all())
+        .filter(|key| !durability::CONCLUDED.contains(&key.name) && !validity::CONCLUDED.contains(&key.name))
+        .flat_map(|key| {
+            let values: Vec<FactOf> = match key.kind {
+                Kind::Bool => vec![FactOf::Bool(true), FactOf::Bool(false)],
+                Kind::Choice(words) => words.iter().map(|&word| FactOf::Text(word.to_owned())).collect(),
+                _ => Vec::new(),
+            };
+            let subjects: Vec<Subject> = match key.scope {
+                Scope::Host => vec![Subject::host()],
+                scope => machine.session.read.subjects(scope).cloned().collect(),
+            };
+            subjects
+                .into_iter()
+                .flat_map(move |of| values.clone().into_iter().map(move |value| (of.clone(), key, value)))
+        })
+        .collect();
+    let chosen = choices.iter().map(|which| which.get(&words).clone());
+    chosen.map(|(subject, key, value)| Assumption { subject, key, value }).collect()
+}
+
+proptest! {
+    /// Whatever is assumed of whatever machine, what can lose data is offered by the real machine or by none.
+    #[test]
+    fn no_assumption_offers_what_can_lose_data(
+        which: prop::sample::Index,
+        choices: [prop::sample::Index; 6],
+    ) {
+        static MACHINES: LazyLock<Vec<Machine>> = LazyLock::new(|| hosts().iter().map(|path| machine(path)).collect());
+        let machine = which.get(&MACHINES);
+        let all = [machine.favourable(), assumptions(machine, &choices)].concat();
+        let (supposed, what_if) = machine.what_if(&all);
+        prop_assert_eq!(dangerous(&supposed), dangerous(&machine.report));
+        // And every value that is another one than on the real machine is marked.
+        let (real, _) = machine.session.judged();
+        for row in supposed.facts.rows() {
+            if row.reading.is_known() && row.reading.value() != real.reading(row.subject, row.fact).value() {
+                prop_assert!(!row.reading.source().unwrap().is_evidence(), "{} {}", row.subject, row.fact);
+            }
+        }
+        prop_assert_eq!(what_if.assumed.len(), all.len());
+    }
+}

@@ -1,0 +1,134 @@
+//! `check --baseline` and `--save` as a shell sees them: what is kept where and for whom, what is refused, and on real file
+//! systems that exactly what was changed is named.
+
+mod loops;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+use crate::support::{names, stderr, stdout, walwise};
+
+fn checked(arguments: &[&str]) -> Output {
+    walwise().arg("check").args(arguments).output().unwrap()
+}
+
+/// That it is refused in one sentence, before anything is printed; the sentence.
+fn refused(arguments: &[&str]) -> String {
+    let output = checked(arguments);
+    let complaint = stderr(&output);
+    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(2), ""), "{arguments:?}: {complaint}");
+    complaint
+}
+
+#[test]
+fn what_is_no_baseline_is_refused_with_what_to_do() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = |name: &str, content: &[u8]| {
+        fs::write(dir.path().join(name), content).unwrap();
+        dir.path().join(name).to_str().unwrap().to_owned()
+    };
+    let places = [
+        ("/nonexistent".to_owned(), "No such file"),
+        (dir.path().to_str().unwrap().to_owned(), "it is a directory"),
+        ("/dev/zero".to_owned(), "walwise check --format json"),
+        (file("empty", b""), "walwise check --format json"),
+        (file("cut", b"{\"schema\": 2, \"facts\": ["), "walwise check --format json"),
+        (file("other", b"{}\n"), "walwise check --format json"),
+        (file("later", b"{\"schema\": 7000}\n"), "walwise check --save"),
+        (file("escape", b"{\"schema\": \"\x1b[31m\"}\n"), "walwise check --format json"),
+    ];
+    for (place, says) in places {
+        let complaint = refused(&["--no-probe", "--baseline", &place]);
+        assert_eq!(complaint.lines().count(), 1, "{complaint}");
+        assert!(complaint.contains(&place) && complaint.contains(says), "{complaint}");
+        assert!(!complaint.contains('\x1b'), "{complaint}");
+    }
+    for format in ["script", "conf"] {
+        refused(&["--format", format, "--baseline", "/nonexistent"]);
+    }
+    refused(&["--save", "--host", "/nonexistent"]);
+}
+
+#[test]
+fn another_host_is_loudly_marked() {
+    let dir = tempfile::tempdir().unwrap();
+    let hosts = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts");
+    let host = |name: &str| hosts.join(name).with_extension("host").to_str().unwrap().to_owned();
+    let (one, baseline) = (fs::read_to_string(host("el9-ext4")).unwrap(), dir.path().join("baseline.json"));
+    let other = dir.path().join("other.host");
+    let name = one.lines().skip_while(|line| *line != "uname").nth(2).unwrap();
+    fs::write(&other, one.replace(&format!("{name}\n"), "|somewhere-else\n")).unwrap();
+    let baseline = baseline.to_str().unwrap();
+    let output = checked(&["/data", "--host", &host("el9-ext4"), "--format", "json", "--output", baseline]);
+    assert_eq!(stderr(&output), "");
+    let output = checked(&["/data", "--host", other.to_str().unwrap(), "--baseline", baseline]);
+    let text = stdout(&output);
+    assert!(text.contains("ANOTHER HOST") && text.contains("somewhere-else"), "{text}");
+}
+
+/// `check` of a directory as the user nobody, whose state is kept in another.
+fn as_nobody(state: &Path, arguments: &[&str]) -> Output {
+    let mut command = walwise();
+    command.env_remove("HOME").env("XDG_STATE_HOME", state).uid(65534).gid(65534);
+    command.args(["check", "--no-probe"]).args(arguments).output().unwrap()
+}
+
+#[test]
+#[ignore = "needs root: to become another user"]
+fn a_user_s_baseline_is_kept_for_him_alone_and_found_again() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    let (state, target) = (dir.path().join("state"), dir.path().to_str().unwrap());
+    let missing = as_nobody(&state, &[target, "--baseline"]);
+    let complaint = stderr(&missing);
+    assert_eq!(missing.status.code(), Some(2), "{complaint}");
+    assert!(complaint.contains("no baseline is kept") && complaint.contains("--save"), "{complaint}");
+    assert!(!state.exists(), "nothing is made without being told to");
+    let first = as_nobody(&state, &[target, "--save"]);
+    let kept = state.join("walwise");
+    let said = stderr(&first);
+    let name = names(&kept).pop().unwrap();
+    assert!(said.contains(kept.join(&name).to_str().unwrap()), "{said}");
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(&kept), mode(&kept.join(&name))), (0o700, 0o600));
+    let report: Value = serde_json::from_slice(&fs::read(kept.join(&name)).unwrap()).unwrap();
+    assert!(report["baseline"].is_null() && report["schema"].is_u64());
+
+    // Compared and kept anew in one run: what is kept is the report of now, and one.
+    let again = as_nobody(&state, &["--baseline", "last", target, "--save"]);
+    assert!(stdout(&again).contains("Since the baseline of "), "{}", stdout(&again));
+    assert_eq!(names(&kept), std::slice::from_ref(&name));
+    let report: Value = serde_json::from_slice(&fs::read(kept.join(&name)).unwrap()).unwrap();
+    assert!(report["baseline"].is_null());
+    as_nobody(&state, &["--save"]);
+    assert_eq!(names(&kept).len(), 2, "the whole host has one of its own");
+
+    // Where there is no place it is an error, and the report is there all the same.
+    let nowhere = as_nobody(Path::new("/proc/1"), &[target, "--save"]);
+    assert_eq!(nowhere.status.code(), Some(1));
+    assert!(stderr(&nowhere).contains("not kept") && !stdout(&nowhere).is_empty());
+}
+
+#[test]
+#[ignore = "needs root: a mount name space"]
+fn root_s_baseline_is_the_system_s() {
+    let dir = tempfile::tempdir().unwrap();
+    let check = |arguments: &[&str]| {
+        let cover = "mount --make-rprivate / && mount --bind \"$0\" /var/lib && exec \"$@\"";
+        let mut command = Command::new("unshare");
+        command.args(["-m", "sh", "-c", cover]).arg(dir.path()).arg(env!("CARGO_BIN_EXE_walwise"));
+        // What sudo may bring along does not count.
+        command.env("XDG_STATE_HOME", dir.path().join("somebody"));
+        command.args(["check", "--no-probe", "/etc"]).args(arguments).output().unwrap()
+    };
+    let output = check(&["--save"]);
+    assert!(stderr(&output).contains("/var/lib/walwise/"), "{}", stderr(&output));
+    assert_eq!(names(dir.path()), ["walwise"]);
+    let output = check(&["--baseline"]);
+    assert!(stdout(&output).contains("Since the baseline of "), "{}", stdout(&output));
+}

@@ -1,0 +1,121 @@
+//! Baselines of real file systems: what was changed between two looks is named, and nothing else of that file system.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use serde_json::Value;
+
+use super::checked;
+use crate::support::loops::{self, Mounted};
+use crate::support::{check_json, stderr, stdout};
+
+/// A file system with a report that was kept of it.
+struct Kept {
+    mounted: Mounted,
+    report: tempfile::NamedTempFile,
+}
+
+impl Kept {
+    fn of(mounted: Mounted) -> Self {
+        let kept = Self { mounted, report: tempfile::NamedTempFile::new().unwrap() };
+        kept.keep();
+        kept
+    }
+
+    /// Keeps the report of now.
+    fn keep(&self) {
+        let (point, file) = (self.mounted.path(), self.path());
+        let output = checked(&[point, "--no-probe", "--format", "json", "--output", file]);
+        assert_eq!(stderr(&output), "");
+    }
+
+    fn path(&self) -> &str {
+        self.report.path().to_str().unwrap()
+    }
+
+    /// What is different now.
+    fn difference(&self) -> Value {
+        check_json(&[self.mounted.path(), "--no-probe", "--baseline", self.path()]).1["baseline"].take()
+    }
+
+    /// Whether a row is about this file system; others come and go while tests run beside each other.
+    fn concerns(&self, row: &Value) -> bool {
+        let (point, disk) = (self.mounted.path(), self.mounted.disk.name());
+        let own = [format!("mount {point}"), format!("target {point}"), format!("device {disk}")];
+        own.iter().any(|subject| row["subject"] == subject.as_str())
+    }
+
+    /// The facts of this file system that changed by themselves or by somebody, and neither follow nor drift.
+    fn changed(&self, difference: &Value) -> BTreeSet<String> {
+        let rows = difference["facts"].as_array().unwrap().iter().filter(|row| self.concerns(row));
+        let lasting = rows.filter(|row| !["drifting", "concluded"].map(Value::from).contains(&row["nature"]));
+        lasting.map(|row| row["fact"].as_str().unwrap().to_owned()).collect()
+    }
+
+    /// Rule and class of every finding about this file system that is not as it was.
+    fn findings(&self, difference: &Value) -> BTreeSet<(String, String)> {
+        let rows = difference["findings"].as_array().unwrap().iter().filter(|row| self.concerns(row));
+        let other = rows.filter(|row| row["class"] != "same");
+        let text = |row: &Value, key: &str| row[key].as_str().unwrap().to_owned();
+        other.map(|row| (text(row, "rule"), text(row, "class"))).collect()
+    }
+}
+
+fn set(words: &[&str]) -> BTreeSet<String> {
+    words.iter().map(|&word| word.to_owned()).collect()
+}
+
+#[test]
+#[ignore = "needs root: loop devices"]
+fn exactly_what_was_changed_is_named() {
+    let kept = Kept::of(loops::ext4(&[], "relatime"));
+    let same = kept.difference();
+    assert_eq!((kept.changed(&same), kept.findings(&same)), (set(&[]), BTreeSet::new()), "{same:#}");
+
+    kept.mounted.remount("nobarrier");
+    let worse = kept.difference();
+    assert_eq!(kept.changed(&worse), set(&["mount.super_options", "ext4.options"]), "{worse:#}");
+    assert!(kept.findings(&worse).contains(&("barrier.ext4-off".to_owned(), "new".to_owned())), "{worse:#}");
+    let text = stdout(&checked(&[kept.mounted.path(), "--no-probe", "--baseline", kept.path()]));
+    let line = format!("critical      {}: ", kept.mounted.path());
+    assert!(text.contains("Worse now") && text.contains(&line) && text.contains("nobarrier"), "{text}");
+
+    kept.keep();
+    kept.mounted.remount("barrier=1,noatime");
+    kept.mounted.disk.schedule("mq-deadline");
+    let better = kept.difference();
+    let expected = ["mount.super_options", "ext4.options", "mount.options", "device.scheduler"];
+    assert_eq!(kept.changed(&better), set(&expected), "{better:#}");
+    let fixed = kept.findings(&better);
+    assert!(fixed.contains(&("barrier.ext4-off".to_owned(), "fixed".to_owned())), "{fixed:?}");
+    let text = stdout(&checked(&[kept.mounted.path(), "--no-probe", "--baseline", kept.path()]));
+    assert!(text.contains("Better now") && text.contains("device.scheduler of "), "{text}");
+}
+
+/// A device that had another name then is known again by what it is: here by the file beneath it.
+#[test]
+#[ignore = "needs root: loop devices"]
+fn what_the_kernel_calls_otherwise_now_is_the_same() {
+    let kept = Kept::of(loops::ext4(&[], ""));
+    let directory = kept.mounted.dir("db");
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let (directory, path) = (directory.to_str().unwrap(), file.path().to_str().unwrap());
+    checked(&[directory, "--no-probe", "--format", "json", "--output", path]);
+    let old = kept.mounted.disk.name().to_owned();
+    let document: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
+    // As if it had been another loop device then: what the kernel calls it is all that differs.
+    let mut renamed = document.to_string();
+    for before in ["device ", "/dev/"] {
+        renamed = renamed.replace(&format!("{before}{old}\""), &format!("{before}loop4000\""));
+    }
+    fs::write(path, renamed).unwrap();
+    let (_, report) = check_json(&[directory, "--no-probe", "--baseline", path]);
+    let difference = &report["baseline"];
+    let pairs = difference["renamed"].as_array().unwrap();
+    let named = format!("device {old}");
+    assert!(
+        pairs.iter().any(|pair| pair["before"] == "device loop4000" && pair["now"] == named.as_str()),
+        "{pairs:?}"
+    );
+    assert_eq!(kept.changed(difference), set(&[]), "{difference:#}");
+}

@@ -1,0 +1,204 @@
+//! Reports of recorded machines as baselines: in memory and through JSON they are kept alike, nothing differs from itself, and
+//! what was changed in a recording is what is named. Documents that somebody damaged fail nothing.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::sync::LazyLock;
+
+use proptest::prelude::*;
+use serde_json::Value;
+use walwise::collect::Request;
+use walwise::host::RecordedHost;
+use walwise::pipeline::Session;
+use walwise::report::difference::{Class, Kept, difference};
+use walwise::report::{Report, json, text};
+use walwise::rules::RuleSet;
+use walwise::text::is_treacherous;
+
+use super::{host, names, table::target_of};
+use crate::support::{stderr, stdout, walwise};
+
+static RULES: LazyLock<RuleSet> = LazyLock::new(RuleSet::builtin);
+
+/// The report of a recording.
+fn report(recording: &[u8], target: Option<&str>) -> Report {
+    let host = RecordedHost::parse(recording).unwrap();
+    let request = Request { target: target.map(Into::into), ..Request::default() };
+    let mut session = Session::look(&host, &request, RULES.clone(), &mut |_, _| {});
+    session.asked = target.map(str::to_owned);
+    session.report()
+}
+
+#[test]
+fn recorded_hosts_are_kept_alike_in_memory_and_through_json() {
+    for name in names() {
+        let recording = fs::read(host(&name)).unwrap();
+        for target in [None, Some(target_of(&name))] {
+            let report = report(&recording, target);
+            let kept = Kept::of(&report);
+            let back = Kept::parse(json::render(&report).as_bytes()).unwrap();
+            assert!(kept == back, "{name} {target:?}");
+            assert_eq!((back.foreign, back.unreadable), (0, 0), "{name}");
+            let none = difference(&back, &kept);
+            assert!(none.is_empty() && none.remarks.is_empty(), "{name} {target:?}: {none:?}");
+        }
+    }
+}
+
+/// An upgrade of the kernel, with a mount option that the new one refuses: that is named, and what did not change is not.
+#[test]
+fn an_upgrade_is_told_by_what_it_made_worse() {
+    let after = fs::read_to_string(host("el8-xfs-nobarrier")).unwrap();
+    let before = after.replace("4.18.0-553.el8_10.x86_64", "3.10.0-1160.el7.x86_64");
+    assert_ne!(before, after);
+    let (old, new) = (report(before.as_bytes(), Some("/data")), report(after.as_bytes(), Some("/data")));
+    let found = difference(&Kept::of(&old), &Kept::of(&new));
+    let lasting: BTreeSet<&str> = found
+        .facts
+        .iter()
+        .filter(|change| change.nature == walwise::facts::Nature::Lasting)
+        .map(|change| change.fact)
+        .collect();
+    assert_eq!(lasting, BTreeSet::from(["kernel.build", "kernel.release"]), "{:?}", found.facts);
+    let refused =
+        found.findings.iter().find(|f| f.rule == "boot.refused-option" && f.subject.name() == "/data");
+    assert_eq!(refused.unwrap().class, Class::New);
+    assert!(found.gone.is_empty() && found.appeared.is_empty() && found.renamed.is_empty(), "{found:?}");
+    let back = difference(&Kept::of(&new), &Kept::of(&old));
+    let fixed = back.findings.iter().find(|f| f.rule == "boot.refused-option" && f.subject.name() == "/data");
+    assert_eq!(fixed.unwrap().class, Class::Fixed);
+}
+
+/// What the program prints of it, and that the baseline changes nothing else of the report.
+#[test]
+fn a_baseline_is_shown_and_changes_nothing_else() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let after = fs::read_to_string(host("el8-xfs-nobarrier")).unwrap();
+    fs::write(at("before.host"), after.replace("4.18.0-553.el8_10.x86_64", "3.10.0-1160.el7.x86_64"))
+        .unwrap();
+    let path = host("el8-xfs-nobarrier");
+    let now = path.to_str().unwrap();
+    let made = walwise()
+        .args([
+            "check",
+            "/data",
+            "--host",
+            &at("before.host"),
+            "--format",
+            "json",
+            "--output",
+            &at("before.json"),
+        ])
+        .output()
+        .unwrap();
+    assert_eq!(stderr(&made), "");
+    let check = |more: &[&str]| {
+        let output = walwise().args(["check", "/data", "--host", now]).args(more).output().unwrap();
+        assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(3), ""), "{more:?}");
+        stdout(&output)
+    };
+    let compared = check(&["--baseline", &at("before.json")]);
+    let begin = compared.find("Since the baseline").unwrap();
+    let (head, rest) = compared.split_at(begin);
+    let (section, rest) = rest.split_at(rest.find("\nDURABLE: /data").unwrap());
+    insta::with_settings!({filters => vec![(r"20\d\d-\d\d-\d\dT[\d:]+Z", "[when]")]}, {
+        insta::assert_snapshot!(section);
+    });
+    let without_time = |text: &str| {
+        text.lines().filter(|line| !line.contains(" rules")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(without_time(&format!("{head}{}", &rest[1..])), without_time(&check(&[])));
+    let parsed = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+    let mut with = parsed(&check(&["--format", "json", "--baseline", &at("before.json")]));
+    assert!(with["baseline"]["findings"].as_array().is_some_and(|findings| !findings.is_empty()));
+    with.as_object_mut().unwrap().remove("baseline");
+    let without = parsed(&check(&["--format", "json"]));
+    for (key, value) in without.as_object().unwrap().iter().filter(|(key, _)| *key != "when") {
+        assert_eq!(&with[key], value, "{key}");
+    }
+}
+
+/// What a stranger puts where something else was.
+fn junk() -> impl Strategy<Value = Value> {
+    let texts = [
+        "",
+        "\u{1b}[31m",
+        "\u{202e}\u{9b}",
+        "device sda",
+        "host",
+        "applies",
+        "critical",
+        "99999999999999999999",
+    ];
+    prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        prop::sample::select(texts.to_vec()).prop_map(Value::from),
+        any::<String>().prop_map(Value::from),
+        Just(serde_json::json!([])),
+        Just(serde_json::json!({"a": [1, {"b": "\u{1b}"}]})),
+        Just(serde_json::json!([["a"], 1, null, "\u{1b}]0;x\u{7}"])),
+    ]
+}
+
+/// Puts junk at a place below a value, `way` deep.
+fn plant(json: &mut Value, way: &[prop::sample::Index], junk: &Value) {
+    let Some((first, rest)) = way.split_first() else {
+        *json = junk.clone();
+        return;
+    };
+    match json {
+        Value::Array(items) if !items.is_empty() => {
+            let at = first.index(items.len());
+            plant(&mut items[at], rest, junk);
+        }
+        Value::Object(members) if !members.is_empty() => {
+            let key = members.keys().nth(first.index(members.len())).unwrap().clone();
+            plant(members.get_mut(&key).unwrap(), rest, junk);
+        }
+        other => *other = junk.clone(),
+    }
+}
+
+/// A small report and its document.
+static SAMPLE: LazyLock<(Report, Value)> = LazyLock::new(|| {
+    let report = report(&fs::read(host("ext4-nobarrier")).unwrap(), Some("/data"));
+    let document = serde_json::from_str(&json::render(&report)).unwrap();
+    (report, document)
+});
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn a_damaged_baseline_fails_nothing_and_stays_safe_to_show(
+        damages in prop::collection::vec((prop::collection::vec(any::<prop::sample::Index>(), 1..6), junk()), 1..12),
+        cut in prop::option::of(any::<prop::sample::Index>()),
+    ) {
+        let (report, document) = &*SAMPLE;
+        let mut document = document.clone();
+        for (way, junk) in &damages {
+            plant(&mut document, way, junk);
+        }
+        let mut bytes = serde_json::to_vec(&document).unwrap();
+        if let Some(cut) = cut {
+            bytes.truncate(cut.index(bytes.len()));
+        }
+        match Kept::parse(bytes.as_slice()) {
+            Err(error) => {
+                let says = error.to_string();
+                prop_assert!(says.contains("walwise"), "{}", says);
+            }
+            Ok(kept) => {
+                let mut report = report.clone();
+                report.baseline = Some(difference(&kept, &Kept::of(&report)));
+                let shown = text::render(&report);
+                prop_assert!(!shown.chars().any(|c| c != '\n' && is_treacherous(c)), "{}", shown);
+                let _: Value = serde_json::from_str(&json::render(&report)).unwrap();
+            }
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! The next kernel: an fstab with mistakes of every kind, each named once with its level and nothing else beside them, on a
+//! recorded machine; and on this one what will not mount is asked of the kernel itself.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+
+use serde_json::Value;
+
+use crate::support::loops::Loop;
+use crate::support::{fact, run, stderr, stdout, walwise};
+
+/// A line of an fstab with what is to be said of it: part, level, and a word that says what; nothing for a line that is right.
+type Line = (&'static str, Option<(&'static str, &'static str, &'static str)>);
+
+/// Written for kernel 6.1, to be read with 6.18.
+const LINES: &[Line] = &[
+    ("UUID=01 / ext4 errors=remount-ro", None),
+    ("UUID=02 /data xfs noatime", None),
+    ("UUID=03 /m/removed btrfs inode_cache", Some(("blocker", "critical", "inode_cache is refused"))),
+    ("UUID=04 /m/ignored ext4 mand", Some(("loses-effect", "warning", "mand does nothing"))),
+    ("UUID=05 /m/deprecated xfs attr2", Some(("deprecated", "advice", "attr2 is on its way out"))),
+    ("UUID=06 /m/misspelt ext4 noatiem", Some(("not-known", "warning", "takes noatiem is not known"))),
+    ("UUID=07 /m/foreign ext4 nodatacow", Some(("blocker", "critical", "nodatacow is refused"))),
+    ("UUID=08 /m/strange xfs frobnicate", Some(("not-known", "warning", "takes frobnicate is not known"))),
+    ("UUID=nowhere /m/missing ext4 noatime", Some(("blocker", "critical", "UUID=nowhere is not there"))),
+    (
+        "UUID=nowhere /m/optional ext4 noatime,nofail",
+        Some(("blocker", "warning", "UUID=nowhere is not there")),
+    ),
+    ("UUID=09 /m/value ext4 data=orderly", Some(("blocker", "critical", "data=orderly is refused"))),
+    (
+        "UUID=10 /m/alone ext4 journal_async_commit",
+        Some(("blocker", "critical", "journal_async_commit is refused")),
+    ),
+    ("UUID=11 /m/type reiserfs noatime", Some(("blocker", "critical", "no reiserfs"))),
+    ("UUID=12 /m/undone btrfs nodatacow,compress=zstd", Some(("already", "warning", "takes nodatacow back"))),
+    ("UUID=13 /m/unsafe ext4 nobarrier", Some(("already", "critical", "without barriers"))),
+    ("UUID=14 /boot/efi vfat umask=0077", None),
+    ("UUID=15 /m/by-hand ext4 noauto,noatime,commit=30", None),
+    ("server:/export /m/nfs nfs4 hard,_netdev", None),
+    ("tmpfs /tmp tmpfs size=1G", None),
+];
+
+/// A recorded machine with another fstab.
+fn machine(dir: &Path, lines: &[Line]) -> String {
+    let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts/sata-volatile.host");
+    let recorded = fs::read_to_string(recorded).unwrap();
+    let (before, fstab) = recorded.split_once("config fstab /etc/fstab\n").unwrap();
+    let after = &fstab[fstab.find("\nconfig ").unwrap() + 1..];
+    let rows: String = (1..)
+        .zip(lines)
+        .map(|(number, (line, _))| {
+            let [source, point, fs, options] = line.split(' ').collect::<Vec<_>>()[..] else {
+                panic!("{line}")
+            };
+            format!("|{number}\t{point}\t{source}\\\\x09{fs}\\\\x09{options}\n")
+        })
+        .collect();
+    let ids: String = (1..=15).map(|id| format!("|{id:02}\n")).collect();
+    let text = format!("{before}config fstab /etc/fstab\n{rows}list /dev/disk/by-uuid\n{ids}{after}");
+    let path = dir.join("host");
+    fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+fn upgrade(arguments: &[&str]) -> Output {
+    walwise().arg("upgrade").args(arguments).output().unwrap()
+}
+
+/// What is told, and the exit code.
+fn told(arguments: &[&str]) -> (i32, Vec<Value>) {
+    let output = upgrade(&[arguments, &["--format", "json"]].concat());
+    let report: Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", stderr(&output)));
+    (output.status.code().unwrap(), report["upgrade"]["items"].as_array().unwrap().clone())
+}
+
+fn text<'v>(item: &'v Value, key: &str) -> &'v str {
+    item[key].as_str().unwrap_or_default()
+}
+
+#[test]
+fn every_mistake_is_named_once_and_nothing_else() {
+    let dir = tempfile::tempdir().unwrap();
+    let host = machine(dir.path(), LINES);
+    let (code, items) = told(&["--kernel", "6.18", "--host", &host]);
+    let of_boot: Vec<&Value> =
+        items.iter().filter(|item| text(item, "subject").starts_with("boot ")).collect();
+    let mut wrong = Vec::new();
+    for (number, (line, expected)) in (1..).zip(LINES) {
+        let place = format!("/etc/fstab:{number}");
+        let found: Vec<&&Value> = of_boot.iter().filter(|item| text(item, "place") == place).collect();
+        let right = match (&found[..], expected) {
+            ([], None) => true,
+            ([item], Some((part, level, what))) => {
+                (text(item, "part"), text(item, "level")) == (part, level)
+                    && text(item, "what").contains(what)
+            }
+            _ => false,
+        };
+        if !right {
+            wrong.push(format!("{line}: {found:#?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let mistakes = LINES.iter().filter(|(_, expected)| expected.is_some()).count();
+    assert_eq!(of_boot.len(), mistakes, "every item stands on a line");
+    assert!(mistakes >= 10 && code == 3, "{mistakes} {code}");
+    // Blockers come first.
+    let parts: Vec<&str> = items.iter().map(|item| text(item, "part")).collect();
+    let first = parts.iter().take_while(|part| **part == "blocker").count();
+    assert_eq!(first, parts.iter().filter(|part| **part == "blocker").count(), "{parts:?}");
+
+    let page = stdout(&upgrade(&["--kernel", "6.18", "--host", &host]));
+    for (number, (line, expected)) in (1..).zip(LINES) {
+        let named = page.lines().filter(|row| row.contains(&format!("/etc/fstab:{number}:"))).count();
+        assert_eq!(named, usize::from(expected.is_some()), "{line}\n{page}");
+    }
+    for says in
+        ["Did you mean `noatime`?", "The boot stops in emergency mode.", "kernel.release = 6.18 (assumed"]
+    {
+        let flat = page.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(flat.contains(says), "{says}: {page}");
+    }
+}
+
+/// What is wrong with the next kernel and is not with this one is told as the upgrade's, and the other way round.
+#[test]
+fn what_the_upgrade_brings_is_told_from_what_is_there_already() {
+    let dir = tempfile::tempdir().unwrap();
+    let host = machine(dir.path(), LINES);
+    let (_, items) = told(&["--kernel", "6.18", "--host", &host]);
+    let already = |what: &str| {
+        let item = items.iter().find(|item| text(item, "what").contains(what)).unwrap();
+        item["already"].as_bool().unwrap()
+    };
+    assert!(!already("inode_cache is refused") && !already("no reiserfs"));
+    assert!(already("nodatacow is refused") && already("data=orderly") && already("mand does nothing"));
+    // And back: 4.14 still heeds what 6.18 refuses.
+    let after = fs::read_to_string(&host).unwrap().replace("6.1.0-28-amd64", "6.18.3");
+    fs::write(&host, after).unwrap();
+    let (_, items) = told(&["--kernel", "4.14", "--host", &host]);
+    let better = items.iter().find(|item| text(item, "what").starts_with("inode_cache")).unwrap();
+    assert_eq!((text(better, "part"), text(better, "subject")), ("better", "boot /m/removed"));
+}
+
+#[test]
+fn the_exit_code_is_that_of_what_stands_in_the_way() {
+    let dir = tempfile::tempdir().unwrap();
+    for (line, warning, undecided) in [
+        ("UUID=01 /m/a ext4 noatime", 0, 0),
+        ("UUID=01 /m/a xfs attr2", 0, 0),
+        ("UUID=01 /m/a ext4 noatiem", 4, 0),
+        ("UUID=01 /m/a ext4 nodatacow", 3, 3),
+    ] {
+        let host = machine(dir.path(), &[("UUID=02 / ext4 defaults", None), (line, None)]);
+        let code = |more: &[&str]| {
+            let arguments = [&["--kernel", "6.18", "--host", host.as_str()][..], more].concat();
+            let codes = ["text", "json"].map(|format| {
+                upgrade(&[&arguments[..], &["--format", format]].concat()).status.code().unwrap()
+            });
+            assert_eq!(codes[0], codes[1], "{line}");
+            codes[0]
+        };
+        assert_eq!(
+            (code(&["--fail-on", "warning"]), code(&["--fail-on-undecided"])),
+            (warning, undecided),
+            "{line}"
+        );
+    }
+}
+
+#[test]
+fn a_distribution_without_the_file_system_is_a_blocker() {
+    let dir = tempfile::tempdir().unwrap();
+    let host =
+        machine(dir.path(), &[("UUID=01 / ext4 defaults", None), ("UUID=02 /m/a btrfs noatime", None)]);
+    let (code, items) = told(&["--os", "rhel10", "--host", &host]);
+    assert_eq!(code, 3, "{items:#?}");
+    let blockers: Vec<&Value> = items.iter().filter(|item| text(item, "part") == "blocker").collect();
+    assert!(blockers.len() == 1 && text(blockers[0], "what").contains("no btrfs"), "{blockers:#?}");
+    assert_eq!(told(&["--kernel", "6.18", "--os", "debian", "--host", &host]).0, 0);
+}
+
+/// Tools that make what the kernel cannot mount.
+#[test]
+fn newer_tools_than_the_kernel_are_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let host = machine(dir.path(), &[("UUID=01 / ext4 defaults", None)]);
+    let (_, items) = told(&["--xfsprogs", "6.18", "--host", &host]);
+    let item = items.iter().find(|item| text(item, "what").contains("a new xfs")).unwrap();
+    assert!(text(item, "because").contains("parent"), "{item}");
+}
+
+#[test]
+fn wrong_use_is_said() {
+    for (arguments, says) in [
+        (&["--kernel", "soon"][..], "--kernel is a version"),
+        (&["--os", "debain13"], "did you mean `debian`"),
+        (&["--os", "fedora42"], "--kernel"),
+        (&["--xfsprogs", "new"], "--xfsprogs is a version"),
+        (&["--kernel", "6.12", "--assume", "kernel.colour=red"], "no fact `kernel.colour`"),
+        (&[], "--kernel"),
+    ] {
+        let output = upgrade(arguments);
+        let complaint = stderr(&output);
+        assert!(output.status.code() == Some(2) && complaint.contains(says), "{arguments:?}: {complaint}");
+        assert!(output.stdout.is_empty(), "{arguments:?}");
+    }
+}
+
+/// Recorded machines of every kind with a kernel that they could get, or could have had: something is told of it.
+#[test]
+fn any_machine_can_be_asked_about_any_kernel() {
+    let hosts = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts")).unwrap().step_by(4);
+    let kernels = [
+        &["--kernel", "3.10.0-1160.el7.x86_64"][..],
+        &["--os", "rhel10"],
+        &["--kernel", "7.2", "--os", "debian"],
+    ];
+    let mut seen = BTreeSet::new();
+    for (at, host) in hosts.map(|entry| entry.unwrap().path()).enumerate() {
+        let kernel = kernels[at % kernels.len()];
+        let (code, items) = told(&[kernel, &["--host", host.to_str().unwrap()]].concat());
+        assert!([0, 3].contains(&code), "{}: {code}", host.display());
+        seen.extend(items.iter().map(|item| text(item, "part").to_owned()));
+    }
+    assert!(seen.contains("changes") && seen.contains("better"), "{seen:?}");
+}
+
+/// This machine with an fstab of real devices: each line that is said to be refused is refused by the kernel that runs, and
+/// each other one mounts.
+#[test]
+#[ignore = "needs root: mounts loop devices, and a file over /etc/fstab in a name space of its own"]
+fn what_is_said_to_be_refused_is_refused() {
+    let disk = |fs: &str| {
+        let disk = Loop::new(512);
+        disk.mkfs(&[&format!("mkfs.{fs}"), "-q"]);
+        disk
+    };
+    let disks = [("ext4", disk("ext4")), ("xfs", disk("xfs")), ("btrfs", disk("btrfs"))];
+    let lines = [
+        ("ext4", "nodatacow"),
+        ("ext4", "data=orderly"),
+        ("ext4", "journal_async_commit"),
+        ("ext4", "noatime,commit=30"),
+        ("xfs", "nobarrier"),
+        ("xfs", "noatime,logbsize=64k"),
+        ("xfs", "data=ordered"),
+        ("btrfs", "inode_cache"),
+        ("btrfs", "noatime,compress=zstd"),
+    ];
+    let of = |fs: &str| &disks.iter().find(|(name, _)| *name == fs).unwrap().1;
+    let dir = tempfile::tempdir().unwrap();
+    let fstab = dir.path().join("fstab");
+    let rows = lines.iter().enumerate();
+    let mut table: String = rows
+        .map(|(at, (fs, options))| format!("{} /walwise-none/{at} {fs} {options} 0 0\n", of(fs).device))
+        .collect();
+    table.push_str("/dev/walwise-none /walwise-none/missing ext4 defaults 0 0\n");
+    fs::write(&fstab, table).unwrap();
+    let kernel = run("uname", &["-r"]);
+    let program = walwise();
+    let script = format!(
+        "mount --bind {} /etc/fstab && exec {} upgrade --kernel {} --format json",
+        fstab.display(),
+        program.get_program().to_str().unwrap(),
+        kernel.trim()
+    );
+    let output = std::process::Command::new("unshare").args(["-m", "sh", "-c", &script]).output().unwrap();
+    let report: Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", stderr(&output)));
+    let items = report["upgrade"]["items"].as_array().unwrap();
+    let blockers = |at: usize| {
+        let of_line = |item: &&Value| text(item, "subject") == format!("boot /walwise-none/{at}");
+        let blocks = |item: &&Value| text(item, "part") == "blocker";
+        items.iter().filter(of_line).filter(blocks).count()
+    };
+    for (at, (fs, options)) in lines.iter().enumerate() {
+        let refused = of(fs).try_mount(options).is_err();
+        assert_eq!(blockers(at), usize::from(refused), "{fs} {options}: {items:#?}");
+    }
+    // In a container the devices under /dev are somebody's choice.
+    if fact(&report, "host", "host.container") == Some(&Value::from("none")) {
+        let missing =
+            items.iter().filter(|item| text(item, "subject") == "boot /walwise-none/missing").count();
+        assert_eq!(missing, 1, "{items:#?}");
+        assert_eq!(output.status.code(), Some(3));
+    }
+}
