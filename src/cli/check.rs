@@ -7,6 +7,7 @@ use super::args::{Check, Format, Measure};
 use super::host::{self, look};
 use super::out::{Done, deliver};
 use super::probe::measure;
+use super::rule_files;
 use crate::pipeline::{self, Options, Session};
 use crate::report::exit::{self, FailOn};
 use crate::report::{Report, conf, json, script, text};
@@ -24,7 +25,7 @@ pub(super) fn run(args: &Check) -> Done {
     report.warnings.extend(not_measured);
     let fail_on = FailOn { level: args.fail_on.level(), undecided: args.fail_on_undecided };
     deliver(&render(&report, args.format), args.output.as_deref())?;
-    let code = exit::code(&report, fail_on);
+    let code = rule_files::exit_code(exit::code(&report, fail_on), &session.rules);
     // The process ends here; taking apart what a large host came to would keep its user waiting for nothing.
     mem::forget((session, report));
     Ok(code)

@@ -4,6 +4,7 @@ mod arbitrary;
 mod coverage;
 mod machines;
 mod properties;
+mod users;
 
 use proptest::prelude::*;
 

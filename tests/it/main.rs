@@ -30,5 +30,6 @@ mod server;
 mod storage;
 mod support;
 mod targets;
+mod user_rules;
 mod validity;
 mod verdicts;

@@ -9,7 +9,9 @@ use std::process::{Command, Output};
 use walwise::facts::catalog::{device, target};
 use walwise::facts::{FactSet, Reading, Source, Subject};
 use walwise::report::{Circumstances, Input, build, script};
-use walwise::rules::{Advice, Change, Confidence, Evaluation, Finding, Level, Outcome, Reach, Risk, Trace};
+use walwise::rules::{
+    Advice, Change, Confidence, Evaluation, Finding, Level, Outcome, Pack, Reach, Risk, RuleSet, Trace,
+};
 use walwise::truth::Truth;
 
 use crate::support::loops::{Loop, Point};
@@ -73,6 +75,7 @@ fn script_for(disk: &Loop, fstype: &str, mkfs: &[&str], mount: &str) -> String {
             version: "0.1.0".to_owned(),
             rules: 1,
             asked: None,
+            pack: Pack::of(&RuleSet::default(), "0.1.0", &Vec::new()),
         },
         guard: &|_, _| Ok(()),
     }))

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::arbitrary::{self, World, every, few, subject, world};
 use crate::facts::{Kind, Reading, Source, Value, Why};
 use crate::rules::ground::{Ground, View};
-use crate::rules::model::{AdviceSpec, ChangeSpec, Cond, Rule};
+use crate::rules::model::{AdviceSpec, Author, ChangeSpec, Cond, Rule};
 use crate::rules::{
     Change, Circumstances, Finding, Level, Outcome, Reach, Risk, Trace, evaluate_one, settings,
 };
@@ -156,6 +156,8 @@ proptest! {
         let rule = risky(cond);
         let finding = find(&rule, &world, live);
         prop_assert!(finding.advice.is_empty() || finding.outcome == Outcome::Applies);
+        let users = Rule { author: Author::User, ..rule.clone() };
+        prop_assert!(find(&users, &world, live).advice.is_empty(), "of a user's rule");
         // Taking any fact away, or stating it, never makes the advice appear.
         for index in 0..world.facts.len() {
             let stated = world.facts[index].2.clone().map(|value| value);
