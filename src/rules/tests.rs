@@ -3,6 +3,7 @@
 mod arbitrary;
 mod coverage;
 mod machines;
+mod mutation;
 mod properties;
 mod users;
 
