@@ -77,6 +77,7 @@ fn dispatch(cli: Cli) -> Done {
         Some(Command::Capture(args)) => capture::run(&args),
         Some(Command::Generate(Generate { what })) => out::print(&match what {
             Made::Schema => crate::report::json::schema_json(),
+            Made::Reference => crate::rules::reference::render(),
         }),
     }
 }

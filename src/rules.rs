@@ -17,6 +17,7 @@ pub mod model;
 mod needs;
 mod others;
 pub mod pack;
+pub mod reference;
 mod set;
 pub mod settings;
 mod suggest;

@@ -268,6 +268,8 @@ pub struct Generate {
 pub enum Made {
     /// The JSON schema of the report.
     Schema,
+    /// The reference of the built-in rules, Markdown.
+    Reference,
 }
 
 /// Forms of a report.
