@@ -12,6 +12,7 @@ mod facts;
 mod host;
 mod out;
 mod probe;
+mod rule_files;
 mod rules;
 mod screens;
 mod signals;
@@ -77,8 +78,9 @@ fn dispatch(cli: Cli) -> Done {
         Some(Command::Rules(args)) => rules::run(args),
         Some(Command::Explain(args)) => explain::run(&args),
         Some(Command::Capture(args)) => capture::run(&args),
-        Some(Command::Generate(Generate { what: Made::Schema })) => {
-            out::print(&crate::report::json::schema_json())
-        }
+        Some(Command::Generate(Generate { what })) => out::print(&match what {
+            Made::Schema => crate::report::json::schema_json(),
+            Made::Reference => crate::rules::reference::render(),
+        }),
     }
 }

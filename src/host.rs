@@ -22,7 +22,7 @@ use std::fmt;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-pub use live::LiveHost;
+pub use live::{LiveHost, doubt};
 pub use recorded::RecordedHost;
 pub use recording::RecordingHost;
 pub use remembering::RememberingHost;

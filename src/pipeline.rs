@@ -16,9 +16,11 @@ use crate::{validity, workers};
 
 pub mod assume;
 mod measuring;
+mod pack;
 pub mod upgrade;
 
 pub use measuring::{Options, Rows, measurable, method_in_force, prepare, to_be_made, unreadable};
+pub use pack::pack;
 
 /// What was read of a host, and everything needed to judge it.
 #[derive(Clone)]
@@ -89,12 +91,28 @@ impl Session {
                 version: env!("CARGO_PKG_VERSION").to_owned(),
                 rules: self.rules.rules().len(),
                 asked: self.asked.clone(),
+                pack: pack(&self.rules),
             },
             guard: &guard,
         });
-        let off = self.rules.off().iter();
-        report.warnings.extend(off.map(|off| format!("rule {} is switched off: {}", off.rule, off.because)));
+        let said = self.of_users_rules(&report);
+        report.warnings.extend(said);
         report
+    }
+
+    /// What the user's rule files changed, and what in them changes nothing here.
+    fn of_users_rules(&self, report: &Report) -> Vec<String> {
+        let Self { rules, .. } = self;
+        let mut said = rules.not_in_force().to_vec();
+        said.extend(rules.off().iter().map(rules::Off::sentence));
+        for given in rules.overrides() {
+            let tally = report.rules.iter().find(|tally| tally.rule == given.rule);
+            let idle = tally.is_some_and(rules::Tally::is_idle);
+            let note = if idle { "; nothing here is what it is about" } else { "" };
+            said.push(given.sentence() + note);
+        }
+        said.extend_from_slice(rules.remarks());
+        said
     }
 
     /// What all rules come to, by all processors.

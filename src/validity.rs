@@ -25,6 +25,9 @@ pub use mkfs::{mkfs_defaults, mkfs_feature};
 pub use mount::{Example, examples, file_system, mount_option, mount_options, scheduler};
 pub use server::{mysql_setting, postgres_setting, wal_sync_method};
 
+/// The tables as they are compiled in: names and texts.
+pub const TABLES: &[(&str, &str)] = &[("rules/tables/validity.toml", load::TEXT)];
+
 /// What becomes of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]

@@ -82,7 +82,7 @@ pub struct From {
     /// Look at a captured host instead of this one.
     #[arg(long, value_name = "FILE")]
     pub host: Option<PathBuf>,
-    /// More rules, or replacements for the built-in ones: every *.toml file in DIR.
+    /// More rules, beside the built-in ones and those in /etc/walwise/rules.d: every *.toml file in DIR.
     #[arg(long, value_name = "DIR")]
     pub rules: Option<PathBuf>,
     /// Run no other program; what only they can tell stays unknown.
@@ -284,21 +284,27 @@ pub enum Rules {
         /// The settings that rules can advise instead.
         #[arg(long)]
         settings: bool,
+        /// More rules: every *.toml file in DIR.
+        #[arg(long, value_name = "DIR")]
+        rules: Option<PathBuf>,
     },
     /// One rule in full.
     Show {
         /// Its id.
         rule: String,
+        /// More rules: every *.toml file in DIR.
+        #[arg(long, value_name = "DIR")]
+        rules: Option<PathBuf>,
     },
     /// Whether files hold well-formed rules; all mistakes at once.
     Check {
-        /// Rule files.
+        /// Rule files, or directories of them.
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
-    /// Run the examples in rules: of these files, or of the built-in ones.
+    /// Run the examples in rules: of these files, or of all in force.
     Test {
-        /// Rule files.
+        /// Rule files, or directories of them.
         files: Vec<PathBuf>,
     },
 }
@@ -341,6 +347,8 @@ pub struct Generate {
 pub enum Made {
     /// The JSON schema of the report.
     Schema,
+    /// The reference of the built-in rules, Markdown.
+    Reference,
 }
 
 /// Forms of a report.

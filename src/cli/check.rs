@@ -6,7 +6,7 @@ use super::args::{Check, Format, Measure};
 use super::host::{self, look_at};
 use super::out::{Done, deliver};
 use super::probe::measure;
-use super::{CliError, baseline, out};
+use super::{CliError, baseline, out, rule_files};
 use crate::host::{Host, RememberingHost};
 use crate::pipeline::{self, Options, Session};
 use crate::report::difference::{Kept, difference};
@@ -30,7 +30,7 @@ pub(super) fn run(args: &Check) -> Done {
     } else {
         None
     };
-    session.traced = args.format == Format::Json;
+    session.traced = args.format == Format::Json || args.save;
     let mut report = session.report();
     report.warnings.extend(not_measured);
     let fail_on = FailOn { level: args.fail_on.level(), undecided: args.fail_on_undecided };
@@ -46,7 +46,7 @@ pub(super) fn run(args: &Check) -> Done {
         let place = baseline::save(&document, &session, args.target.as_deref())?;
         out::notice(&format!("kept as baseline: {}", place.display()));
     }
-    let code = exit::code(&report, fail_on);
+    let code = rule_files::exit_code(exit::code(&report, fail_on), &session.rules);
     // The process ends here; taking apart what a large host came to would keep its user waiting for nothing.
     mem::forget((session, report));
     Ok(code)

@@ -7,11 +7,12 @@ use super::CliError;
 use super::args::Explain;
 use super::host;
 use super::out::{Done, print};
+use super::rule_files;
 use super::rules::no_rule;
 use crate::facts::{Need, Scope, Subject};
-use crate::report;
 use crate::rules::explain::{self, Drawing};
-use crate::rules::{self, Finding, Outcome};
+use crate::rules::{self, Finding, Outcome, Rule, RuleSet};
+use crate::{pipeline, report};
 
 /// Prints the trace of one rule on every subject, or on those of one target.
 pub(super) fn run(args: &Explain) -> Done {
@@ -46,7 +47,23 @@ pub(super) fn run(args: &Explain) -> Done {
             let _ = writeln!(text, "does not apply to {}; name a target to see why", names.join(", "));
         }
     }
-    print(&text)
+    text += &about(rule, &session.rules);
+    let code = print(&text)?;
+    Ok(rule_files::exit_code(code, &session.rules))
+}
+
+/// What is the same on every subject: who says so, what was measured, another level than it was written with, the pack.
+fn about(rule: &Rule, rules: &RuleSet) -> String {
+    let mut lines = vec![format!("sources: {}", rule.refs.join("; "))];
+    for evidence in &rule.evidence {
+        let mut about = evidence.lines().into_iter();
+        lines.extend(about.next().map(|says| format!("evidence: {says}")));
+        lines.extend(about.map(|line| format!("  {line}")));
+    }
+    let given = rules.overrides().iter().find(|given| given.rule == rule.id);
+    lines.extend(given.map(rules::Override::sentence));
+    lines.push(pipeline::pack(rules).words());
+    lines.join("\n") + "\n"
 }
 
 fn explanation(finding: &Finding) -> String {
@@ -66,7 +83,6 @@ fn explanation(finding: &Finding) -> String {
             ));
         }
     }
-    lines.push(format!("  sources: {}", finding.refs.join("; ")));
     lines.join("\n") + "\n\n"
 }
 

@@ -1,4 +1,4 @@
-//! Which host and which rules a command works with.
+//! Which host a command works with.
 
 use std::fs;
 use std::io::{self, Read};
@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 use super::CliError;
 use super::args::From;
 use super::out;
+pub(super) use super::rule_files::rules;
 use crate::collect::Request;
 use crate::facts::{FactSet, Scope};
 use crate::host::{Host, LiveHost, RecordedHost, path_bytes};
 use crate::pipeline::Session;
 use crate::pipeline::assume::{self, Assumption};
-use crate::rules::{RuleFile, RuleSet};
+use crate::rules::RuleSet;
 use crate::text;
 
 /// The largest capture that is read.
@@ -40,35 +41,6 @@ pub(super) fn absolute(target: Option<&Path>) -> Result<Option<PathBuf>, CliErro
     let Some(target) = target else { return Ok(None) };
     let path = std::path::absolute(target).map_err(|e| cannot("look at", target, &e))?;
     Ok(Some(path))
-}
-
-/// The rules: built in, and those of `--rules`. Files with mistakes are refused with all of them.
-pub(super) fn rules(dir: Option<&Path>) -> Result<RuleSet, CliError> {
-    let Some(dir) = dir else { return Ok(RuleSet::builtin()) };
-    let (rules, mistakes) = RuleSet::with_user_files(&rule_files_in(dir)?);
-    if mistakes.is_empty() {
-        return Ok(rules);
-    }
-    let text: String = mistakes.iter().map(|file| file.render(false)).collect();
-    Err(CliError::Usage(format!("the rules in {} cannot be used:\n{text}", dir.display())))
-}
-
-/// Every `*.toml` of a directory, in order of name.
-fn rule_files_in(dir: &Path) -> Result<Vec<RuleFile>, CliError> {
-    let entries = fs::read_dir(dir).map_err(|e| cannot("read the rules in", dir, &e))?;
-    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    paths.retain(|path| path.extension().is_some_and(|e| e == "toml"));
-    paths.sort();
-    rule_files(&paths)
-}
-
-/// Rule files by name.
-pub(super) fn rule_files(paths: &[PathBuf]) -> Result<Vec<RuleFile>, CliError> {
-    let read = |path: &PathBuf| {
-        let text = fs::read_to_string(path).map_err(|e| cannot("read", path, &e))?;
-        Ok(RuleFile { name: path.display().to_string(), text })
-    };
-    paths.iter().map(read).collect()
 }
 
 /// What is to be read.

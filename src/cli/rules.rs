@@ -5,51 +5,91 @@ use std::path::PathBuf;
 
 use super::CliError;
 use super::args::Rules;
-use super::host::rule_files;
-use super::out::{Done, print};
+use super::out::{Done, complain, print};
+use super::rule_files;
+use crate::pipeline;
 use crate::rules::explain::{self, Drawing};
 use crate::rules::settings::{self, Shape};
-use crate::rules::{Rule, RuleSet, examples};
+use crate::rules::{Off, Override, Rule, RuleSet, examples};
 
 /// Lists, shows, checks or tests.
 pub(super) fn run(args: Rules) -> Done {
     match args {
-        Rules::List { settings: true } => print(&setting_list()),
-        Rules::List { settings: false } => print(&rule_list(RuleSet::builtin().rules())),
-        Rules::Show { rule } => {
-            let rules = RuleSet::builtin();
+        Rules::List { settings: true, .. } => print(&setting_list()),
+        Rules::List { settings: false, rules } => {
+            let rules = rule_files::rules(rules.as_deref())?;
+            let code = print(&rule_list(&rules))?;
+            Ok(rule_files::exit_code(code, &rules))
+        }
+        Rules::Show { rule, rules } => {
+            let rules = rule_files::rules(rules.as_deref())?;
             let Some(found) = rules.find(&rule) else { return Err(no_rule(&rules, &rule)) };
-            print(&rule_text(found))
+            print(&rule_text(found, &rules))
         }
         Rules::Check { files } => {
-            let rules = of_files(&files)?;
-            print(&format!("{} rules, no mistakes\n", rules.len()))
+            let found = of_files(&files)?;
+            print(&format!("{}, no mistakes\n", found.words()))
         }
-        Rules::Test { files } => {
-            let rules =
-                if files.is_empty() { RuleSet::builtin().rules().to_vec() } else { of_files(&files)? };
-            let failures = examples::run(&rules);
-            if failures.is_empty() {
-                let count: usize = rules.iter().map(|rule| rule.examples.len()).sum();
-                return print(&format!("{} rules, {count} examples, all as expected\n", rules.len()));
-            }
-            let lines: Vec<String> = failures.iter().map(ToString::to_string).collect();
-            print(&(lines.join("\n") + "\n"))?;
-            Ok(1)
+        Rules::Test { files } if files.is_empty() => {
+            let rules = rule_files::rules(None)?;
+            let code = test(rules.rules())?;
+            Ok(rule_files::exit_code(code, &rules))
         }
+        Rules::Test { files } => test(&of_files(&files)?.rules),
     }
 }
 
-/// The rules of these files, checked beside the built-in ones, which they may override or switch off.
-fn of_files(paths: &[PathBuf]) -> Result<Vec<Rule>, CliError> {
-    let files = rule_files(paths)?;
-    let (rules, mistakes) = RuleSet::in_place_of_builtin(&files);
-    if !mistakes.is_empty() {
-        let text: Vec<String> = mistakes.iter().map(|file| file.render(false)).collect();
-        return Err(CliError::Usage(format!("mistakes in rule files:\n{}", text.join("\n\n"))));
+fn test(rules: &[Rule]) -> Done {
+    let failures = examples::run(rules);
+    if failures.is_empty() {
+        let count: usize = rules.iter().map(|rule| rule.examples.len()).sum();
+        return print(&format!("{} rules, {count} examples, all as expected\n", rules.len()));
     }
-    let here = |rule: &&Rule| files.iter().any(|file| file.name == rule.file);
-    Ok(rules.rules().iter().filter(here).cloned().collect())
+    let lines: Vec<String> = failures.iter().map(ToString::to_string).collect();
+    print(&(lines.join("\n") + "\n"))?;
+    Ok(1)
+}
+
+/// What rule files have in them.
+struct Checked {
+    rules: Vec<Rule>,
+    levels: usize,
+    off: usize,
+}
+
+impl Checked {
+    /// `3 rules, 1 level given, 2 switched off`.
+    fn words(&self) -> String {
+        let mut words = format!("{} rules", self.rules.len());
+        for (count, what) in [(self.levels, "given another level"), (self.off, "switched off")] {
+            if count > 0 {
+                let _ = write!(words, ", {count} {what}");
+            }
+        }
+        words
+    }
+}
+
+/// What these files have in them, checked beside the built-in ones, which they may override or switch off. What is no
+/// mistake and has no effect is said beside it.
+fn of_files(paths: &[PathBuf]) -> Result<Checked, CliError> {
+    let files = rule_files::named(paths)?;
+    let (rules, found) = RuleSet::in_place_of_builtin(&files);
+    let count: usize = found.iter().map(|file| file.mistakes().count()).sum();
+    let text: Vec<String> = found.iter().map(|file| file.render(false)).collect();
+    if count > 0 {
+        let count = if count == 1 { "a mistake".to_owned() } else { format!("{count} mistakes") };
+        return Err(CliError::Usage(format!("{count} in rule files:\n{}", text.join("\n\n"))));
+    }
+    if !text.is_empty() {
+        complain(&format!("without effect:\n{}", text.join("\n\n")));
+    }
+    let here = |name: &str| files.iter().any(|file| file.name == name);
+    Ok(Checked {
+        rules: rules.rules().iter().filter(|rule| here(&rule.file)).cloned().collect(),
+        levels: rules.overrides().iter().filter(|given| here(&given.file)).count(),
+        off: rules.off().iter().filter(|off| here(&off.file)).count(),
+    })
 }
 
 /// The complaint about a rule id that does not exist.
@@ -58,25 +98,34 @@ pub(super) fn no_rule(rules: &RuleSet, id: &str) -> CliError {
     CliError::Usage(format!("there is no rule `{id}`{hint}; `walwise rules list` shows all"))
 }
 
-fn rule_list(rules: &[Rule]) -> String {
-    let width = rules.iter().map(|rule| rule.id.len()).max().unwrap_or(0);
-    let line = |rule: &Rule| {
-        format!(
-            "{:<width$}  {:<8}  {:<7}  {}\n",
-            rule.id,
-            rule.level.word(),
-            rule.scope.word(),
-            rule.title.source()
-        )
-    };
-    rules.iter().map(line).collect()
+fn rule_list(rules: &RuleSet) -> String {
+    let width = rules.rules().iter().map(|rule| rule.id.len()).max().unwrap_or(0);
+    let mut out = String::new();
+    for rule in rules.rules() {
+        let (level, scope, title) = (rule.level.word(), rule.scope.word(), rule.title.source());
+        let _ = writeln!(out, "{:<width$}  {level:<8}  {scope:<7}  {title}", rule.id);
+    }
+    let _ = writeln!(out, "\n{} rules, {}", rules.rules().len(), pipeline::pack(rules).words());
+    for line in changed(rules) {
+        let _ = writeln!(out, "{line}");
+    }
+    out
 }
 
-fn rule_text(rule: &Rule) -> String {
+/// What the user's files changed.
+fn changed(rules: &RuleSet) -> impl Iterator<Item = String> {
+    let off = rules.off().iter().map(Off::sentence);
+    off.chain(rules.overrides().iter().map(Override::sentence)).chain(rules.remarks().iter().cloned())
+}
+
+fn rule_text(rule: &Rule, rules: &RuleSet) -> String {
     let Rule { id, scope, level, confidence, since, file, line, .. } = rule;
     let mut out = format!("{id}\n{}\n\n", rule.title.source());
     let _ =
         writeln!(out, "for {scope}, {}, {}, since {since}, {file}:{line}\n", level.word(), confidence.word());
+    if let Some(given) = rules.overrides().iter().find(|given| given.rule == rule.id) {
+        let _ = writeln!(out, "{}\n", given.sentence());
+    }
     let _ = writeln!(out, "{}\n\nApplies when", rule.because.source());
     for line in explain::condition(&rule.when, Drawing::Unicode) {
         let _ = writeln!(out, "  {line}");
@@ -84,6 +133,12 @@ fn rule_text(rule: &Rule) -> String {
     let _ = writeln!(out, "\nSources");
     for source in &rule.refs {
         let _ = writeln!(out, "  {source}");
+    }
+    if !rule.evidence.is_empty() {
+        let _ = writeln!(out, "\nEvidence");
+    }
+    for evidence in &rule.evidence {
+        let _ = writeln!(out, "  {}", evidence.lines().join("\n    "));
     }
     if !rule.advise.is_empty() {
         let _ = writeln!(out, "\nAdvises");

@@ -39,7 +39,7 @@ pub(super) fn run(args: Bare) -> Done {
     }
     if !(io::stdout().is_terminal() && io::stdin().is_terminal()) {
         let from = From { host: args.host, ..From::default() };
-        let session = host::look(&from, args.target.as_deref(), RuleSet::builtin())?;
+        let session = host::look(&from, args.target.as_deref(), host::rules(None)?)?;
         return out::print(&text::render(&session.report()));
     }
     let options = ui::Options {
@@ -120,7 +120,8 @@ impl Worker for Desk {
             let session = Session::of(facts.clone(), RuleSet::default(), live);
             progress(Partial::Report(Box::new(session.report())));
         };
-        let mut session = Session::look(host.as_ref(), &request, RuleSet::builtin(), &mut so_far);
+        let rules = host::rules(None).map_err(|error| error.to_string())?;
+        let mut session = Session::look(host.as_ref(), &request, rules, &mut so_far);
         session.asked = self.target.as_deref().map(|target| safe(path_bytes(target)));
         let mut known = self.session.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(before) = known.take() {

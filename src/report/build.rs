@@ -16,7 +16,7 @@ use crate::durability::Verdict;
 use crate::facts::catalog::{host, kernel, mysql, postgres, target};
 use crate::facts::{FactSet, Scope, Subject};
 use crate::measure::Measurement;
-use crate::rules::{Advice, Evaluation, Finding, Outcome};
+use crate::rules::{Advice, Evaluation, Finding, Outcome, Pack};
 use crate::workers;
 
 /// Says whether advice on a subject would be accepted by the kernel, tool or server; the error says what would refuse it.
@@ -53,6 +53,8 @@ pub struct Circumstances {
     pub rules: usize,
     /// The one target that was asked for; `None` when everything found was looked at.
     pub asked: Option<String>,
+    /// By which rules and tables.
+    pub pack: Pack,
 }
 
 /// Makes the report.
@@ -93,6 +95,7 @@ pub fn build(input: Input<'_>) -> Report {
             version: circumstances.version,
             rules: circumstances.rules,
         },
+        pack: circumstances.pack,
         when: circumstances.when,
         asked: circumstances.asked,
         host: host_summary(facts, circumstances.live),

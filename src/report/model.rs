@@ -11,7 +11,7 @@ use super::upgrade::Upgrade;
 use crate::durability::{Standing, Verdict};
 use crate::facts::{FactRow, FactSet, Reading, Subject, Value, Why};
 use crate::measure::Measurement;
-use crate::rules::{Advice, Confidence, Finding, Level, Tally};
+use crate::rules::{Advice, Confidence, Evidence, Finding, Level, Pack, Tally};
 
 /// Version of the JSON's meaning.
 pub const SCHEMA_VERSION: u32 = 2;
@@ -23,6 +23,8 @@ pub struct Report {
     pub schema: u32,
     /// What made it.
     pub tool: ToolSummary,
+    /// By which rules and tables it judges.
+    pub pack: Pack,
     /// When, RFC 3339 in UTC.
     pub when: String,
     /// The target that was asked for, as it was named; absent when everything found was looked at.
@@ -73,6 +75,11 @@ impl Report {
     /// model.
     pub fn gaps(&self) -> impl Iterator<Item = FactRow<'_>> {
         self.facts.rows().filter(is_gap)
+    }
+
+    /// What others measured that a rule rests on.
+    pub fn evidence(&self, rule: &str) -> &[Evidence] {
+        self.rules.iter().find(|tally| tally.rule == rule).map_or(&[], |tally| &tally.evidence)
     }
 
     /// The verdict of a target.

@@ -8,7 +8,9 @@ use crate::durability::{Evidence, Layer, Path, Standing, Verdict};
 use crate::facts::catalog::{boot, device, host, kernel, mount, postgres, target};
 use crate::facts::{FactSet, Need, Reading, Remedy, Source, Subject, Value, Why};
 use crate::measure::{Caveat, Comparison, Estimate, Measurement, Method, MethodResult, Settled};
-use crate::rules::{Advice, Change, Confidence, Evaluation, Finding, Level, Outcome, Reach, Risk, Trace};
+use crate::rules::{
+    Advice, Change, Confidence, Evaluation, Finding, Level, Outcome, Pack, Reach, Risk, RuleSet, Trace,
+};
 use crate::truth::Truth;
 
 /// A database on ext4 mounted `nobarrier` over a mirror of two disks, measured.
@@ -59,6 +61,7 @@ pub fn report(
             version: "0.1.0".to_owned(),
             rules: 12,
             asked: None,
+            pack: pack(),
         },
         guard: &|_, advice| {
             if advice.change.values().iter().any(|value| value == "lazytime") {
@@ -68,6 +71,11 @@ pub fn report(
             }
         },
     })
+}
+
+/// A pack without a user's files.
+pub fn pack() -> Pack {
+    Pack::of(&RuleSet::default(), "0.1.0", &Vec::new())
 }
 
 /// The target of [`at_risk`].

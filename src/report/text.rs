@@ -60,7 +60,8 @@ fn head(page: &mut Page, report: &Report) {
         ),
     );
     let origin = if host.live { "" } else { ", from a capture of that machine" };
-    page.para(0, &format!("{}, {} rules{origin}", report.when, report.tool.rules));
+    let (rules, pack) = (report.tool.rules, report.pack.words());
+    page.para(0, &format!("{}, {rules} rules ({pack}){origin}", report.when));
     if report.targets.is_empty() {
         page.gap();
         page.para(0, "No database, data mount or blank disk was found. Name a directory: walwise check DIR");

@@ -5,7 +5,7 @@
 //! since there is nothing to advise then.
 
 use super::ground::{Ground, Node, proven};
-use super::model::{AdviceSpec, ChangeSpec, Rule};
+use super::model::{AdviceSpec, Author, ChangeSpec, Rule};
 use super::template::Template;
 use super::{Advice, Change, HeldBack, Level, Risk};
 use crate::facts::{FactSet, KeyInfo, Reading, Source, Subject, Value, Why};
@@ -55,11 +55,14 @@ pub(super) fn advise(
         let sure = proven(ground, &seen_here)
             && when.as_ref().is_none_or(|when| proven(when, &seen_here))
             && spec.value_from().is_none_or(|fact| seen_here(&facts.lookup(subject, fact)));
-        if risk == Risk::DataLossIfWrong && !(sure && rule.level == Level::Option) {
-            held_back.push(HeldBack {
-                advice: format!("{}: {}", spec.setting.name, change.words()),
-                because: why_held_back(ground, when.as_ref(), &seen_here),
-            });
+        let allowed = sure && rule.level == Level::Option && rule.author == Author::Walwise;
+        if risk == Risk::DataLossIfWrong && !allowed {
+            let because = match rule.author {
+                Author::Walwise => why_held_back(ground, when.as_ref(), &seen_here),
+                Author::User => format!("it can lose data, and the rule is of {}", rule.file),
+            };
+            held_back
+                .push(HeldBack { advice: format!("{}: {}", spec.setting.name, change.words()), because });
         } else {
             given.push(Advice { risk, ..spec.advice(change, facts, subject) });
         }

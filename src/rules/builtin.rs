@@ -22,9 +22,14 @@ const FILES: &[(&str, &str)] = &[
     ("rules/zfs.toml", include_str!("../../rules/zfs.toml")),
 ];
 
-/// The built-in rule files.
+/// The built-in rule files: names and texts.
+pub fn shipped() -> impl Iterator<Item = (&'static str, &'static str)> {
+    FILES.iter().copied()
+}
+
+/// The same as files to read.
 pub fn files() -> Vec<RuleFile> {
-    FILES.iter().map(|(name, text)| RuleFile { name: (*name).to_owned(), text: (*text).to_owned() }).collect()
+    shipped().map(|(name, text)| RuleFile { name: name.to_owned(), text: text.to_owned() }).collect()
 }
 
 #[cfg(test)]

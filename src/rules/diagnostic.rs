@@ -1,4 +1,5 @@
-//! Mistakes in rule files, and how they are shown: the file, the line, a mark beneath the place, and what was meant.
+//! Mistakes in rule files, and how they are shown: the file, the line, a mark beneath the place, and what was meant; and
+//! remarks, on what is no mistake and has no effect.
 //!
 //! It knows nothing of rules. The surprise: positions are bytes of the file as it was read; a position outside of it is
 //! moved to its end rather than refused.
@@ -11,9 +12,20 @@ use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 /// A place in a file, in bytes.
 pub type Span = Range<usize>;
 
-/// A mistake in a file.
+/// How much is lost by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weight {
+    /// What it is in does not count.
+    Mistake,
+    /// It is without effect here, and nothing else is lost.
+    Remark,
+}
+
+/// A mistake in a file, or a remark.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diag {
+    /// Mistake or remark.
+    pub weight: Weight,
     /// Where.
     pub span: Span,
     /// What is wrong.
@@ -22,18 +34,51 @@ pub struct Diag {
     pub help: Option<String>,
 }
 
-/// The mistakes of one file.
+impl Diag {
+    /// A mistake.
+    pub fn mistake(span: Span, message: impl Into<String>, help: impl Into<Option<String>>) -> Self {
+        Self { weight: Weight::Mistake, span, message: message.into(), help: help.into() }
+    }
+
+    /// A remark.
+    pub fn remark(span: Span, message: impl Into<String>, help: impl Into<Option<String>>) -> Self {
+        Self { weight: Weight::Remark, ..Self::mistake(span, message, help) }
+    }
+}
+
+/// The mistakes and remarks of one file.
 #[derive(Clone, Debug)]
 pub struct FileDiags {
     /// The file's name as the user knows it.
     pub file: String,
     /// What it contains.
     pub text: String,
-    /// Its mistakes, in order.
+    /// Its mistakes and remarks, in order.
     pub diags: Vec<Diag>,
 }
 
 impl FileDiags {
+    /// What is wrong, without the remarks.
+    pub fn mistakes(&self) -> impl Iterator<Item = &Diag> {
+        self.diags.iter().filter(|diag| diag.weight == Weight::Mistake)
+    }
+
+    /// The remarks.
+    pub fn remarks(&self) -> impl Iterator<Item = &Diag> {
+        self.diags.iter().filter(|diag| diag.weight == Weight::Remark)
+    }
+
+    /// A mistake or remark in a line: `FILE:12: no effect: …`.
+    pub fn sentence(&self, diag: &Diag) -> String {
+        let help = diag.help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();
+        format!("{}:{}: {}{help}", self.file, self.line(diag), diag.message)
+    }
+
+    /// The line of a mistake or remark, counted from one.
+    pub fn line(&self, diag: &Diag) -> usize {
+        line_of(&self.text, diag.span.start)
+    }
+
     /// All of them as text, with colours or plain.
     pub fn render(&self, coloured: bool) -> String {
         let renderer = if coloured { Renderer::styled() } else { Renderer::plain() };
@@ -44,7 +89,8 @@ impl FileDiags {
     fn show(&self, renderer: &Renderer, diag: &Diag) -> String {
         let spot = AnnotationKind::Primary.span(self.within(&diag.span));
         let snippet = Snippet::source(self.text.as_str()).path(self.file.as_str()).annotation(spot);
-        let group: Group<'_> = Level::ERROR.primary_title(diag.message.as_str()).element(snippet);
+        let level = if diag.weight == Weight::Mistake { Level::ERROR } else { Level::WARNING };
+        let group: Group<'_> = level.primary_title(diag.message.as_str()).element(snippet);
         let group = match &diag.help {
             Some(help) => group.element(Level::HELP.message(help.as_str())),
             None => group,
@@ -75,12 +121,12 @@ impl Problems {
     /// A mistake of syntax. The first of a line stands for all that follows from it there.
     pub fn broken_syntax(&mut self, span: Span, message: &str, source: &str) {
         let line = line_of(source, span.start);
-        self.broken.entry(line).or_insert(Diag { span, message: message.to_owned(), help: None });
+        self.broken.entry(line).or_insert(Diag::mistake(span, message, None));
     }
 
     /// A mistake.
     pub fn report(&mut self, span: Span, message: impl Into<String>, help: impl Into<Option<String>>) {
-        self.diags.push(Diag { span, message: message.into(), help: help.into() });
+        self.diags.push(Diag::mistake(span, message, help));
     }
 
     /// Something that is not there. Not reported when it may only have been lost with broken syntax.
@@ -101,5 +147,10 @@ impl Problems {
     /// How many there are so far.
     pub fn count(&self) -> usize {
         self.diags.len()
+    }
+
+    /// Whether the syntax is broken anywhere.
+    pub fn is_broken(&self) -> bool {
+        !self.broken.is_empty()
     }
 }

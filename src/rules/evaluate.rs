@@ -14,7 +14,7 @@ use super::ground::{self, Ground, View};
 use super::model::Rule;
 use super::needs::{self, Domains};
 use super::set::RuleSet;
-use super::{Finding, Outcome};
+use super::{Evidence, Finding, Outcome};
 use crate::facts::{FactSet, Scope, Subject};
 use crate::truth::Truth;
 
@@ -38,12 +38,25 @@ pub struct Tally {
     pub undecided: usize,
     /// On which it does not apply; `walwise explain RULE` says why.
     pub does_not_apply: Vec<Subject>,
+    /// What others measured that it rests on.
+    pub evidence: Vec<Evidence>,
 }
 
 impl Tally {
     /// Of a rule that was evaluated on nothing yet.
     pub fn of(rule: &str) -> Self {
-        Self { rule: rule.to_owned(), applies: 0, undecided: 0, does_not_apply: Vec::new() }
+        Self {
+            rule: rule.to_owned(),
+            applies: 0,
+            undecided: 0,
+            does_not_apply: Vec::new(),
+            evidence: Vec::new(),
+        }
+    }
+
+    /// Whether there was anything to evaluate the rule on.
+    pub fn is_idle(&self) -> bool {
+        self.applies == 0 && self.undecided == 0 && self.does_not_apply.is_empty()
     }
 }
 
@@ -84,7 +97,8 @@ pub fn evaluate(
 ) -> Evaluation {
     let rules = rules.rules();
     let concerns: Vec<Concern<'_>> = rules.iter().map(Concern::of).collect();
-    let mut tallies: Vec<Tally> = rules.iter().map(|rule| Tally::of(&rule.id)).collect();
+    let tally = |rule: &Rule| Tally { evidence: rule.evidence.clone(), ..Tally::of(&rule.id) };
+    let mut tallies: Vec<Tally> = rules.iter().map(tally).collect();
     let mut findings = Vec::new();
     for subject in subjects {
         let view = View::new(facts, subject);

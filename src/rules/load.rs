@@ -1,31 +1,36 @@
 //! Reads rule files: TOML to rules, with all mistakes of a file at once, each where it stands.
 //!
 //! A rule with a mistake is left out and the others are kept; the caller decides what a mistake costs. What concerns
-//! several files (an id that is used twice) is checked in [`super::set`]. The surprise: the parser recovers from broken
-//! syntax, so what then seems to be missing is not reported.
+//! several files (an id that is used twice) is checked in [`super::set`]. The surprise: a file whose syntax is broken is
+//! read again table by table, because the parser recovers by skipping, and a rule without some of its conditions is
+//! another rule.
 
 mod advice;
 mod cond;
+mod evidence;
 mod example;
 mod fields;
+mod others;
+mod pieces;
 mod value;
 
 use toml::de::DeTable;
 
 use self::cond::Sight;
 use self::fields::{Fields, Item, Shape, Text};
-use super::diagnostic::{Diag, Problems, Span, line_of};
-use super::model::{Cond, Expect, Rule};
+use self::pieces::Piece;
+use super::diagnostic::{Diag, Problems, Span, Weight, line_of};
+use super::model::{Author, Cond, Expect, Rule};
+use super::others::{Off, Override};
 use super::template::Template;
 use super::{Confidence, Level};
 use crate::facts::Scope;
 
-const FILE: Shape = Shape { what: "a rule file", required: &[], optional: &["rule", "off"] };
-const OFF: Shape = Shape { what: "this table", required: &["rule", "because"], optional: &[] };
+const FILE: Shape = Shape { what: "a rule file", required: &[], optional: &["rule", "off", "override"] };
 const RULE: Shape = Shape {
     what: "this rule",
     required: &["id", "since", "for", "title", "level", "confidence", "because", "refs", "when"],
-    optional: &["overrides", "advise", "example"],
+    optional: &["overrides", "advise", "evidence", "example"],
 };
 
 /// What a file has in it.
@@ -39,52 +44,106 @@ pub(super) struct Loaded {
     pub overridden: Vec<(String, Span)>,
     /// Rules it switches off.
     pub off: Vec<(Off, Span)>,
+    /// Rules to which it gives another level.
+    pub levels: Vec<(Override, Span)>,
     /// The mistakes.
     pub diags: Vec<Diag>,
 }
 
-/// A rule that was switched off.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Off {
-    /// The rule's id.
-    pub rule: String,
-    /// Why.
-    pub because: String,
-    /// The file that says so.
-    pub file: String,
+impl Loaded {
+    /// Adds what a piece of the file has in it; one whose syntax is broken gives nothing but its mistakes and ids.
+    fn add(&mut self, piece: Read, by: &Piece<'_>) {
+        let moved = |span: Span| span.start + by.start..span.end + by.start;
+        let Read { mut loaded, broken, .. } = piece;
+        if broken {
+            loaded.rules.clear();
+            loaded.off.clear();
+            loaded.levels.clear();
+        }
+        for (rule, span) in loaded.rules {
+            self.rules.push((rule.moved(by.lines), moved(span)));
+        }
+        for (off, span) in loaded.off {
+            self.off.push((Off { line: off.line + by.lines, ..off }, moved(span)));
+        }
+        for (level, span) in loaded.levels {
+            self.levels.push((Override { line: level.line + by.lines, ..level }, moved(span)));
+        }
+        self.ids.extend(loaded.ids.into_iter().map(|(id, span)| (id, moved(span))));
+        self.overridden.extend(loaded.overridden.into_iter().map(|(id, span)| (id, moved(span))));
+        self.diags.extend(loaded.diags.into_iter().map(|diag| Diag { span: moved(diag.span), ..diag }));
+    }
+}
+
+impl Rule {
+    /// The same, so many lines further down.
+    fn moved(mut self, lines: usize) -> Self {
+        self.line += lines;
+        self.examples.iter_mut().for_each(|example| example.line += lines);
+        self
+    }
+}
+
+/// What reading a text once came to.
+struct Read {
+    loaded: Loaded,
+    /// Whether its syntax is broken.
+    broken: bool,
+    /// Whether it has tables that no rule file has.
+    strange: bool,
 }
 
 /// Reads a file.
-pub(super) fn load(file: &str, source: &str) -> Loaded {
+pub(super) fn load(file: &str, source: &str, author: Author) -> Loaded {
+    let whole = read(file, source, author, true);
+    if !whole.broken && !whole.strange {
+        return whole.loaded;
+    }
+    let mut loaded = Loaded::default();
+    for piece in pieces::of(source) {
+        let known = piece.word.is_none_or(|word| FILE.optional.contains(&word));
+        loaded.add(read(file, piece.text, author, known), &piece);
+    }
+    // What is wrong with the pieces only beside each other.
+    if !loaded.diags.iter().any(|diag| diag.weight == Weight::Mistake) {
+        loaded.diags = whole.loaded.diags;
+    }
+    loaded
+}
+
+/// Reads a text; of one that is not known to be of a rule file only the keys are looked at.
+fn read(file: &str, source: &str, author: Author, known: bool) -> Read {
     let mut problems = Problems::default();
     let (document, errors) = DeTable::parse_recoverable(source);
     for error in errors {
         problems.broken_syntax(error.span().unwrap_or(0..0), error.message(), source);
     }
     let mut loaded = Loaded::default();
+    let before = problems.count();
     let top = Fields::of(document.get_ref(), 0..0, &FILE, &mut problems);
-    for item in top.tables("rule", &mut problems) {
-        let rule = rule(item, file, source, &mut loaded, &mut problems);
-        loaded.rules.extend(rule);
-    }
-    for item in top.tables("off", &mut problems) {
-        let Some(fields) = Fields::open(item, &OFF, &mut problems) else {
-            continue;
-        };
-        let (rule, because) = (fields.text("rule", &mut problems), fields.text("because", &mut problems));
-        if let (Some(rule), Some(because)) = (rule, because) {
-            let off = Off { rule: rule.text, because: flowing(&because.text), file: file.to_owned() };
-            loaded.off.push((off, rule.span));
+    let strange = problems.count() > before;
+    if known {
+        for item in top.many("rule", &mut problems) {
+            let rule = rule(item, file, source, author, &mut loaded, &mut problems);
+            loaded.rules.extend(rule);
+        }
+        for item in top.many("off", &mut problems) {
+            loaded.off.extend(others::off(item, file, source, &mut problems));
+        }
+        for item in top.many("override", &mut problems) {
+            loaded.levels.extend(others::level(item, file, source, &mut problems));
         }
     }
+    let broken = problems.is_broken();
     loaded.diags = problems.into_diags(source);
-    loaded
+    Read { loaded, broken, strange }
 }
 
 fn rule(
     item: Item<'_>,
     file: &str,
     source: &str,
+    author: Author,
     loaded: &mut Loaded,
     problems: &mut Problems,
 ) -> Option<(Rule, Span)> {
@@ -130,7 +189,11 @@ fn rule(
     let (title, because) = (title.map(&mut told), because.map(&mut told));
     let mut advise = Vec::new();
     for item in fields.tables("advise", problems) {
-        advise.extend(advice::advice(item, &sight, level, problems));
+        advise.extend(advice::advice(item, &sight, level, author, problems));
+    }
+    let mut evidence = Vec::new();
+    for item in fields.tables("evidence", problems) {
+        evidence.extend(evidence::evidence(item, problems));
     }
     let mut examples = Vec::new();
     for item in fields.tables("example", problems) {
@@ -158,7 +221,9 @@ fn rule(
         overrides: overrides.into_iter().map(|id| id.text).collect(),
         when: when?,
         advise,
+        evidence,
         examples,
+        author,
         file: file.to_owned(),
         line: line_of(source, item.span().start),
     };

@@ -3,6 +3,7 @@
 //! Everything here has been checked by [`super::load`]: facts exist, values fit them, words are of the catalogue. The
 //! surprise: facts and settings are held by declaration, not by name, so nothing later can look up a wrong name.
 
+use super::evidence::Evidence;
 use super::settings::Setting;
 use super::template::Template;
 use super::{Change, Confidence, Level, Reach, Risk};
@@ -34,12 +35,25 @@ pub struct Rule {
     pub when: Cond,
     /// What to do then.
     pub advise: Vec<AdviceSpec>,
+    /// What others measured.
+    pub evidence: Vec<Evidence>,
     /// Its tests.
     pub examples: Vec<Example>,
+    /// Who wrote it.
+    pub author: Author,
     /// The file it stands in.
     pub file: String,
     /// The line it starts on, counted from one.
     pub line: usize,
+}
+
+/// Who wrote a rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Author {
+    /// It comes with walwise, whose tests prove what it may advise.
+    Walwise,
+    /// Somebody else. Such a rule never advises what can lose data.
+    User,
 }
 
 /// A condition.

@@ -1,15 +1,16 @@
-//! The rules of a run: the built-in ones, the user's, less those that were switched off with a reason.
+//! The rules of a run: the built-in ones and the user's, less those that are off, some with another level.
 //!
 //! What concerns several files is checked here: an id that is used twice, and rules that are named but do not exist.
 //! The surprise: a file with mistakes still gives its other rules; whether to go on with them is the caller's choice.
 
 use std::collections::BTreeMap;
 
-use super::builtin;
 use super::diagnostic::{Diag, FileDiags, Span, line_of};
-use super::load::{self, Loaded, Off};
-use super::model::Rule;
+use super::load::{self, Loaded};
+use super::model::{Author, Rule};
+use super::others::{GIVEN, Off, Override};
 use super::suggest::did_you_mean;
+use super::{builtin, pack};
 
 /// A rule file.
 #[derive(Clone, Debug)]
@@ -25,6 +26,22 @@ pub struct RuleFile {
 pub struct RuleSet {
     rules: Vec<Rule>,
     off: Vec<Off>,
+    overrides: Vec<Override>,
+    user_files: Vec<pack::UserFile>,
+    not_in_force: Vec<String>,
+    remarks: Vec<String>,
+}
+
+/// A file with what was read in it.
+struct Part<'a> {
+    file: &'a RuleFile,
+    loaded: Loaded,
+}
+
+impl<'a> Part<'a> {
+    fn of(file: &'a RuleFile, author: Author) -> Self {
+        Self { file, loaded: load::load(&file.name, &file.text, author) }
+    }
 }
 
 impl RuleSet {
@@ -35,47 +52,112 @@ impl RuleSet {
 
     /// The built-in rules and those of the user's files. The mistakes are those of the user's files.
     pub fn with_user_files(files: &[RuleFile]) -> (Self, Vec<FileDiags>) {
-        let mut all = builtin::files();
-        all.extend_from_slice(files);
-        Self::parse(&all)
+        Self::read(&builtin::files(), files)
     }
 
     /// For working on rule files: like [`Self::with_user_files`], but a file that is called like a built-in one stands in
     /// its place. Never for a check, where a name must not take rules away.
     pub fn in_place_of_builtin(files: &[RuleFile]) -> (Self, Vec<FileDiags>) {
-        let replaced =
-            |builtin: &RuleFile| files.iter().any(|f| base_name(&f.name) == base_name(&builtin.name));
+        let same = |a: &RuleFile, b: &RuleFile| base_name(&a.name) == base_name(&b.name);
         let mut all = builtin::files();
-        all.retain(|builtin| !replaced(builtin));
-        all.extend_from_slice(files);
-        Self::parse(&all)
+        let (replacing, users): (Vec<RuleFile>, Vec<RuleFile>) =
+            files.iter().cloned().partition(|file| all.iter().any(|builtin| same(file, builtin)));
+        all.retain(|builtin| !replacing.iter().any(|file| same(file, builtin)));
+        all.extend(replacing);
+        Self::read(&all, &users)
     }
 
-    /// Reads files; a rule with a mistake is left out.
+    /// Reads files as if they came with walwise; a rule with a mistake is left out.
     pub fn parse(files: &[RuleFile]) -> (Self, Vec<FileDiags>) {
-        let mut loaded: Vec<(&RuleFile, Loaded)> =
-            files.iter().map(|file| (file, load::load(&file.name, &file.text))).collect();
-        let twice = duplicates(&mut loaded);
-        let unknown = strangers(&loaded);
-        for (index, diag) in twice.into_iter().chain(unknown) {
-            if let Some((_, loaded)) = loaded.get_mut(index) {
-                loaded.diags.push(diag);
-                loaded.diags.sort_by_key(|diag| diag.span.start);
+        Self::read(files, &[])
+    }
+
+    /// Reads the files that come with walwise, or stand in their place, and those of the user.
+    pub(super) fn read(ours: &[RuleFile], users: &[RuleFile]) -> (Self, Vec<FileDiags>) {
+        let mut parts: Vec<Part<'_>> = ours.iter().map(|file| Part::of(file, Author::Walwise)).collect();
+        parts.extend(users.iter().map(|file| Part::of(file, Author::User)));
+        let mut found = duplicates(&mut parts);
+        found.extend(strangers(&parts));
+        let mut set = Self { user_files: users.iter().map(pack::UserFile::of).collect(), ..Self::default() };
+        set.rules =
+            parts.iter_mut().flat_map(|part| part.loaded.rules.drain(..)).map(|(rule, _)| rule).collect();
+        found.extend(set.switch_off(&parts));
+        found.extend(set.give_levels(&parts));
+        for (index, diag) in found {
+            if let Some(part) = parts.get_mut(index) {
+                part.loaded.diags.push(diag);
             }
         }
-        let mut set = Self::default();
-        let mut mistakes = Vec::new();
-        for (file, loaded) in loaded {
-            set.rules.extend(loaded.rules.into_iter().map(|(rule, _)| rule));
-            set.off.extend(loaded.off.into_iter().map(|(off, _)| off));
-            if !loaded.diags.is_empty() {
-                let (name, text) = (file.name.clone(), file.text.clone());
-                mistakes.push(FileDiags { file: name, text, diags: loaded.diags });
-            }
+        let mistakes = parts.into_iter().filter(|part| !part.loaded.diags.is_empty()).map(|part| {
+            let Part { file, mut loaded } = part;
+            loaded.diags.sort_by_key(|diag| (diag.span.start, diag.span.end));
+            FileDiags { file: file.name.clone(), text: file.text.clone(), diags: loaded.diags }
+        });
+        let mistakes: Vec<FileDiags> = mistakes.collect();
+        for file in &mistakes {
+            set.not_in_force.extend(left_out(file));
+            set.remarks.extend(file.remarks().map(|remark| file.sentence(remark)));
         }
-        let Self { rules, off } = &mut set;
-        rules.retain(|rule| off.iter().all(|off| off.rule != rule.id));
         (set, mistakes)
+    }
+
+    /// The same with what else is to be said of the user's files: what of them could not be read, and remarks.
+    #[must_use]
+    pub fn with_notes(mut self, not_in_force: Vec<String>, remarks: Vec<String>) -> Self {
+        self.not_in_force.extend(not_in_force);
+        self.remarks.extend(remarks);
+        self
+    }
+
+    /// Takes out the rules that are off.
+    fn switch_off(&mut self, parts: &[Part<'_>]) -> Vec<(usize, Diag)> {
+        let mut found = Vec::new();
+        for (index, off, span) in each(parts, |loaded| &loaded.off) {
+            match self.off.iter().find(|other| other.rule == off.rule) {
+                Some(other) => {
+                    let message = format!("`{}` is off already, by {}:{}", off.rule, other.file, other.line);
+                    found.push((index, Diag::remark(span.clone(), message, None)));
+                }
+                None => self.off.push(off.clone()),
+            }
+        }
+        let Self { rules, off, .. } = self;
+        rules.retain(|rule| off.iter().all(|off| off.rule != rule.id));
+        found
+    }
+
+    /// Gives rules the levels that files give them. That no option is among them keeps what can lose data where it is.
+    fn give_levels(&mut self, parts: &[Part<'_>]) -> Vec<(usize, Diag)> {
+        let mut found = Vec::new();
+        for (index, given, span) in each(parts, |loaded| &loaded.levels) {
+            let mut mistake = |message: String, help: Option<String>| {
+                found.push((index, Diag::mistake(span.clone(), message, help)));
+            };
+            if let Some(other) = self.overrides.iter().find(|other| other.rule == given.rule) {
+                let place = format!("the other one is {}:{}", other.file, other.line);
+                mistake(format!("a second level for `{}`", given.rule), Some(place));
+                continue;
+            }
+            let off = self.off.iter().find(|off| off.rule == given.rule);
+            let Some(rule) = self.rules.iter_mut().find(|rule| rule.id == given.rule) else {
+                if let Some(off) = off {
+                    let message = format!("no effect: `{}` is off, by {}:{}", off.rule, off.file, off.line);
+                    found.push((index, Diag::remark(span.clone(), message, None)));
+                }
+                continue;
+            };
+            if !GIVEN.contains(&rule.level) {
+                let help = "what is not wanted can be switched off: [[off]]".to_owned();
+                mistake(format!("`{}` is `{}` and stays it", rule.id, rule.level.word()), Some(help));
+            } else if rule.level == given.level {
+                let message = format!("no effect: `{}` is `{}` already", rule.id, rule.level.word());
+                found.push((index, Diag::remark(span.clone(), message, None)));
+            } else {
+                self.overrides.push(Override { was: rule.level, ..given.clone() });
+                rule.level = given.level;
+            }
+        }
+        found
     }
 
     /// All rules.
@@ -97,6 +179,58 @@ impl RuleSet {
     pub fn off(&self) -> &[Off] {
         &self.off
     }
+
+    /// The levels that were given to rules, and why.
+    pub fn overrides(&self) -> &[Override] {
+        &self.overrides
+    }
+
+    /// What of the user's files should be in force and is not, a sentence each.
+    pub fn not_in_force(&self) -> &[String] {
+        &self.not_in_force
+    }
+
+    /// What in the user's files has no effect, a sentence each.
+    pub fn remarks(&self) -> &[String] {
+        &self.remarks
+    }
+
+    /// The user's files.
+    pub fn user_files(&self) -> &[pack::UserFile] {
+        &self.user_files
+    }
+}
+
+/// How many lines are named before the rest is counted.
+const NAMED: usize = 10;
+
+/// That what has mistakes in a file is left out.
+fn left_out(file: &FileDiags) -> Option<String> {
+    let mut lines: Vec<usize> = file.mistakes().map(|diag| file.line(diag)).collect();
+    lines.dedup();
+    let named: Vec<String> = lines.iter().take(NAMED).map(ToString::to_string).collect();
+    let more = lines.len().saturating_sub(NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let (count, name) = (file.mistakes().count(), &file.file);
+    let mistakes = if count == 1 { "a mistake".to_owned() } else { format!("{count} mistakes") };
+    let lines = if lines.len() == 1 { "line" } else { "lines" };
+    (count > 0).then(|| {
+        format!(
+            "{name} has {mistakes} ({lines} {}{more}), and what they are in is left out: `walwise rules check {name}`",
+            named.join(", ")
+        )
+    })
+}
+
+/// What files say of other rules, with the index of the file.
+fn each<'p, T: 'p>(
+    parts: &'p [Part<'_>],
+    of: fn(&Loaded) -> &Vec<(T, Span)>,
+) -> impl Iterator<Item = (usize, &'p T, &'p Span)> {
+    let list = move |(index, part): (usize, &'p Part<'_>)| {
+        of(&part.loaded).iter().map(move |(one, span)| (index, one, span))
+    };
+    parts.iter().enumerate().flat_map(list)
 }
 
 fn base_name(name: &str) -> &str {
@@ -104,17 +238,14 @@ fn base_name(name: &str) -> &str {
 }
 
 /// Ids that are used twice; the later rule is left out.
-fn duplicates(loaded: &mut [(&RuleFile, Loaded)]) -> Vec<(usize, Diag)> {
+fn duplicates(parts: &mut [Part<'_>]) -> Vec<(usize, Diag)> {
     let mut first: BTreeMap<String, (usize, usize, String)> = BTreeMap::new();
     let mut found = Vec::new();
-    for (index, (file, loaded)) in loaded.iter_mut().enumerate() {
+    for (index, Part { file, loaded }) in parts.iter_mut().enumerate() {
         for (id, span) in &loaded.ids {
             if let Some((_, _, place)) = first.get(id) {
-                let help = Some(format!("the other one is {place}"));
-                found.push((
-                    index,
-                    Diag { span: span.clone(), message: format!("a second rule `{id}`"), help },
-                ));
+                let help = format!("the other one is {place}");
+                found.push((index, Diag::mistake(span.clone(), format!("a second rule `{id}`"), help)));
             } else {
                 let place = format!("{}:{}", file.name, line_of(&file.text, span.start));
                 first.insert(id.clone(), (index, span.start, place));
@@ -127,18 +258,19 @@ fn duplicates(loaded: &mut [(&RuleFile, Loaded)]) -> Vec<(usize, Diag)> {
     found
 }
 
-/// Rules that are overridden or switched off but do not exist.
-fn strangers(loaded: &[(&RuleFile, Loaded)]) -> Vec<(usize, Diag)> {
-    let known: Vec<&str> = loaded.iter().flat_map(|(_, l)| &l.ids).map(|(id, _)| id.as_str()).collect();
-    let named = |loaded: &Loaded| -> Vec<(String, Span)> {
-        let off = loaded.off.iter().map(|(off, span)| (off.rule.clone(), span.clone()));
-        loaded.overridden.iter().cloned().chain(off).collect()
-    };
+/// Rules that are named but do not exist. No mistake: they may exist in another version of walwise.
+fn strangers(parts: &[Part<'_>]) -> Vec<(usize, Diag)> {
+    let known: Vec<&str> =
+        parts.iter().flat_map(|part| &part.loaded.ids).map(|(id, _)| id.as_str()).collect();
     let mut found = Vec::new();
-    for (index, (_, loaded)) in loaded.iter().enumerate() {
-        for (id, span) in named(loaded).into_iter().filter(|(id, _)| !known.contains(&id.as_str())) {
-            let help = did_you_mean(&id, known.iter().copied());
-            found.push((index, Diag { span, message: format!("there is no rule `{id}`"), help }));
+    for (index, Part { loaded, .. }) in parts.iter().enumerate() {
+        let off = loaded.off.iter().map(|(off, span)| (&off.rule, span));
+        let levels = loaded.levels.iter().map(|(given, span)| (&given.rule, span));
+        let overridden = loaded.overridden.iter().map(|(id, span)| (id, span));
+        for (id, span) in overridden.chain(off).chain(levels).filter(|(id, _)| !known.contains(&id.as_str()))
+        {
+            let message = format!("no effect: there is no rule `{id}`");
+            found.push((index, Diag::remark(span.clone(), message, did_you_mean(id, known.iter().copied()))));
         }
     }
     found

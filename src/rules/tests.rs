@@ -3,7 +3,9 @@
 mod arbitrary;
 mod coverage;
 mod machines;
+mod mutation;
 mod properties;
+mod users;
 
 use proptest::prelude::*;
 

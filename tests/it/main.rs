@@ -33,5 +33,6 @@ mod storage;
 mod support;
 mod targets;
 mod upgrade;
+mod user_rules;
 mod validity;
 mod verdicts;

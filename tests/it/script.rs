@@ -9,7 +9,9 @@ use std::process::{Command, Output};
 use walwise::facts::catalog::{device, target};
 use walwise::facts::{FactSet, Reading, Source, Subject};
 use walwise::report::{Circumstances, Input, build, script};
-use walwise::rules::{Advice, Change, Confidence, Evaluation, Finding, Level, Outcome, Reach, Risk};
+use walwise::rules::{
+    Advice, Change, Confidence, Evaluation, Finding, Level, Outcome, Pack, Reach, Risk, RuleSet,
+};
 
 use crate::support::loops::{Loop, Point};
 use crate::support::{run, stderr};
@@ -72,6 +74,7 @@ fn script_for(disk: &Loop, fstype: &str, mkfs: &[&str], mount: &str) -> String {
             version: "0.1.0".to_owned(),
             rules: 1,
             asked: None,
+            pack: Pack::of(&RuleSet::default(), "0.1.0", &Vec::new()),
         },
         guard: &|_, _| Ok(()),
     }))

@@ -10,7 +10,6 @@ mod allowed;
 use std::fs;
 use std::io::{self, Read};
 use std::os::fd::AsFd;
-use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -20,7 +19,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
-use super::files;
+use super::{files, trust};
 use crate::host::{Miss, MissKind, Tool};
 use crate::text;
 
@@ -120,23 +119,15 @@ fn find(candidates: &[PathBuf]) -> Result<(&Path, PathBuf), Miss> {
 
 /// Refuses what anybody but root could have put there or can change: the file and every directory above it.
 fn is_roots_alone(program: &Path) -> Result<(), Miss> {
-    let refuse = |path: &Path, what: &str| {
-        let path = text::safe(path.as_os_str().as_encoded_bytes());
-        Err(Miss::new(MissKind::Denied, format!("not run: {path} {what}")))
-    };
-    for path in program.ancestors() {
-        let metadata = fs::symlink_metadata(path).map_err(|e| files::miss(&e))?;
-        if path == program && !metadata.is_file() {
-            return refuse(path, "is no regular file");
-        }
-        if metadata.uid() != 0 {
-            return refuse(path, "is not owned by root");
-        }
-        if metadata.mode() & 0o022 != 0 {
-            return refuse(path, "can be written by others than root");
-        }
+    let refuse = |why: String| Err(Miss::new(MissKind::Denied, format!("not run: {why}")));
+    if !fs::symlink_metadata(program).map_err(|e| files::miss(&e))?.is_file() {
+        let program = text::safe(program.as_os_str().as_encoded_bytes());
+        return refuse(format!("{program} is no regular file"));
     }
-    Ok(())
+    match trust::doubt(program).map_err(|e| files::miss(&e))? {
+        Some(doubt) => refuse(doubt),
+        None => Ok(()),
+    }
 }
 
 /// Runs a command whose program was checked. With `printed_counts` what it printed is its answer even when it ends with

@@ -42,6 +42,7 @@ fn report(findings: Vec<Finding>, overrides: &[(&str, &str)]) -> Report {
             version: String::new(),
             rules: 0,
             asked: None,
+            pack: sample::pack(),
         },
         guard: &|_, advice| match advice.change.values().iter().find(|value| value.as_str() == "refused") {
             Some(_) => Err("this kernel refuses it".to_owned()),

@@ -90,7 +90,9 @@ fn step<'a>(
     if advice.setting == "mount.options" && step.subject.scope() == Scope::Mount {
         page.hanging(8, "lasts    ", &lasts(telling.report, target));
     }
-    page.hanging(8, "rules    ", &step.rules.join(", "));
+    let rule = |id: &String| format!("{id}{}", words::level_as_written(telling.report, id));
+    let rules: Vec<String> = step.rules.iter().map(rule).collect();
+    page.hanging(8, "rules    ", &rules.join(", "));
 }
 
 /// Why a step is advised. The companions of one rule share its reason, which is told with the first of them.

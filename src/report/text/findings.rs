@@ -63,7 +63,8 @@ fn found<'a>(
     for finding in new {
         let label = format!("{:<10}", finding.level.word());
         let of = words::subject(&finding.subject);
-        page.hanging(indent + 2, &label, &format!("{of}: {}", finding.title));
+        let was = words::level_as_written(telling.report, &finding.rule);
+        page.hanging(indent + 2, &label, &format!("{of}: {}{was}", finding.title));
         page.para(indent + 12, &finding.because);
         for advice in &finding.advice {
             page.para(indent + 12, &format!("{}: {}", advice.setting, advice.change.words()));

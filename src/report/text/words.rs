@@ -2,7 +2,7 @@
 
 use crate::facts::{Need, Reading, Scope, Subject, Value};
 use crate::report::plan::as_written;
-use crate::report::{Step, options};
+use crate::report::{Report, Step, options};
 use crate::rules::{Change, Reach, Risk};
 
 /// What a step changes: `relatime → noatime, remove nobarrier`, `off → on`, `keep fdatasync`.
@@ -45,6 +45,12 @@ fn list_change(step: &Step) -> String {
     // What goes is what was dangerous, so it is said first: narrow screens cut the end.
     let gone = (!named.is_empty()).then(|| format!("remove {named}"));
     gone.into_iter().chain(added).collect::<Vec<_>>().join(", ")
+}
+
+/// The level that a rule was written with, where the user gave it another: ` (critical as written)`.
+pub fn level_as_written(report: &Report, rule: &str) -> String {
+    let was = report.pack.level_as_written(rule);
+    was.map(|was| format!(" ({} as written)", was.word())).unwrap_or_default()
 }
 
 /// A subject as part of a sentence.

@@ -5,7 +5,7 @@ use super::fields::{Fields, Item, Shape, Text};
 use super::{prose, template};
 use crate::facts::{KeyInfo, Kind, catalog};
 use crate::rules::diagnostic::Problems;
-use crate::rules::model::{AdviceSpec, ChangeSpec};
+use crate::rules::model::{AdviceSpec, Author, ChangeSpec};
 use crate::rules::settings::{self, Setting};
 use crate::rules::suggest;
 use crate::rules::template::{Template, quotes_a_placeholder};
@@ -37,6 +37,7 @@ pub(super) fn advice(
     item: Item<'_>,
     sight: &Sight,
     level: Option<Level>,
+    author: Author,
     problems: &mut Problems,
 ) -> Option<AdviceSpec> {
     let fields = Fields::open(item, &ADVICE, problems)?;
@@ -54,6 +55,14 @@ pub(super) fn advice(
             "level = \"option\", with its price".to_owned(),
         );
     }
+    if author == Author::User && risk == Some(Risk::DataLossIfWrong) {
+        problems.report(
+            fields.get("risk").map_or(fields.span.clone(), toml::Spanned::span),
+            "what can lose data is advised by the rules that come with walwise alone",
+            "their tests show that nothing unknown leads to it; a rule may say its opinion in `because`"
+                .to_owned(),
+        );
+    }
     if let (Some(setting), Some(ChangeSpec::Fixed(change)), Some(risk)) = (setting, &change, risk)
         && setting.can_lose(change)
         && risk != Risk::DataLossIfWrong
@@ -61,7 +70,10 @@ pub(super) fn advice(
         problems.report(
             fields.get("risk").map_or(fields.span.clone(), toml::Spanned::span),
             format!("{}: {} can lose data", setting.name, change.words()),
-            "risk = \"data-loss-if-wrong\"".to_owned(),
+            match author {
+                Author::Walwise => "risk = \"data-loss-if-wrong\"".to_owned(),
+                Author::User => "such advice is not a user's rule's to give".to_owned(),
+            },
         );
     }
     let keeps = matches!(change, Some(ChangeSpec::Fixed(Change::Keep)));

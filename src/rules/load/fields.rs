@@ -57,7 +57,8 @@ impl<'a> Fields<'a> {
                 problems.report(key.span(), format!("unknown key `{}` in {what}", shown(name)), help);
             }
         }
-        let names = ["id", "name", "setting"].iter().find_map(|key| table.get(*key));
+        let names = ["id", "name", "setting", "source", "rule"];
+        let names = names.iter().filter_map(|key| table.get(*key)).find(|name| name.get_ref().is_str());
         let span = names.map_or(span, Spanned::span);
         let lacking: Vec<String> =
             required.iter().filter(|key| !table.contains_key(**key)).map(|key| format!("`{key}`")).collect();
@@ -91,6 +92,16 @@ impl<'a> Fields<'a> {
             Some(item) => list(item, problems),
             None => &[],
         }
+    }
+
+    /// Tables that the file may have several of; empty when there are none.
+    pub fn many(&self, key: &str, problems: &mut Problems) -> &'a [Spanned<DeValue<'a>>] {
+        if let Some(one) = self.get(key).filter(|item| item.get_ref().is_table()) {
+            let span = self.key_span(key).unwrap_or(one.span());
+            problems.report(span, format!("a file can have several of these: write [[{key}]]"), None);
+            return &[];
+        }
+        self.tables(key, problems)
     }
 
     /// One of a few words.

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::arbitrary::{self, World, every, few, subject, world};
 use crate::facts::{Kind, Reading, Source, Value, Why};
 use crate::rules::ground::{self, Ground, View};
-use crate::rules::model::{AdviceSpec, ChangeSpec, Cond, Rule};
+use crate::rules::model::{AdviceSpec, Author, ChangeSpec, Cond, Rule};
 use crate::rules::{Change, Circumstances, Finding, Level, Outcome, Reach, Risk, evaluate_one, settings};
 use crate::truth::Truth;
 
@@ -146,6 +146,8 @@ proptest! {
         let rule = risky(cond);
         let finding = find(&rule, &world, live);
         prop_assert!(finding.advice.is_empty() || finding.outcome == Outcome::Applies);
+        let users = Rule { author: Author::User, ..rule.clone() };
+        prop_assert!(find(&users, &world, live).advice.is_empty(), "of a user's rule");
         // Taking any fact away, or stating it, never makes the advice appear.
         for index in 0..world.facts.len() {
             let assumed = world.facts[index].2.clone().map(|value| value);

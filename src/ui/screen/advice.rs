@@ -114,7 +114,7 @@ impl View<'_> {
         details.paragraph(&step.title);
         let findings = self.data.focus.findings(self.report, &step.rules);
         for finding in &findings {
-            details.reasons(finding);
+            details.reasons(self.report, finding);
         }
         details.advice(&step.advice, step.result.as_deref());
         for other in &step.alternatives {
@@ -134,7 +134,7 @@ impl View<'_> {
         let rows: Vec<Vec<Cell>> =
             found.iter().map(|finding| self.finding_cells(finding, String::new())).collect();
         self.list(page, &rows, &found, |details, finding| {
-            details.reasons(finding);
+            details.reasons(self.report, finding);
             details.trace(finding);
         });
     }
@@ -148,7 +148,7 @@ impl View<'_> {
         let rows: Vec<Vec<Cell>> =
             undecided.iter().map(|finding| self.finding_cells(finding, first_need(finding))).collect();
         self.list(page, &rows, &undecided, |details, finding| {
-            details.reasons(finding);
+            details.reasons(self.report, finding);
             needs(details, finding);
             details.trace(finding);
         });

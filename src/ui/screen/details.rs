@@ -3,6 +3,7 @@
 use ratatui::text::{Line, Span};
 
 use crate::facts::Need;
+use crate::report::Report;
 use crate::report::text::words as told;
 use crate::rules::{Advice, Finding};
 use crate::ui::theme::{Role, Theme};
@@ -65,10 +66,14 @@ impl Details {
         self.lines.push(Line::default());
     }
 
-    /// What a rule says of its subject, with its sources.
-    pub fn reasons(&mut self, finding: &Finding) {
+    /// What a rule says of its subject, with what it rests on.
+    pub fn reasons(&mut self, report: &Report, finding: &Finding) {
         self.paragraph(&finding.because);
-        self.field("rule", &format!("{} ({})", finding.rule, finding.confidence.word()));
+        let was = told::level_as_written(report, &finding.rule);
+        self.field("rule", &format!("{} ({}){was}", finding.rule, finding.confidence.word()));
+        for evidence in report.evidence(&finding.rule) {
+            self.field("evidence", &evidence.lines().join(" · "));
+        }
         if !finding.refs.is_empty() {
             self.field("sources", &finding.refs.join(" · "));
         }

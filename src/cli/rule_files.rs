@@ -1,0 +1,152 @@
+//! The user's rules: those of this machine, `/etc/walwise/rules.d`, and those named on the command line.
+//!
+//! They belong to who judges, so a capture of another host is judged by the rules of this one. A file that cannot be used
+//! takes nothing else away: it is said in the report, and a check that found nothing then ends with 2 instead of 0. The
+//! surprise: what lies in `/etc` counts only where nobody but root could have written it.
+
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use super::CliError;
+use super::out;
+use crate::host::{self, path_bytes};
+use crate::rules::{RuleFile, RuleSet};
+use crate::text;
+
+/// Where the rules of this machine lie.
+pub(super) const OF_THIS_MACHINE: &str = "/etc/walwise/rules.d";
+
+/// The largest rule file that is read.
+const LARGEST: u64 = 1 << 20;
+
+/// The exit code when rules that should be in force are not, and nothing else went wrong.
+const NOT_IN_FORCE: u8 = 2;
+
+/// The rules: built in, those of this machine, and those of `--rules`.
+pub(super) fn rules(dir: Option<&Path>) -> Result<RuleSet, CliError> {
+    let mut found = of_this_machine(Path::new(OF_THIS_MACHINE));
+    if let Some(dir) = dir {
+        let paths = files_in(dir).map_err(|e| cannot("read the rules in", dir, &e))?;
+        if paths.is_empty() {
+            found.remarks.push(format!("there is no rule file (*.toml) in {}", shown(dir)));
+        }
+        for path in &paths {
+            found.add(path);
+        }
+    }
+    let (rules, _) = RuleSet::with_user_files(&found.files);
+    Ok(rules.with_notes(found.ignored, found.remarks))
+}
+
+/// The exit code of a command that went like this, by these rules; says why where it changes.
+pub(super) fn exit_code(code: u8, rules: &RuleSet) -> u8 {
+    if code != 0 || rules.not_in_force().is_empty() {
+        return code;
+    }
+    for sentence in rules.not_in_force() {
+        out::complain(sentence);
+    }
+    NOT_IN_FORCE
+}
+
+/// Rule files, named one by one or by their directory, for working on them: all of them can be read.
+pub(super) fn named(paths: &[PathBuf]) -> Result<Vec<RuleFile>, CliError> {
+    let mut all = Vec::new();
+    for path in paths {
+        if !path.is_dir() {
+            all.push(path.clone());
+            continue;
+        }
+        let inside = files_in(path).map_err(|e| cannot("read the rules in", path, &e))?;
+        if inside.is_empty() {
+            return Err(CliError::Usage(format!("there is no rule file (*.toml) in {}", shown(path))));
+        }
+        all.extend(inside);
+    }
+    all.iter().map(|path| read(path).map_err(CliError::Usage)).collect()
+}
+
+/// Files, and what is to be said of those that are none.
+#[derive(Default)]
+struct Found {
+    files: Vec<RuleFile>,
+    ignored: Vec<String>,
+    remarks: Vec<String>,
+}
+
+impl Found {
+    fn add(&mut self, path: &Path) {
+        match read(path) {
+            Ok(file) => self.files.push(file),
+            Err(why) => self.ignored.push(format!("{why}; its rules are not in force")),
+        }
+    }
+}
+
+/// What lies in the directory of this machine, which need not be there.
+fn of_this_machine(dir: &Path) -> Found {
+    let mut found = Found::default();
+    let not_used = |path: &Path, why: &str| format!("the rules in {} are not in force: {why}", shown(path));
+    let listed = match is_roots_alone(dir) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return found,
+        Err(e) => Err(text::error_words(&e)),
+        Ok(Some(doubt)) => Err(doubt),
+        Ok(None) => files_in(dir).map_err(|e| text::error_words(&e)),
+    };
+    match listed {
+        Err(why) => found.ignored.push(not_used(dir, &why)),
+        Ok(paths) => {
+            for path in paths {
+                match is_roots_alone(&path) {
+                    Ok(None) => found.add(&path),
+                    Ok(Some(doubt)) => found.ignored.push(not_used(&path, &doubt)),
+                    Err(e) => found.ignored.push(not_used(&path, &text::error_words(&e))),
+                }
+            }
+        }
+    }
+    found
+}
+
+/// What speaks against a path, wherever its links lead.
+fn is_roots_alone(path: &Path) -> io::Result<Option<String>> {
+    host::doubt(&fs::canonicalize(path)?)
+}
+
+/// Every `*.toml` of a directory, in order of name; what editors hide beside them is none.
+fn files_in(dir: &Path) -> io::Result<Vec<PathBuf>> {
+    let entries: Vec<fs::DirEntry> = fs::read_dir(dir)?.collect::<io::Result<_>>()?;
+    let hidden = |path: &Path| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+    let mut paths: Vec<PathBuf> = entries.iter().map(fs::DirEntry::path).collect();
+    paths.retain(|path| path.extension().is_some_and(|e| e == "toml") && !hidden(path));
+    paths.sort();
+    Ok(paths)
+}
+
+/// Reads a file; the error is a sentence.
+fn read(path: &Path) -> Result<RuleFile, String> {
+    let unreadable = |why: &str| format!("cannot read {}: {why}", shown(path));
+    let failed = |e: io::Error| unreadable(&text::error_words(&e));
+    // A pipe would be waited for.
+    let kind = fs::metadata(path).map_err(failed)?;
+    if !kind.is_file() {
+        return Err(unreadable(if kind.is_dir() { "it is a directory" } else { "it is no regular file" }));
+    }
+    let mut bytes = Vec::new();
+    fs::File::open(path).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes)).map_err(failed)?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(unreadable("it is larger than 1 MiB"));
+    }
+    let text = String::from_utf8(bytes).map_err(|_| unreadable("it is not UTF-8"))?;
+    Ok(RuleFile { name: shown(path), text })
+}
+
+fn cannot(what: &str, path: &Path, error: &io::Error) -> CliError {
+    CliError::Usage(format!("cannot {what} {}: {}", shown(path), text::error_words(error)))
+}
+
+/// A path as it is shown.
+fn shown(path: &Path) -> String {
+    text::safe(path_bytes(path))
+}

@@ -1,0 +1,40 @@
+//! By which rules and tables this run judges.
+
+use std::sync::LazyLock;
+
+use crate::rules::pack::{self, Pack, Sums};
+use crate::rules::{self, RuleSet};
+use crate::validity;
+
+/// What comes with walwise; it is the same in every run.
+static SHIPPED: LazyLock<Sums> =
+    LazyLock::new(|| pack::sums(rules::shipped().chain(validity::TABLES.iter().copied())));
+
+/// The rules of a run with the tables.
+pub fn pack(rules: &RuleSet) -> Pack {
+    Pack::of(rules, env!("CARGO_PKG_VERSION"), &SHIPPED)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A table that is not named would not count, and two packs that judge differently would look the same.
+    #[test]
+    fn every_rule_file_and_table_of_the_directory_counts() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+        let mut there = Vec::new();
+        for directory in ["rules", "rules/tables"] {
+            for entry in std::fs::read_dir(root.join(directory)).unwrap() {
+                let path = entry.unwrap().path();
+                if path.extension().is_some_and(|extension| extension == "toml") {
+                    there.push(format!("{directory}/{}", path.file_name().unwrap().display()));
+                }
+            }
+        }
+        there.sort();
+        let mut counted: Vec<&str> = SHIPPED.iter().map(|(name, _)| name.as_str()).collect();
+        counted.sort_unstable();
+        assert_eq!(counted, there);
+    }
+}

@@ -1,0 +1,46 @@
+//! What somebody measured, as a rule tells it.
+
+use super::fields::{Fields, Item, Shape, Text};
+use super::flowing;
+use crate::rules::diagnostic::Problems;
+use crate::rules::evidence::Evidence;
+
+const EVIDENCE: Shape = Shape {
+    what: "this evidence",
+    required: &["source", "year", "says", "caveat"],
+    optional: &["kernel", "hardware", "contradicted_by"],
+};
+
+/// Years in which what walwise is about could have been measured.
+const YEARS: std::ops::RangeInclusive<u16> = 1990..=2099;
+
+/// Reads a piece of evidence.
+pub(super) fn evidence(item: Item<'_>, problems: &mut Problems) -> Option<Evidence> {
+    let before = problems.count();
+    let fields = Fields::open(item, &EVIDENCE, problems)?;
+    let mut words = |key: &str| fields.text(key, problems).map(|Text { text, .. }| flowing(&text));
+    let (source, says, caveat) = (words("source"), words("says"), words("caveat"));
+    let (kernel, hardware, contradicted_by) = (words("kernel"), words("hardware"), words("contradicted_by"));
+    let year = fields.get("year").and_then(|item| year(item, problems));
+    if problems.count() > before {
+        return None;
+    }
+    Some(Evidence {
+        source: source?,
+        year: year?,
+        kernel,
+        hardware,
+        says: says?,
+        caveat: caveat?,
+        contradicted_by,
+    })
+}
+
+fn year(item: Item<'_>, problems: &mut Problems) -> Option<u16> {
+    let year = item.get_ref().as_integer().and_then(|year| year.as_str().parse().ok());
+    let year = year.filter(|year| YEARS.contains(year));
+    if year.is_none() {
+        problems.report(item.span(), "a year is a number such as 2019", None);
+    }
+    year
+}

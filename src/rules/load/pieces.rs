@@ -1,0 +1,73 @@
+//! A rule file cut into its tables, each of which is read by itself where the whole cannot be.
+//!
+//! What is broken in one rule then costs that rule. The surprise: it goes by lines that look like the head of a table, so a
+//! text over several lines that holds such a line is cut too; that happens in files with broken syntax only.
+
+/// A part of a file, from the head of one table to that of the next; the first begins the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Piece<'a> {
+    pub text: &'a str,
+    /// The byte it begins at.
+    pub start: usize,
+    /// How many lines there are before it.
+    pub lines: usize,
+    /// The word in its head, where it has one.
+    pub word: Option<&'a str>,
+}
+
+/// The pieces of a file; together they are the file.
+pub(super) fn of(source: &str) -> Vec<Piece<'_>> {
+    let mut pieces = vec![Piece { text: "", start: 0, lines: 0, word: None }];
+    let (mut at, mut lines) = (0, 0);
+    for line in source.split_inclusive('\n') {
+        if let Some(word) = head(line) {
+            pieces.push(Piece { text: "", start: at, lines, word: Some(word) });
+        }
+        at += line.len();
+        lines += 1;
+        if let Some(piece) = pieces.last_mut() {
+            piece.text = source.get(piece.start..at).unwrap_or_default();
+        }
+    }
+    pieces
+}
+
+/// The word of a line that begins a table which is part of no other, also where brackets are missing.
+fn head(line: &str) -> Option<&str> {
+    let inner = line.trim_start().strip_prefix('[')?.trim_start_matches('[').trim_start();
+    let end =
+        inner.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '-')).unwrap_or(inner.len());
+    let (word, rest) = inner.split_at(end);
+    let closing = rest.split('#').next().unwrap_or_default();
+    let closes = closing.chars().all(|c| c == ']' || c.is_whitespace());
+    (closes && word.starts_with(|c: char| c.is_ascii_alphabetic())).then_some(word)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn together_they_are_the_file(source in "(\\[{0,2}[a-z.]{0,3}\\]{0,2}[ #\n]{0,2}){0,8}") {
+            let pieces = of(&source);
+            let joined: String = pieces.iter().map(|piece| piece.text).collect();
+            prop_assert_eq!(&joined, &source);
+            for piece in pieces {
+                prop_assert_eq!(source.get(piece.start..piece.start + piece.text.len()), Some(piece.text));
+                prop_assert_eq!(source[..piece.start].matches('\n').count(), piece.lines);
+            }
+        }
+    }
+
+    #[test]
+    fn heads_are_known_also_without_their_brackets() {
+        let heads = ["[[rule]]\n", "  [[rule]]  # the first", "[rule]", "[[rule", "[[ rule ]]", "[rule]]"];
+        assert!(heads.iter().all(|line| head(line) == Some("rule")), "{:?}", heads.map(head));
+        let others =
+            ["[[rule.example]]", "rule = 1", "[1, 2]", "[\"rule\"]", "[true],", "[]", "", "# [[rule]]"];
+        assert!(others.iter().all(|line| head(line).is_none()), "{:?}", others.map(head));
+    }
+}

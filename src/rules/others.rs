@@ -1,0 +1,60 @@
+//! What files say of rules that stand elsewhere, and what becomes of it: rules that are off, and rules of another level.
+//!
+//! Only critical, warning and advice are degrees of one thing and can be given and changed. The surprise: an option stays
+//! an option whatever a file says, since advice that can lose data stands in options alone, and as anything else it would
+//! get into plans.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::Level;
+
+/// The levels that can be given, and those of rules to which another can be given.
+pub const GIVEN: [Level; 3] = [Level::Advice, Level::Warning, Level::Critical];
+
+/// A rule that was switched off.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Off {
+    /// The rule's id.
+    pub rule: String,
+    /// Why.
+    pub because: String,
+    /// The file that says so.
+    pub file: String,
+    /// The line in it, counted from one.
+    pub line: usize,
+}
+
+/// A rule to which another level was given.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Override {
+    /// The rule's id.
+    pub rule: String,
+    /// The level that was given to it.
+    pub level: Level,
+    /// Its level as it was written.
+    pub was: Level,
+    /// Why.
+    pub because: String,
+    /// The file that says so.
+    pub file: String,
+    /// The line in it, counted from one.
+    pub line: usize,
+}
+
+impl Off {
+    /// In a sentence.
+    pub fn sentence(&self) -> String {
+        let Self { rule, because, file, line } = self;
+        format!("rule {rule} is switched off: {because} ({file}:{line})")
+    }
+}
+
+impl Override {
+    /// In a sentence.
+    pub fn sentence(&self) -> String {
+        let Self { rule, level, was, because, file, line } = self;
+        let how = if level < was { "lowered" } else { "raised" };
+        format!("rule {rule} is {how} from {} to {}: {because} ({file}:{line})", was.word(), level.word())
+    }
+}

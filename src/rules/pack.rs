@@ -1,0 +1,140 @@
+//! By which rules and tables a report was made: a version, and a fingerprint that changes with every letter of them.
+//!
+//! The fingerprint can be made with other tools too: it is the SHA-256 of what `sha256sum` prints for the files, sorted by
+//! name. The surprise: a user's file counts by its last name, so that the same rules in another directory are the same.
+
+use std::fmt::Write as _;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use super::set::{RuleFile, RuleSet};
+use super::{Off, Override};
+
+/// The rules and tables in force.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Pack {
+    /// Of those that come with walwise, whose version it is.
+    pub version: String,
+    /// SHA-256 over all rules and tables in force, the user's too. Reports with the same one were judged alike.
+    pub sha256: String,
+    /// The same over those that come with walwise.
+    pub shipped_sha256: String,
+    /// The user's rule files.
+    pub user_files: Vec<UserFile>,
+    /// Rules to which a user's file gives another level.
+    pub overrides: Vec<Override>,
+    /// Rules that a user's file switches off.
+    pub off: Vec<Off>,
+}
+
+/// A rule file of the user's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct UserFile {
+    /// Its name as the user knows it.
+    pub file: String,
+    /// SHA-256 of what it contains, with whatever mistakes.
+    pub sha256: String,
+}
+
+impl UserFile {
+    /// Of a file.
+    pub fn of(file: &RuleFile) -> Self {
+        Self { file: file.name.clone(), sha256: sha256(file.text.as_bytes()) }
+    }
+
+    /// Under which name it counts.
+    fn counts_as(&self) -> String {
+        format!("user/{}", self.file.rsplit('/').next().unwrap_or(&self.file))
+    }
+}
+
+/// Names with the SHA-256 of what they name.
+pub type Sums = Vec<(String, String)>;
+
+/// The sums of files.
+pub fn sums<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Sums {
+    files.into_iter().map(|(name, text)| (name.to_owned(), sha256(text.as_bytes()))).collect()
+}
+
+impl Pack {
+    /// The rules of a run, and the sums of the files that come with this version of walwise.
+    pub fn of(rules: &RuleSet, version: &str, shipped: &Sums) -> Self {
+        let users = rules.user_files().iter().map(|file| (file.counts_as(), file.sha256.clone()));
+        let all: Sums = shipped.iter().cloned().chain(users).collect();
+        Self {
+            version: version.to_owned(),
+            sha256: fingerprint(&all),
+            shipped_sha256: fingerprint(shipped),
+            user_files: rules.user_files().to_vec(),
+            overrides: rules.overrides().to_vec(),
+            off: rules.off().to_vec(),
+        }
+    }
+
+    /// In a few words: `pack 0.1.0, 3f2a9c81d04e`.
+    pub fn words(&self) -> String {
+        let sum = self.sha256.get(..12).unwrap_or(&self.sha256);
+        let own = match self.user_files.len() {
+            0 => String::new(),
+            1 => ", with a file of your own".to_owned(),
+            count => format!(", with {count} files of your own"),
+        };
+        format!("pack {}, {sum}{own}", self.version)
+    }
+
+    /// The level that a rule has without the user's files, where they give it another.
+    pub fn level_as_written(&self, rule: &str) -> Option<super::Level> {
+        self.overrides.iter().find(|given| given.rule == rule).map(|given| given.was)
+    }
+}
+
+/// The SHA-256 of the lines that `sha256sum` prints for these.
+fn fingerprint(sums: &Sums) -> String {
+    let mut lines: Vec<(&str, &str)> = sums.iter().map(|(name, sum)| (name.as_str(), sum.as_str())).collect();
+    lines.sort_unstable();
+    let mut text = String::new();
+    for (name, sum) in lines {
+        let _ = writeln!(text, "{sum}  {name}");
+    }
+    sha256(text.as_bytes())
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The example of FIPS 180-4.
+    #[test]
+    fn a_sum_is_what_the_standard_says() {
+        assert_eq!(sha256(b"abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    }
+
+    #[test]
+    fn every_letter_counts_and_the_directory_of_a_users_file_does_not() {
+        let shipped = sums([("rules/a.toml", "a"), ("rules/b.toml", "b")]);
+        let with = |name: &str, text: &str| {
+            let file = RuleFile { name: name.to_owned(), text: text.to_owned() };
+            Pack::of(&RuleSet::with_user_files(&[file]).0, "1", &shipped).sha256
+        };
+        let none = Pack::of(&RuleSet::default(), "1", &shipped);
+        assert_eq!(none.sha256, none.shipped_sha256);
+        assert_eq!(with("/etc/walwise/rules.d/x.toml", "# x"), with("elsewhere/x.toml", "# x"));
+        let mut all = vec![none.sha256, with("x.toml", "# x"), with("y.toml", "# x"), with("x.toml", "# y")];
+        for other in
+            [[("rules/a.toml", "a"), ("rules/b.toml", "B")], [("rules/a.toml", "b"), ("rules/b.toml", "a")]]
+        {
+            all.push(fingerprint(&sums(other)));
+        }
+        let different: std::collections::BTreeSet<&String> = all.iter().collect();
+        assert_eq!(different.len(), all.len(), "{all:?}");
+    }
+}

@@ -1,0 +1,276 @@
+//! The reference of the rules that come with walwise, as Markdown: `rules/REFERENCE.md`.
+//!
+//! It is made of the loaded rules alone, so it says what is evaluated and not what somebody remembers. The surprise: the
+//! headings of its parts are the first comments of the rule files, which nothing else reads.
+
+use std::collections::BTreeMap;
+
+use super::builtin;
+use super::evidence::Evidence;
+use super::model::{AdviceSpec, ChangeSpec, Cond, Expect, Op, Relation, Rule};
+use super::set::RuleSet;
+use super::settings;
+use super::template::Template;
+use crate::facts::KeyInfo;
+
+const HEAD: &str = "\
+# Reference of the rules
+
+What walwise knows, rule by rule. This file is made from the rules by `walwise generate reference`; how a rule is written
+stands in [README.md](README.md), and `walwise explain RULE` shows one with the facts of a machine.
+
+A rule *applies* when its condition holds, and is *undecided* while something unknown could still change that; advice that
+can lose data is given only when every fact that decides it was read on the machine itself. `{fact}` stands for what is
+known of the fact, `{subject}` for the name of what the rule is about, `{which}` for what of its stack the condition found.
+
+";
+
+/// The document.
+pub fn render() -> String {
+    let set = RuleSet::builtin();
+    let mut page = Page { text: HEAD.to_owned() };
+    let files: Vec<(&str, &str)> = builtin::shipped().collect();
+    page.line(0, "## Contents");
+    page.line(0, "");
+    for (file, text) in &files {
+        page.line(0, &format!("- {} ([{}]({}))", title_of(text), base(file), base(file)));
+        for rule in of_file(&set, file) {
+            page.line(1, &format!("- [{}](#{}): {}", rule.id, anchor(&rule.id), prose(&rule.title)));
+        }
+    }
+    page.line(0, &format!("- [The facts](#{})", "the-facts"));
+    for (file, text) in &files {
+        page.line(0, &format!("\n## {}", title_of(text)));
+        of_file(&set, file).for_each(|rule| page.rule(rule));
+    }
+    page.facts(&set);
+    page.text
+}
+
+fn of_file<'s>(set: &'s RuleSet, file: &'s str) -> impl Iterator<Item = &'s Rule> {
+    set.rules().iter().filter(move |rule| rule.file == file)
+}
+
+fn base(file: &str) -> &str {
+    file.rsplit('/').next().unwrap_or(file)
+}
+
+/// What a file says first of itself, without its full stop.
+fn title_of(text: &str) -> String {
+    let comment = text.lines().map_while(|line| line.strip_prefix('#')).map(str::trim);
+    let comment = comment.collect::<Vec<_>>().join(" ");
+    let sentence = comment.split_once(". ").map_or(comment.as_str(), |(first, _)| first);
+    escaped(sentence.trim_end_matches('.'))
+}
+
+/// The link that renderers make of a heading.
+fn anchor(heading: &str) -> String {
+    heading.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect()
+}
+
+/// Text as it is, where Markdown would make something of it.
+fn escaped(text: &str) -> String {
+    text.replace('<', "\\<").replace('*', "\\*")
+}
+
+fn prose(template: &Template) -> String {
+    escaped(&template.source())
+}
+
+fn code(text: &str) -> String {
+    let fence = if text.contains('`') { "``" } else { "`" };
+    format!("{fence}{text}{fence}")
+}
+
+#[derive(Default)]
+struct Page {
+    text: String,
+}
+
+impl Page {
+    fn line(&mut self, depth: usize, line: &str) {
+        self.text.push_str(&"  ".repeat(depth));
+        self.text.push_str(line.trim_end());
+        self.text.push('\n');
+    }
+
+    fn heading(&mut self, text: &str) {
+        self.line(0, &format!("\n**{text}**"));
+        self.line(0, "");
+    }
+
+    fn rule(&mut self, rule: &Rule) {
+        let Rule { id, since, scope, level, confidence, .. } = rule;
+        self.line(0, &format!("\n### {id}"));
+        self.heading(&prose(&rule.title));
+        let (level, confidence) = (level.word(), confidence.word());
+        self.line(0, &format!("*{level}, {confidence}; about a {scope}; since {since}*"));
+        self.line(0, "");
+        self.line(0, &prose(&rule.because));
+        self.heading("Applies when");
+        self.condition(0, &rule.when);
+        self.undecided(rule);
+        self.heading("Examples");
+        for expect in Expect::ALL {
+            for example in rule.examples.iter().filter(|example| example.expect == expect) {
+                self.line(0, &format!("- {}: {}", expect.word(), escaped(&example.name)));
+            }
+        }
+        if !rule.advise.is_empty() {
+            self.heading("Advises");
+            rule.advise.iter().for_each(|advice| self.advice(advice));
+        }
+        if !rule.overrides.is_empty() {
+            let ids: Vec<String> =
+                rule.overrides.iter().map(|id| format!("[{id}](#{})", anchor(id))).collect();
+            self.line(
+                0,
+                &format!("\nWhere both want something else of one setting, it wins over {}.", ids.join(", ")),
+            );
+        }
+        if !rule.evidence.is_empty() {
+            self.heading("Evidence");
+            rule.evidence.iter().for_each(|evidence| self.evidence(evidence));
+        }
+        self.heading("Sources");
+        rule.refs.iter().for_each(|source| self.line(0, &format!("- {}", escaped(source))));
+    }
+
+    /// A condition as nested lists.
+    fn condition(&mut self, depth: usize, cond: &Cond) {
+        let of = |relation: &Relation| match relation {
+            Relation::Leaf => "disk at the bottom of the stack",
+            Relation::Layer => "block device of the stack",
+            Relation::Mount => "file system of the stack",
+        };
+        let (says, kids) = match cond {
+            Cond::All(kids) => ("all of these:".to_owned(), kids.as_slice()),
+            Cond::Any(kids) => ("at least one of these:".to_owned(), kids.as_slice()),
+            Cond::Not(kid) => ("not:".to_owned(), std::slice::from_ref(&**kid)),
+            Cond::Every(relation, kid) => {
+                (format!("for every {}:", of(relation)), std::slice::from_ref(&**kid))
+            }
+            Cond::Some(relation, kid) => {
+                (format!("for at least one {}:", of(relation)), std::slice::from_ref(&**kid))
+            }
+            Cond::Fact(test) => {
+                let label = test.label();
+                let rest = label.strip_prefix(test.fact.name).unwrap_or(&label);
+                self.line(depth, &format!("- {}{}", code(test.fact.name), escaped(rest)));
+                return;
+            }
+        };
+        self.line(depth, &format!("- {says}"));
+        for kid in kids {
+            self.condition(depth + 1, kid);
+        }
+    }
+
+    /// Which unknown facts leave the rule open; a test of whether a fact is known always has an answer.
+    fn undecided(&mut self, rule: &Rule) {
+        let mut facts: Vec<&str> = Vec::new();
+        rule.when.for_each_test(&mut |test| {
+            if !matches!(test.op, Op::Known(_)) && !facts.contains(&test.fact.name) {
+                facts.push(test.fact.name);
+            }
+        });
+        self.heading("Undecided while");
+        let facts: Vec<String> = facts.into_iter().map(code).collect();
+        match facts.as_slice() {
+            [] => self.line(0, "its stack is not known."),
+            [one] => self.line(0, &format!("{one} is not known.")),
+            [some @ .., last] => {
+                let some = some.join(", ");
+                self.line(0, &format!("{some} or {last} is not known and could still change the answer."));
+            }
+        }
+    }
+
+    fn advice(&mut self, advice: &AdviceSpec) {
+        let does = match &advice.change {
+            ChangeSpec::Fixed(change) => escaped(&change.words()),
+            ChangeSpec::SetFrom(fact) => format!("set it to {}", code(fact.name)),
+            ChangeSpec::AddFrom(fact) => format!("add what {} lists", code(fact.name)),
+            ChangeSpec::RemoveFrom(fact) => format!("remove what {} lists", code(fact.name)),
+        };
+        self.line(0, &format!("- {}: {does}", code(advice.setting.name)));
+        let words = |word: &str| word.replace('-', " ");
+        let (reach, risk) = (words(advice.reach.word()), words(advice.risk.word()));
+        let rank = advice.rank.map(|rank| format!("; choice {rank}")).unwrap_or_default();
+        self.line(1, &format!("- affects: {reach}; risk: {risk}{rank}"));
+        if let Some(when) = &advice.when {
+            self.line(1, "- only when:");
+            self.condition(2, when);
+        }
+        if let Some(price) = &advice.price {
+            self.line(1, &format!("- price: {}", prose(price)));
+        }
+        for (what, commands) in [("apply", &advice.apply), ("verify", &advice.verify), ("undo", &advice.undo)]
+        {
+            for command in commands {
+                self.line(1, &format!("- {what}: {}", code(&command.source())));
+            }
+        }
+    }
+
+    fn evidence(&mut self, evidence: &Evidence) {
+        for (depth, line) in evidence.lines().iter().enumerate().map(|(at, line)| (usize::from(at > 0), line))
+        {
+            self.line(depth, &format!("- {}", escaped(line)));
+        }
+    }
+
+    /// Every fact and setting that a rule names, with what it is.
+    fn facts(&mut self, set: &RuleSet) {
+        let mut facts: BTreeMap<&str, &KeyInfo> = BTreeMap::new();
+        let mut advised: BTreeMap<&str, &settings::Setting> = BTreeMap::new();
+        for rule in set.rules() {
+            let conditions =
+                std::iter::once(&rule.when).chain(rule.advise.iter().filter_map(|a| a.when.as_ref()));
+            for cond in conditions {
+                cond.for_each_test(&mut |test| {
+                    facts.insert(test.fact.name, test.fact);
+                });
+            }
+            advised.extend(rule.advise.iter().map(|advice| (advice.setting.name, advice.setting)));
+        }
+        self.line(0, "\n## The facts");
+        self.line(0, "");
+        for fact in facts.values() {
+            let of = format!("of a {}, {}", fact.scope, fact.kind.words());
+            self.line(0, &format!("- {} ({}): {}", code(fact.name), escaped(&of), escaped(fact.doc)));
+        }
+        self.line(0, "\n## The settings");
+        self.line(0, "");
+        for setting in advised.values() {
+            self.line(0, &format!("- {}: {}", code(setting.name), escaped(setting.doc)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reference_in_rules_is_current() {
+        let kept = include_str!("../../rules/REFERENCE.md");
+        let advice = "cargo run -- generate reference > rules/REFERENCE.md";
+        assert!(kept == render(), "rules/REFERENCE.md is stale; write it anew: {advice}");
+    }
+
+    /// Every rule is told, once, and every link within the document leads somewhere.
+    #[test]
+    fn every_rule_has_a_section_and_every_link_leads_to_one() {
+        let text = render();
+        let headings: Vec<String> =
+            text.lines().filter_map(|line| line.strip_prefix("### ")).map(str::to_owned).collect();
+        let ids: Vec<String> = RuleSet::builtin().rules().iter().map(|rule| rule.id.clone()).collect();
+        assert_eq!(headings, ids);
+        let targets: std::collections::BTreeSet<String> = ids.iter().map(|id| anchor(id)).collect();
+        assert_eq!(targets.len(), ids.len(), "two headings with one anchor");
+        for link in text.split("](#").skip(1).filter_map(|rest| rest.split(')').next()) {
+            assert!(targets.contains(link) || link == "the-facts", "{link}");
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! What a user's file can do, and what it cannot whatever is in it.
+
+use proptest::prelude::*;
+
+use crate::facts::catalog::mount;
+use crate::facts::{FactSet, Source, Subject};
+use crate::rules::diagnostic::Weight;
+use crate::rules::{
+    Circumstances, FileDiags, Level, Override, Risk, Rule, RuleFile, RuleSet, builtin, evaluate_one,
+};
+
+fn file(name: &str, text: String) -> RuleFile {
+    RuleFile { name: name.to_owned(), text }
+}
+
+/// One file of a user's, and nothing beside it.
+fn of_user(text: String) -> (RuleSet, Vec<FileDiags>) {
+    RuleSet::read(&[], &[file("user.toml", text)])
+}
+
+/// A rule without a mistake.
+fn good(id: &str) -> String {
+    format!(
+        r#"[[rule]]
+id         = "{id}"
+since      = "1"
+for        = "mount"
+title      = "{{mount.point}} of {id}"
+level      = "warning"
+confidence = "certain"
+because    = """
+    A reason
+    on two lines."""
+refs       = ["r"]
+when       = {{ all = [
+    {{ fact = "mount.fstype", is = "ext4" }},
+    {{ fact = "mount.barrier", is = "off" }},
+] }}
+
+  [[rule.advise]]
+  setting = "mount.options"
+  remove  = ["nobarrier"]
+  reach   = "whole-filesystem"
+  risk    = "needs-remount"
+
+  [[rule.evidence]]
+  source = "s"
+  year   = 2019
+  says   = "much"
+  caveat = "a little"
+
+  [[rule.example]]
+  name   = "a"
+  facts  = {{ "mount.fstype" = "ext4", "mount.barrier" = "off" }}
+  expect = "applies"
+
+  [[rule.example]]
+  name   = "b"
+  facts  = {{ "mount.fstype" = "xfs" }}
+  expect = "does not apply"
+
+  [[rule.example]]
+  name   = "c"
+  expect = "undecided"
+"#
+    )
+}
+
+/// What there is of a rule, but for where it stands.
+fn whole(rule: &Rule) -> String {
+    let rule = rule.clone();
+    let examples: Vec<_> =
+        rule.examples.into_iter().map(|one| crate::rules::model::Example { line: 0, ..one }).collect();
+    format!("{:?}", Rule { line: 0, examples, ..rule })
+}
+
+/// A rule that is damaged in one place, or not at all.
+fn damaged() -> impl Strategy<Value = String> {
+    let text = good("bad.rule");
+    let inside = "[[rule]]\n".len()..text.len() - 1;
+    let with = prop_oneof![
+        2 => ".{0,8}",
+        1 => proptest::sample::select(vec!["\"\"\"", "'''", "[", "]", "{", "}", "\"", "#", "=", "\n", "[[rule", "[[off]]\n"])
+            .prop_map(str::to_owned),
+    ];
+    (inside, 0..40usize, with).prop_map(move |(at, length, with)| {
+        let (start, end) =
+            (text.floor_char_boundary(at), text.floor_char_boundary((at + length).min(text.len() - 1)));
+        let mut text = text.clone();
+        text.replace_range(start..end, &with);
+        text
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn whatever_is_wrong_with_one_rule_the_others_of_its_file_stay(bad in damaged(), before in 0..3usize, after in 0..3usize) {
+        let ids: Vec<String> = (0..before + after).map(|number| format!("good.rule-{number}")).collect();
+        let level = "[[override]]\nrule = \"good.rule-0\"\nlevel = \"advice\"\nbecause = \"b\"\n";
+        let mut text: String = ids.iter().take(before).map(|id| good(id)).collect();
+        text += &bad;
+        text.extend(ids.iter().skip(before).map(|id| good(id)));
+        text += level;
+        let (set, found) = of_user(text);
+        for id in &ids {
+            let kept = set.find(id).map(whole);
+            let mut alone = of_user(good(id)).0.find(id).unwrap().clone();
+            if id == "good.rule-0" {
+                alone.level = Level::Advice;
+            }
+            prop_assert_eq!(kept, Some(whole(&alone)), "{}", found[0].render(false));
+        }
+        prop_assert_eq!(set.overrides().len(), usize::from(!ids.is_empty()));
+    }
+
+    /// What cannot be read as a whole was perhaps another rule: a condition less, and it applies where it should not.
+    #[test]
+    fn a_rule_with_broken_syntax_is_never_used(at in 0..2000usize, with in proptest::sample::select(vec!["\"", "[", "{", "'", "\u{0}"])) {
+        let mut text = good("bad.rule");
+        text.insert_str(text.floor_char_boundary(at.min(text.len())), with);
+        let errors = toml::de::DeTable::parse_recoverable(&text).1;
+        let (set, found) = of_user(text);
+        if !errors.is_empty() {
+            prop_assert!(set.rules().is_empty());
+            prop_assert!(found[0].mistakes().count() > 0);
+        }
+    }
+}
+
+/// Every level for every rule that comes with walwise: what is advised stays as it is, and options stay options, so that
+/// nothing that can lose data gets into a plan.
+#[test]
+fn no_level_changes_what_is_advised() {
+    let builtin = RuleSet::builtin();
+    for level in Level::ALL {
+        let say = |rule: &Rule| {
+            format!("[[override]]\nrule = \"{}\"\nlevel = \"{}\"\nbecause = \"b\"\n", rule.id, level.word())
+        };
+        let text: String = builtin.rules().iter().map(say).collect();
+        let (set, found) = RuleSet::with_user_files(&[file("user.toml", text)]);
+        assert_eq!(
+            found.iter().map(|file| file.diags.len()).sum::<usize>() + set.overrides().len(),
+            builtin.rules().len()
+        );
+        for (rule, was) in set.rules().iter().zip(builtin.rules()) {
+            assert_eq!(whole(&Rule { level: was.level, ..rule.clone() }), whole(was));
+            let fixed = |level| matches!(level, Level::Option | Level::Keep);
+            assert!(rule.level == was.level || !fixed(rule.level) && !fixed(was.level), "{}", rule.id);
+            let can_lose = rule.advise.iter().any(|advice| advice.risk == Risk::DataLossIfWrong);
+            assert!(!can_lose || rule.level == Level::Option, "{}", rule.id);
+        }
+        for given in set.overrides() {
+            let Override { was, level: now, .. } = given;
+            assert_eq!((builtin.find(&given.rule).map(|rule| rule.level), *now), (Some(*was), level));
+        }
+    }
+}
+
+/// The rules that come with walwise which can lose data, as rules of a user's: none is read.
+#[test]
+fn a_users_rule_never_advises_what_can_lose_data() {
+    let (set, found) = RuleSet::read(&[], &builtin::files());
+    let risky = |rule: &&Rule| rule.advise.iter().any(|advice| advice.risk == Risk::DataLossIfWrong);
+    let ours = RuleSet::builtin();
+    let ours: Vec<&Rule> = ours.rules().iter().filter(risky).collect();
+    assert!(!ours.is_empty() && ours.iter().all(|rule| set.find(&rule.id).is_none()));
+    assert_eq!(set.rules().iter().filter(risky).count(), 0);
+    assert!(found.iter().all(|file| file.mistakes().all(|diag| diag.message.contains("can lose data"))));
+
+    // Nor by the way of a fact, whose value is seen only when the rule is evaluated.
+    let text = good("user.from-fact").replace(
+        "  setting = \"mount.options\"\n  remove  = [\"nobarrier\"]",
+        "  setting = \"mount.options\"\n  add_from = \"mount.super_options\"",
+    );
+    let (set, found) = of_user(text);
+    assert!(found.is_empty(), "{}", found[0].render(false));
+    let at = Subject::mount("/srv");
+    let mut facts = FactSet::default();
+    facts.know(&at, &mount::FSTYPE, "ext4".to_owned(), Source::file("/proc/self/mountinfo"));
+    facts.know(&at, &mount::BARRIER, "off".to_owned(), Source::file("/proc/self/mountinfo"));
+    facts.know(
+        &at,
+        &mount::SUPER_OPTIONS,
+        vec!["nobarrier".to_owned()],
+        Source::file("/proc/self/mountinfo"),
+    );
+    let as_option = Rule { level: Level::Option, ..set.rules()[0].clone() };
+    let finding = evaluate_one(&as_option, &facts, &at, Circumstances { live: true });
+    assert!(finding.advice.is_empty() && finding.held_back[0].because.contains("user.toml"), "{finding:?}");
+}
+
+#[test]
+fn what_has_no_effect_is_a_remark_and_takes_nothing_away() {
+    let text = good("a.b")
+        + "[[off]]\nrule = \"a.bb\"\nbecause = \"b\"\n[[override]]\nrule = \"a.b\"\nlevel = \"warning\"\nbecause = \"b\"\n";
+    let (set, found) = of_user(text);
+    let said: Vec<(Weight, Option<&str>)> =
+        found[0].diags.iter().map(|diag| (diag.weight, diag.help.as_deref())).collect();
+    assert_eq!(said, [(Weight::Remark, Some("did you mean `a.b`?")), (Weight::Remark, None)]);
+    assert_eq!((set.rules().len(), set.not_in_force().len(), set.remarks().len()), (1, 0, 2));
+    assert_eq!(set.remarks()[1], "user.toml:46: no effect: `a.b` is `warning` already");
+}
+
+#[test]
+fn one_rule_has_one_level() {
+    let say = |level: &str| {
+        format!("[[override]]\nrule = \"a.b\"\nlevel = \"{level}\"\nbecause = \"as we see it\"\n")
+    };
+    let (set, found) =
+        RuleSet::read(&[], &[file("1.toml", good("a.b") + &say("critical")), file("2.toml", say("advice"))]);
+    assert_eq!(set.find("a.b").map(|rule| rule.level), Some(Level::Critical));
+    assert_eq!(found[0].mistakes().count(), 1);
+    assert_eq!(
+        (found[0].file.as_str(), found[0].diags[0].message.as_str()),
+        ("2.toml", "a second level for `a.b`")
+    );
+    assert_eq!(
+        set.overrides()[0].sentence(),
+        "rule a.b is raised from warning to critical: as we see it (1.toml:43)"
+    );
+}

@@ -1,0 +1,238 @@
+//! A user's rules: what they change is said, what is wrong with them takes nothing else away, and what others than root
+//! could have written in `/etc` does not count. And by which rules a report was made.
+
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+use crate::support::{self, run, stderr, stdout, walwise};
+
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+
+fn of_repository(path: &str) -> String {
+    format!("{ROOT}/{path}")
+}
+
+/// A host with a warning and nothing worse.
+fn calm() -> String {
+    of_repository("tests/hosts/el9-ext4.host")
+}
+
+/// `walwise` in the repository, so that files are named as they are there.
+fn ran(arguments: &[&str]) -> Output {
+    walwise().current_dir(ROOT).args(arguments).output().unwrap()
+}
+
+fn code(output: &Output) -> i32 {
+    output.status.code().expect("walwise ended by itself")
+}
+
+/// A check of the calm host, as JSON.
+fn check(more: &[&str]) -> (i32, Value, String) {
+    let output = ran(&[&["check", "--host", &calm(), "--format", "json"], more].concat());
+    let report =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", stderr(&output)));
+    (code(&output), report, stderr(&output))
+}
+
+/// A directory with some of the files of `tests/rules/user`.
+fn directory(files: &[&str]) -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    for file in files {
+        std::fs::copy(of_repository(&format!("tests/rules/user/{file}")), dir.path().join(file)).unwrap();
+    }
+    dir
+}
+
+fn warnings(report: &Value) -> Vec<&str> {
+    report["warnings"].as_array().unwrap().iter().map(|warning| warning.as_str().unwrap()).collect()
+}
+
+fn evaluated(report: &Value) -> Vec<&str> {
+    report["rules"].as_array().unwrap().iter().map(|tally| tally["rule"].as_str().unwrap()).collect()
+}
+
+fn said(report: &Value, words: &str) -> bool {
+    warnings(report).iter().any(|warning| warning.contains(words))
+}
+
+#[test]
+fn ten_mistakes_of_a_users_file_are_told_at_once() {
+    let output = ran(&["rules", "check", "tests/rules/user/site.toml"]);
+    assert_eq!((code(&output), stdout(&output).as_str()), (2, ""));
+    // Where the built-in rule stands is not ours to say.
+    insta::with_settings!({filters => vec![(r"verdict\.toml:\d+", "verdict.toml:[line]")]}, {
+        insta::assert_snapshot!("ten_mistakes", stderr(&output));
+    });
+    assert_eq!(stderr(&output).matches("\nerror: ").count(), 10);
+}
+
+#[test]
+fn a_file_with_mistakes_takes_nothing_else_away() {
+    let (plain_code, plain, silent) = check(&[]);
+    assert_eq!((plain_code, silent.as_str()), (0, ""));
+    let dir = directory(&["site.toml", "good.toml"]);
+    let (with_code, with, complaint) = check(&["--rules", dir.path().to_str().unwrap()]);
+    // Nothing was found, and that is not said to be all right while rules are missing.
+    assert_eq!(with_code, 2);
+    assert_eq!(complaint.lines().count(), 1, "{complaint}");
+    assert!(
+        complaint.contains("site.toml has 10 mistakes (lines ") && complaint.contains("rules check"),
+        "{complaint}"
+    );
+    let off = ["verdict.guest", "mount.noatime"];
+    let mut expected: Vec<&str> = evaluated(&plain).into_iter().filter(|rule| !off.contains(rule)).collect();
+    expected.extend(["site.ext4", "site.guest", "site.every-kernel"]);
+    assert_eq!(evaluated(&with), expected);
+    let sentence = complaint.trim_end().strip_prefix("walwise: ").unwrap();
+    assert!(
+        said(&with, sentence) && said(&with, "no effect: there is no rule `verdict.gest`"),
+        "{:?}",
+        warnings(&with)
+    );
+    // What was found counts before.
+    let found = ran(&[
+        "check",
+        "--host",
+        "tests/hosts/ext4-nobarrier.host",
+        "--rules",
+        dir.path().to_str().unwrap(),
+        "--format",
+        "json",
+    ]);
+    assert_eq!((code(&found), stderr(&found).as_str()), (3, ""));
+    let text = ran(&["check", "--host", &calm(), "--rules", dir.path().to_str().unwrap()]);
+    assert!(stdout(&text).contains("\nAbout this run\n"), "{}", stdout(&text));
+}
+
+#[test]
+fn what_users_rules_change_is_said_wherever_it_shows() {
+    let dir = directory(&["good.toml"]);
+    let rules = dir.path().to_str().unwrap();
+    let (_, report, _) = check(&["--rules", rules]);
+    assert!(said(&report, "rule mount.noatime is switched off: our backup goes by access times"));
+    assert!(
+        said(&report, "rule verdict.guest is raised from advice to warning: nobody has tested"),
+        "{:?}",
+        warnings(&report)
+    );
+    let pack = &report["pack"];
+    let given = &pack["overrides"][0];
+    assert_eq!((given["rule"].as_str(), given["was"].as_str()), (Some("verdict.guest"), Some("advice")));
+    assert_eq!(pack["off"][0]["rule"], "mount.noatime");
+    assert_eq!(pack["user_files"].as_array().unwrap().len(), 1);
+    assert_ne!(pack["sha256"], pack["shipped_sha256"]);
+    let mine = report["rules"].as_array().unwrap().iter().find(|tally| tally["rule"] == "site.ext4").unwrap();
+    assert_eq!(mine["evidence"][0]["source"], "our lab, report 12");
+    let list = stdout(&ran(&["rules", "list", "--rules", rules]));
+    assert!(
+        list.contains("verdict.guest is raised from advice to warning") && list.contains("site.ext4"),
+        "{list}"
+    );
+    let show = stdout(&ran(&["rules", "show", "site.ext4", "--rules", rules]));
+    assert!(show.contains("1200 commits per second") && show.contains("caveat: on one machine"), "{show}");
+    let explained = stdout(&ran(&["explain", "verdict.guest", "--host", &calm(), "--rules", rules]));
+    assert!(
+        explained.contains("is raised from advice to warning") && explained.contains("\npack "),
+        "{explained}"
+    );
+}
+
+/// A critical rule made a warning is one, and says what it was.
+#[test]
+fn a_lowered_level_shows_the_one_that_was_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = "[[override]]\nrule = \"barrier.ext4-off\"\nlevel = \"warning\"\nbecause = \"scratch data\"\n\
+                [[override]]\nrule = \"mysql.preloaded\"\nlevel = \"warning\"\nbecause = \"none here\"\n";
+    std::fs::write(dir.path().join("lower.toml"), text).unwrap();
+    let host = "tests/hosts/ext4-nobarrier.host";
+    let check = |more: &[&str]| {
+        ran(&[&["check", "--host", host, "--rules", dir.path().to_str().unwrap()], more].concat())
+    };
+    let report: Value = serde_json::from_slice(&check(&["--format", "json"]).stdout).unwrap();
+    let finding =
+        report["findings"].as_array().unwrap().iter().find(|f| f["rule"] == "barrier.ext4-off").unwrap();
+    assert_eq!(finding["level"], "warning");
+    assert!(said(&report, "rule barrier.ext4-off is lowered from critical to warning: scratch data ("));
+    let idle: Vec<&str> =
+        warnings(&report).into_iter().filter(|w| w.contains("nothing here is what it is about")).collect();
+    assert!(idle.len() == 1 && idle[0].contains("mysql.preloaded"), "{idle:?}");
+    let text = stdout(&check(&[]));
+    assert!(text.contains("barrier.ext4-off (critical as written)"), "{text}");
+}
+
+/// The fingerprint is that of the files, by other programs too.
+#[test]
+fn the_pack_is_what_sha256sum_says() {
+    let sums = "cd \"$1\" && find rules -name '*.toml' | LC_ALL=C sort | xargs sha256sum | sha256sum";
+    let expected = run("sh", &["-c", sums, "sh", ROOT]);
+    let (_, report, _) = check(&[]);
+    let expected = expected.split_whitespace().next().unwrap();
+    assert_eq!(report["pack"]["sha256"], expected);
+    assert_eq!(report["pack"]["shipped_sha256"], expected);
+    let short = &expected[..12];
+    for arguments in [
+        &["check", "--host", &calm()][..],
+        &["rules", "list"],
+        &["explain", "verdict.unproven", "--host", &calm()],
+    ] {
+        let output = stdout(&ran(arguments));
+        assert!(
+            output.contains(&format!("pack {}, {short}", env!("CARGO_PKG_VERSION"))),
+            "{arguments:?}: {output}"
+        );
+    }
+}
+
+/// `walwise check` with an `/etc` of its own, in which a user's file lies and something was done to it.
+fn with_rules_d(done: &str) -> (i32, Value) {
+    let script = "mount -t tmpfs -o mode=755 none /etc && mkdir -p /etc/walwise/rules.d && \
+                  cp \"$1\" /etc/walwise/rules.d/good.toml && cd /etc/walwise/rules.d && eval \"$2\" && cd / && \
+                  exec \"$3\" check --host \"$4\" --format json";
+    let output = Command::new("unshare")
+        .args(["-m", "sh", "-c", script, "sh", &of_repository("tests/rules/user/good.toml"), done])
+        .args([env!("CARGO_BIN_EXE_walwise"), &calm()])
+        .output()
+        .unwrap();
+    let report = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|e| panic!("{e}: {}", support::stderr(&output)));
+    (code(&output), report)
+}
+
+#[test]
+#[ignore = "needs root: an /etc of its own"]
+fn rules_of_the_machine_count_where_root_alone_could_write_them() {
+    let in_force = |report: &Value| evaluated(report).contains(&"site.ext4");
+    let (_, plain, _) = check(&[]);
+    let (fine, report) = with_rules_d("true");
+    assert!(in_force(&report) && fine == 0, "{:?}", warnings(&report));
+    assert_eq!(report["pack"]["user_files"][0]["file"], "/etc/walwise/rules.d/good.toml");
+    let good = "/etc/walwise/rules.d/good.toml";
+    let doubtful: [(&str, &str); 9] = [
+        ("chmod g+w good.toml", &format!("{good} can be written by others than root")),
+        ("chmod o+w good.toml", &format!("{good} can be written by others than root")),
+        ("chown 65534 good.toml", &format!("{good} is not owned by root")),
+        ("chown 65534 .", "/etc/walwise/rules.d is not owned by root"),
+        ("chmod g+w ..", "/etc/walwise can be written by others than root"),
+        (
+            "mkdir -m 777 /etc/x && mv good.toml /etc/x && ln -s /etc/x/good.toml .",
+            "/etc/x can be written by others",
+        ),
+        ("rm good.toml && mkfifo good.toml", "it is no regular file"),
+        ("head -c 1048577 /dev/zero > good.toml", "it is larger than 1 MiB"),
+        ("mv good.toml .. && cd .. && rmdir rules.d && mv good.toml rules.d", "Not a directory"),
+    ];
+    for (done, why) in doubtful {
+        let (code, report) = with_rules_d(done);
+        assert!(said(&report, why) && said(&report, "not in force"), "{done}: {:?}", warnings(&report));
+        assert_eq!((code, evaluated(&report)), (2, evaluated(&plain)), "{done}");
+    }
+    for nothing in ["mv good.toml .good.toml", "rm good.toml", "rm good.toml && rmdir /etc/walwise/rules.d"] {
+        let (code, report) = with_rules_d(nothing);
+        assert_eq!((code, &report["warnings"]), (0, &plain["warnings"]), "{nothing}");
+        assert_eq!(report["pack"], plain["pack"]);
+    }
+    let (_, report) =
+        with_rules_d("mkdir /etc/root && mv good.toml /etc/root && ln -s /etc/root/good.toml .");
+    assert!(in_force(&report), "a link to what is root's alone");
+}
