@@ -101,6 +101,12 @@ struct RawFeature {
     advised: Option<String>,
     kernel: String,
     #[serde(default)]
+    vendors: BTreeMap<String, String>,
+    #[serde(default)]
+    by_build: bool,
+    #[serde(default)]
+    needed: bool,
+    #[serde(default)]
     because: String,
     source: String,
 }
@@ -311,8 +317,23 @@ fn feature(place: &str, raw: RawFeature, problems: &mut Problems) -> Option<Feat
     let (default, advised) = (optional(raw.default), optional(raw.advised));
     let tool = problems.version(place, &raw.tool);
     let kernel = problems.version(place, &raw.kernel);
-    let (of, name, because, source) = (raw.of, raw.feature, raw.because, raw.source);
-    Some(Feature { of, name, tool: tool?, default, advised, kernel: kernel?, because, source })
+    let mut vendors = BTreeMap::new();
+    for (vendor, text) in raw.vendors {
+        vendors.extend(problems.version(place, &text).map(|version| (vendor, version)));
+    }
+    Some(Feature {
+        of: raw.of,
+        name: raw.feature,
+        tool: tool?,
+        default,
+        advised,
+        kernel: kernel?,
+        vendors,
+        by_build: raw.by_build,
+        needed: raw.needed,
+        because: raw.because,
+        source: raw.source,
+    })
 }
 
 #[cfg(test)]

@@ -30,5 +30,6 @@ mod server;
 mod storage;
 mod support;
 mod targets;
+mod traps;
 mod validity;
 mod verdicts;

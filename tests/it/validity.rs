@@ -1,11 +1,17 @@
 //! The validity table against this very kernel: every option that it calls accepted must mount, every one it calls
-//! refused must not. File systems are real, on loop devices.
+//! refused must not, and one without effect must change nothing; features are made and mounted; what rules advise for a
+//! remount must be in force after it. File systems are real, on loop devices.
 
-use walwise::validity::{Effect, examples, mount_options};
+use std::collections::BTreeSet;
+use std::process::Command;
+
+use walwise::rules::model::{AdviceSpec, ChangeSpec};
+use walwise::rules::{RuleSet, Template};
+use walwise::validity::{Effect, Example, examples, features, leave_out, mkfs_feature, mount_options};
 use walwise::version::Version;
 
-use super::support::loops::Loop;
-use super::support::run;
+use super::support::loops::{Loop, file_system};
+use super::support::{run, stderr};
 
 const MIB: u64 = 512;
 
@@ -66,4 +72,236 @@ fn xfs_takes_and_refuses_what_the_table_says() {
 #[ignore = "needs root: mounts loop devices"]
 fn btrfs_takes_and_refuses_what_the_table_says() {
     check("btrfs");
+}
+
+const FAMILIES: [&str; 3] = ["ext4", "xfs", "btrfs"];
+
+/// What the kernel makes of one option, with what it needs beside it.
+fn effect(fs: &str, example: &Example) -> (String, Effect) {
+    let words: Vec<String> = example.beside.iter().chain([&example.option]).cloned().collect();
+    let ruling = mount_options(fs, &words, &[], &kernel(), "mainline").pop().unwrap();
+    (words.join(","), ruling.effect)
+}
+
+#[test]
+#[ignore = "needs root: mounts loop devices"]
+fn what_has_no_effect_or_is_the_default_changes_nothing_in_force() {
+    for fs in FAMILIES {
+        let disk = disk(fs);
+        let sorted = |mut options: Vec<String>| {
+            options.sort();
+            options.dedup();
+            options
+        };
+        let without = sorted(disk.in_force_with("").unwrap());
+        let (mut wrong, mut tried) = (Vec::new(), 0);
+        for (line, effect) in examples(fs).iter().map(|example| effect(fs, example)) {
+            if !matches!(effect, Effect::NoEffect | Effect::DefaultAnyway) {
+                continue;
+            }
+            tried += 1;
+            let with = sorted(disk.in_force_with(&line).unwrap());
+            if with != without {
+                let differ: Vec<&String> = with
+                    .iter()
+                    .filter(|word| !without.contains(word))
+                    .chain(without.iter().filter(|word| !with.contains(word)))
+                    .collect();
+                wrong.push(format!("{fs} {line} is `{}` and changes {differ:?}", effect.word()));
+            }
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+        assert!(tried > 8, "{fs}: only {tried}");
+    }
+}
+
+/// The options that rules would put in, by rule.
+fn advised() -> Vec<(String, String)> {
+    let mut all = Vec::new();
+    for rule in RuleSet::builtin().rules() {
+        let mounts = |advice: &&AdviceSpec| ["mount.options", "boot.options"].contains(&advice.setting.name);
+        for advice in rule.advise.iter().filter(mounts) {
+            if let ChangeSpec::Fixed(change) = &advice.change {
+                all.extend(change.values().iter().map(|value| (rule.id.clone(), value.clone())));
+            }
+        }
+    }
+    all
+}
+
+#[test]
+#[ignore = "needs root: mounts loop devices"]
+fn every_option_that_rules_advise_mounts() {
+    let disks = FAMILIES.map(|fs| (fs, disk(fs)));
+    for (rule, option) in advised() {
+        let mut taken = option == "hard";
+        for (fs, disk) in &disks {
+            let ruling =
+                mount_options(fs, std::slice::from_ref(&option), &[], &kernel(), "mainline").remove(0);
+            if matches!(ruling.effect, Effect::Ok | Effect::DefaultAnyway) {
+                disk.try_mount(&option).unwrap_or_else(|said| panic!("{rule}: {option} on {fs}: {said}"));
+                taken = true;
+            }
+        }
+        assert!(taken, "{rule}: {option} is withheld on every file system");
+    }
+}
+
+/// The remounts of a piece of advice: options by command, point left out.
+fn remounts(advice: &AdviceSpec) -> Vec<String> {
+    let options = |command: &Template| {
+        let rest = command.source().strip_prefix("mount -o remount,")?;
+        Some(rest.split_whitespace().next()?.to_owned())
+    };
+    advice.apply.iter().filter_map(options).collect()
+}
+
+#[test]
+#[ignore = "needs root: mounts loop devices"]
+fn what_a_remount_is_advised_for_is_in_force_after_it() {
+    let (mut tried, mut wrong) = (BTreeSet::new(), Vec::new());
+    for rule in RuleSet::builtin().rules() {
+        for advice in &rule.advise {
+            let (ChangeSpec::Fixed(change), remounts) = (&advice.change, remounts(advice)) else { continue };
+            for (fs, removed) in
+                FAMILIES.iter().flat_map(|fs| change.removed().iter().map(move |word| (*fs, word)))
+            {
+                let accepted = |options: &str| {
+                    let words: Vec<String> = options.split(',').map(str::to_owned).collect();
+                    let rulings = mount_options(fs, &words, &[], &kernel(), "mainline");
+                    rulings.iter().all(|ruling| matches!(ruling.effect, Effect::Ok | Effect::DefaultAnyway))
+                };
+                // data=ordered must give way to what needs another mode, and so on: only what stands alone is tried.
+                if remounts.is_empty()
+                    || !accepted(removed)
+                    || !remounts.iter().all(|options| accepted(options))
+                {
+                    continue;
+                }
+                let mounted = file_system(MIB, &[&format!("mkfs.{fs}"), "-q"], removed);
+                for options in &remounts {
+                    mounted.remount(options);
+                }
+                let now = mounted.disk.in_force(&mounted.point);
+                let name = removed.split('=').next().unwrap_or(removed);
+                tried.insert(format!("{fs} {name}"));
+                if now.contains(removed) {
+                    wrong.push(format!(
+                        "{}: {removed} is in force on {fs} after remount,{remounts:?}",
+                        rule.id
+                    ));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    for known in
+        ["ext4 nobarrier", "btrfs nobarrier", "ext4 discard", "ext4 noauto_da_alloc", "ext4 nodelalloc"]
+    {
+        assert!(tried.contains(known), "{known} was not tried: {tried:?}");
+    }
+}
+
+/// The tool that makes a file system, by what it says.
+fn tool(fs: &str) -> Version {
+    let flag = if fs == "btrfs" { "--version" } else { "-V" };
+    let output = Command::new(format!("mkfs.{fs}")).arg(flag).output().unwrap();
+    let text = format!("{} {}", String::from_utf8_lossy(&output.stdout), stderr(&output));
+    let number = |word: &str| word.trim_start_matches('v').starts_with(|c: char| c.is_ascii_digit());
+    text.split_whitespace().find(|word| number(word)).and_then(Version::parse).expect("a version")
+}
+
+/// Makes a file system with these words and mounts it: what failed, if anything.
+fn make(fs: &str, words: &[String]) -> Result<(), String> {
+    let disk = Loop::new(MIB);
+    let mut mkfs = Command::new(format!("mkfs.{fs}"));
+    let output = mkfs.arg("-q").args(words).arg(&disk.device).output().unwrap();
+    if !output.status.success() {
+        return Err(format!("mkfs: {}", stderr(&output)));
+    }
+    disk.try_mount("").map_err(|said| format!("mount: {said}"))
+}
+
+#[test]
+#[ignore = "needs root: makes file systems on loop devices"]
+fn features_are_made_and_mounted_or_refused_as_the_table_says() {
+    let kernel = kernel();
+    let mut wrong = Vec::new();
+    for fs in FAMILIES {
+        let tool = tool(fs);
+        let (mut made, mut left_out, mut refused) = (0, 0, 0);
+        for feature in features(fs) {
+            let ruling = mkfs_feature(fs, feature.name, Some(&tool), Some((&kernel, "mainline")));
+            let (with, without) = (&feature.with, &feature.without);
+            match ruling.effect {
+                // Whether a kernel was built for it is not in its number.
+                _ if feature.by_build => {}
+                Effect::Ok | Effect::Deprecated => {
+                    made += 1;
+                    wrong.extend(make(fs, with).err().map(|said| format!("{fs} {with:?}: {said}")));
+                }
+                _ => {
+                    refused += 1;
+                    wrong.extend(make(fs, with).is_ok().then(|| format!("{fs} {with:?} is taken")));
+                }
+            }
+            if tool >= *feature.tool && !feature.needed {
+                left_out += 1;
+                wrong.extend(make(fs, without).err().map(|said| format!("{fs} {without:?}: {said}")));
+            }
+        }
+        assert!(made > 2 && left_out > 2, "{fs}: {made} made, {left_out} left out, {refused} refused");
+        // What this kernel cannot have is nothing: its tools are older.
+        let words: Vec<String> = leave_out(fs, &tool, &kernel, "mainline");
+        assert_eq!(words, [""; 0], "{fs}");
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+#[ignore = "needs root: makes file systems on loop devices"]
+fn what_rules_advise_for_a_new_file_system_is_made_and_mounted() {
+    let mut tried = 0;
+    for rule in RuleSet::builtin().rules() {
+        let of = |setting: &str| -> Vec<String> {
+            let pieces = rule.advise.iter().filter(|advice| advice.setting.name == setting);
+            let fixed = pieces.filter_map(|advice| match &advice.change {
+                ChangeSpec::Fixed(change) => Some(change.values().to_vec()),
+                _ => None,
+            });
+            fixed.flatten().collect()
+        };
+        let (systems, options) = (of("filesystem"), of("mkfs.options"));
+        for fs in systems.iter().filter(|fs| FAMILIES.contains(&fs.as_str())) {
+            let words: Vec<String> =
+                options.iter().flat_map(|word| word.split(' ')).map(str::to_owned).collect();
+            make(fs, &words).unwrap_or_else(|said| panic!("{}: {fs} {words:?}: {said}", rule.id));
+            tried += 1;
+        }
+    }
+    assert!(tried > 2);
+}
+
+/// The lab tries the same on older kernels, from lists of its own (tests/lab/stacks/options-*.sh).
+#[test]
+fn the_lab_tries_every_option_of_the_table() {
+    for fs in FAMILIES {
+        let path = format!("{}/tests/lab/stacks/options-{fs}.sh", env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read_to_string(path).unwrap();
+        let lines: BTreeSet<&str> = text.lines().collect();
+        let mut missing = Vec::new();
+        let decided = |example: &Example| {
+            ["6.1.176", "6.12.117"].into_iter().any(|kernel| {
+                let options = std::slice::from_ref(&example.option);
+                let kernel = Version::parse(kernel).unwrap();
+                mount_options(fs, options, &[], &kernel, "mainline").remove(0).effect != Effect::Unknown
+            })
+        };
+        for Example { option, beside } in examples(fs).into_iter().filter(decided) {
+            missing.extend((!lines.contains(option.as_str())).then(|| option.clone()));
+            let together = beside.map(|beside| format!("{beside},{option}"));
+            missing.extend(together.filter(|words| !lines.contains(words.as_str())));
+        }
+        assert!(missing.is_empty(), "options-{fs}.sh lacks {missing:?}");
+    }
 }

@@ -43,7 +43,7 @@ fn report(findings: Vec<Finding>, overrides: &[(&str, &str)]) -> Report {
             rules: 0,
             asked: None,
         },
-        guard: &|_, advice| match advice.change.values().iter().find(|value| value.as_str() == "refused") {
+        guard: &|_, advice, _| match advice.change.values().iter().find(|value| value.as_str() == "refused") {
             Some(_) => Err("this kernel refuses it".to_owned()),
             None => Ok(()),
         },
