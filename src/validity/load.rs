@@ -97,6 +97,7 @@ struct RawFeature {
     of: String,
     feature: String,
     tool: String,
+    told: Option<String>,
     default: Option<String>,
     advised: Option<String>,
     kernel: String,
@@ -314,7 +315,7 @@ fn steps_of(
 
 fn feature(place: &str, raw: RawFeature, problems: &mut Problems) -> Option<Feature> {
     let mut optional = |text: Option<String>| text.and_then(|text| problems.version(place, &text));
-    let (default, advised) = (optional(raw.default), optional(raw.advised));
+    let (told, default, advised) = (optional(raw.told), optional(raw.default), optional(raw.advised));
     let tool = problems.version(place, &raw.tool);
     let kernel = problems.version(place, &raw.kernel);
     let mut vendors = BTreeMap::new();
@@ -325,6 +326,7 @@ fn feature(place: &str, raw: RawFeature, problems: &mut Problems) -> Option<Feat
         of: raw.of,
         name: raw.feature,
         tool: tool?,
+        told,
         default,
         advised,
         kernel: kernel?,

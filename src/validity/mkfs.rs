@@ -20,6 +20,11 @@ impl Feature {
         }
     }
 
+    /// The tool from which on it can be asked for, or left out.
+    fn told(&self) -> &Version {
+        self.told.as_ref().unwrap_or(&self.tool)
+    }
+
     /// The word that makes mkfs leave it out, and so is safe with every kernel: `^orphan_file`, `nrext64=0`.
     fn left_out(&self) -> String {
         if self.of == "xfs" { format!("{}=0", self.name) } else { format!("^{}", self.name) }
@@ -37,10 +42,10 @@ pub fn mkfs_feature(
         return Ruling::unknown(format!("The table does not know the feature {feature} of {fs}."));
     };
     let ruling = |effect, because: String| Ruling { effect, because, source: found.source.clone() };
-    if let Some(tool) = tool.filter(|tool| *tool < &found.tool) {
+    if let Some(tool) = tool.filter(|tool| *tool < found.told()) {
         return ruling(
             Effect::Refused,
-            format!("The tools are {tool}; they know {feature} from {} on.", found.tool),
+            format!("The tools are {tool}; they take {feature} from {} on.", found.told()),
         );
     }
     let mounted = kernel.map(|(kernel, vendor)| (kernel, found.mounted_by(kernel, vendor)));
@@ -92,7 +97,8 @@ fn too_new<'t>(
 
 /// The words that keep the tool from setting what the kernel cannot mount, or may be unable to.
 pub fn leave_out(fs: &str, tool: &Version, kernel: &Version, vendor: &str) -> Vec<String> {
-    too_new(fs, tool, kernel, vendor).map(Feature::left_out).collect()
+    let told = too_new(fs, tool, kernel, vendor).filter(|known| tool >= known.told());
+    told.map(Feature::left_out).collect()
 }
 
 /// Whether a file system that the tool makes with these words, and otherwise without being asked for anything, can be
@@ -122,7 +128,7 @@ pub struct FeatureExample {
     pub with: [String; 2],
     /// What makes mkfs leave it out.
     pub without: [String; 2],
-    /// The tool that knows it.
+    /// The tool that takes it.
     pub tool: &'static Version,
     /// Whether a kernel of the right number can still be built without it.
     pub by_build: bool,
@@ -140,7 +146,7 @@ pub fn features(fs: &str) -> Vec<FeatureExample> {
             name: &known.name,
             with: [flag.clone(), with],
             without: [flag, known.left_out()],
-            tool: &known.tool,
+            tool: known.told(),
             by_build: known.by_build,
             needed: known.needed,
         })

@@ -100,6 +100,8 @@ pub struct Feature {
     pub name: String,
     /// The tool that knows it.
     pub tool: Version,
+    /// The tool from which on its option for features takes it, where that is a later one.
+    pub told: Option<Version>,
     /// The tool that sets it unasked.
     pub default: Option<Version>,
     /// The tool from which on it should be used.

@@ -74,7 +74,7 @@ fn script_for(disk: &Loop, fstype: &str, mkfs: &[&str], mount: &str) -> String {
             rules: 1,
             asked: None,
         },
-        guard: &|_, _| Ok(()),
+        guard: &|_, _, _| Ok(()),
     }))
 }
 
