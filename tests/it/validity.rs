@@ -6,12 +6,12 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 use walwise::rules::model::{AdviceSpec, ChangeSpec};
-use walwise::rules::{RuleSet, Template};
+use walwise::rules::RuleSet;
 use walwise::validity::{Effect, Example, examples, features, leave_out, mkfs_feature, mount_options};
 use walwise::version::Version;
 
-use super::support::loops::{Loop, file_system};
-use super::support::{run, stderr};
+use super::support::loops::{Loop, Mounted, file_system};
+use super::support::{check_json, run, stderr};
 
 const MIB: u64 = 512;
 
@@ -147,14 +147,15 @@ fn every_option_that_rules_advise_mounts() {
     }
 }
 
-/// The remounts of a piece of advice: options by command, point left out.
-fn remounts(advice: &AdviceSpec) -> Vec<String> {
-    let options = |command: &Template| {
-        let command = command.source();
-        let rest = command.strip_prefix("mount -o remount,")?;
-        Some(rest.split_whitespace().next()?.to_owned())
-    };
-    advice.apply.iter().filter_map(options).collect()
+/// The remounts that walwise advises for a mounted file system by one of its rules.
+fn remounts(mounted: &Mounted, rule: &str) -> Vec<String> {
+    let (_, report) = check_json(&[mounted.path(), "--no-probe"]);
+    let findings = report["findings"].as_array().unwrap();
+    let of_rule = findings.iter().filter(|finding| finding["rule"] == rule);
+    let advice = of_rule.flat_map(|finding| finding["advice"].as_array().unwrap());
+    let commands = advice.flat_map(|advice| advice["apply"].as_array().unwrap());
+    let remount = |command: &&str| command.starts_with("mount -o remount,");
+    commands.map(|command| command.as_str().unwrap()).filter(remount).map(str::to_owned).collect()
 }
 
 #[test]
@@ -162,43 +163,39 @@ fn remounts(advice: &AdviceSpec) -> Vec<String> {
 fn what_a_remount_is_advised_for_is_in_force_after_it() {
     let (mut tried, mut wrong) = (BTreeSet::new(), Vec::new());
     for rule in RuleSet::builtin().rules() {
-        for advice in &rule.advise {
-            let (ChangeSpec::Fixed(change), remounts) = (&advice.change, remounts(advice)) else { continue };
-            for (fs, removed) in
-                FAMILIES.iter().flat_map(|fs| change.removed().iter().map(move |word| (*fs, word)))
-            {
-                let accepted = |options: &str| {
-                    let words: Vec<String> = options.split(',').map(str::to_owned).collect();
-                    let rulings = mount_options(fs, &words, &[], &kernel(), "mainline");
-                    rulings.iter().all(|ruling| matches!(ruling.effect, Effect::Ok | Effect::DefaultAnyway))
-                };
-                // data=ordered must give way to what needs another mode, and so on: only what stands alone is tried.
-                if remounts.is_empty()
-                    || !accepted(removed)
-                    || !remounts.iter().all(|options| accepted(options))
-                {
+        for removed in rule.advise.iter().flat_map(|advice| match &advice.change {
+            ChangeSpec::Fixed(change) if advice.setting.name == "mount.options" => change.removed().to_vec(),
+            _ => Vec::new(),
+        }) {
+            for fs in FAMILIES {
+                let words = std::slice::from_ref(&removed);
+                let ruling = mount_options(fs, words, &[], &kernel(), "mainline").remove(0);
+                if ruling.effect != Effect::Ok {
                     continue;
                 }
-                let mounted = file_system(MIB, &[&format!("mkfs.{fs}"), "-q"], removed);
-                for options in &remounts {
-                    mounted.remount(options);
-                }
-                let now = mounted.disk.in_force(&mounted.point);
-                let name = removed.split('=').next().unwrap_or(removed);
-                tried.insert(format!("{fs} {name}"));
-                if now.contains(removed) {
-                    wrong.push(format!(
-                        "{}: {removed} is in force on {fs} after remount,{remounts:?}",
-                        rule.id
-                    ));
+                let mounted = file_system(MIB, &[&format!("mkfs.{fs}"), "-q"], &removed);
+                for command in remounts(&mounted, &rule.id) {
+                    run("sh", &["-c", &command]);
+                    tried.insert(format!("{fs} {removed}"));
+                    if mounted.disk.in_force(&mounted.point).contains(&removed) {
+                        wrong.push(format!("{}: {removed} is in force on {fs} after {command}", rule.id));
+                    }
                 }
             }
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    for known in
-        ["ext4 nobarrier", "btrfs nobarrier", "ext4 discard", "ext4 noauto_da_alloc", "ext4 nodelalloc"]
-    {
+    for known in [
+        "ext4 nobarrier",
+        "ext4 discard",
+        "ext4 noauto_da_alloc",
+        "ext4 nodelalloc",
+        "ext4 sync",
+        "btrfs nobarrier",
+        "btrfs nodatacow",
+        "btrfs notreelog",
+        "btrfs autodefrag",
+    ] {
         assert!(tried.contains(known), "{known} was not tried: {tried:?}");
     }
 }
