@@ -93,6 +93,11 @@ fn mount_options_of_documented_kernels() {
         ("ext4", "dioread_nolock", "5.4", "mainline", Effect::Ok),
         ("ext4", "fast_commit", "6.12", "mainline", Refused),
         ("ext4", "nobh", "6.1", "mainline", NoEffect),
+        // Mounts in the lab.
+        ("ext4", "noacl", "5.15", "mainline", Deprecated),
+        ("ext4", "noacl", "6.1.192", "debian", Refused),
+        ("xfs", "lifetime", "6.12.117", "debian", Refused),
+        ("btrfs", "ro,norecovery", "6.1.192", "debian", Effect::Ok),
         // ext3 by the ext4 driver since 4.3, in Red Hat 7 before.
         ("ext3", "nobarrier", "6.1", "mainline", Effect::Ok),
         ("ext3", "delalloc", "6.1", "mainline", Refused),

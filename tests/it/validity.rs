@@ -5,8 +5,8 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
-use walwise::rules::model::{AdviceSpec, ChangeSpec};
 use walwise::rules::RuleSet;
+use walwise::rules::model::{AdviceSpec, ChangeSpec};
 use walwise::validity::{Effect, Example, examples, features, leave_out, mkfs_feature, mount_options};
 use walwise::version::Version;
 

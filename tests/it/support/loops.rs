@@ -75,8 +75,8 @@ impl Loop {
     /// The options in force at a point where it is mounted now.
     pub fn in_force(&self, point: &Path) -> Vec<String> {
         let table = fs::read_to_string("/proc/self/mountinfo").unwrap();
-        let lines = table.lines().map(|line| line.split(' ').collect::<Vec<_>>());
-        let line = lines.filter(|fields| Path::new(fields[4]) == point).last().expect("it is mounted");
+        let mut lines = table.lines().map(|line| line.split(' ').collect::<Vec<_>>());
+        let line = lines.rfind(|fields| Path::new(fields[4]) == point).expect("it is mounted");
         let ext4 = fs::read_to_string(format!("/proc/fs/ext4/{}/options", self.name())).unwrap_or_default();
         let all =
             [line[5], line[line.len() - 1]].into_iter().flat_map(|list| list.split(',')).chain(ext4.lines());
