@@ -11,7 +11,7 @@ use walwise::validity::{Effect, Example, examples, features, leave_out, mkfs_fea
 use walwise::version::Version;
 
 use super::support::loops::{Loop, Mounted, file_system};
-use super::support::{check_json, run, stderr};
+use super::support::{check_json, run, stderr, stdout, walwise};
 
 const MIB: u64 = 512;
 
@@ -302,4 +302,28 @@ fn the_lab_tries_every_option_of_the_table() {
         }
         assert!(missing.is_empty(), "options-{fs}.sh lacks {missing:?}");
     }
+}
+
+#[test]
+#[ignore = "needs root: makes a file system on a loop device"]
+fn a_newer_mkfs_is_told_what_an_older_kernel_cannot_mount() {
+    let disk = Loop::new(MIB);
+    let captured = walwise().args(["capture", &disk.device]).output().unwrap();
+    let older = stdout(&captured).replace(run("uname", &["-r"]).trim(), "5.10.0");
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), older).unwrap();
+    let (_, report) = check_json(&[&disk.device, "--host", file.path().to_str().unwrap(), "--no-probe"]);
+    assert_eq!(report["withheld"], serde_json::json!([]));
+    let steps = report["plans"][0]["steps"].as_array().unwrap();
+    let step = steps.iter().find(|step| step["advice"]["setting"] == "filesystem").expect("a file system");
+    let command = step["advice"]["apply"][0].as_str().unwrap();
+    let kernel = Version::parse("5.10.0").unwrap();
+    let words = leave_out("ext4", &tool("ext4"), &kernel, "mainline");
+    assert!(words.iter().all(|word| command.contains(word.as_str())), "{command} lacks one of {words:?}");
+    assert!(tool("ext4") < Version::parse("1.47.0").unwrap() || words == ["^orphan_file"], "{words:?}");
+    run("sh", &["-c", command]);
+    disk.try_mount("").unwrap();
+    let superblock = run("dumpe2fs", &["-h", &disk.device]);
+    let features = superblock.lines().find(|line| line.starts_with("Filesystem features:")).unwrap();
+    assert!(words.iter().all(|word| !features.contains(word.trim_start_matches('^'))), "{features}");
 }
