@@ -28,6 +28,7 @@ mod targets;
 mod testing;
 mod tools;
 mod wal_room;
+mod xfs;
 mod zfs;
 
 use std::ffi::OsString;
@@ -68,6 +69,7 @@ pub const ALL: &[Collector] = &[
     btrfs::COLLECTOR,
     bcachefs::COLLECTOR,
     ext4::COLLECTOR,
+    xfs::COLLECTOR,
     barrier::COLLECTOR,
     block::swap::COLLECTOR,
     block::blank::COLLECTOR,

@@ -75,9 +75,9 @@ impl Session {
     pub fn report(&self) -> Report {
         let (facts, verdicts) = self.judged();
         let evaluation = self.evaluation(&facts);
-        let guard = |subject: &Subject, advice: &rules::Advice| {
+        let guard = |subject: &Subject, advice: &rules::Advice, beside: &validity::Beside<'_>| {
             let values: Vec<&str> = advice.change.values().iter().map(String::as_str).collect();
-            validity::guard(&advice.setting, &values, &facts, subject)
+            validity::guard_with(&advice.setting, &values, beside, &facts, subject)
         };
         let mut report = report::build(report::Input {
             facts: &facts,

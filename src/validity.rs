@@ -20,8 +20,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use derive::{CONCLUDED, derive, rulings};
-pub use guard::guard;
-pub use mkfs::{mkfs_defaults, mkfs_feature};
+pub use guard::{Beside, guard, guard_with};
+pub use mkfs::{FeatureExample, features, leave_out, mkfs_defaults, mkfs_feature, mkfs_flag};
 pub use mount::{Example, examples, file_system, mount_option, mount_options, scheduler};
 pub use server::{mysql_setting, postgres_setting, wal_sync_method};
 

@@ -10,6 +10,8 @@ pub enum Tool {
     Dumpe2fs,
     /// xfsprogs' mkfs.xfs, for `-V`.
     MkfsXfs,
+    /// xfsprogs' xfs_db, for `-r -c version DEVICE`.
+    XfsDb,
     /// btrfs-progs' mkfs.btrfs, for `--version`.
     MkfsBtrfs,
     /// mdadm, for `--version`.
@@ -54,10 +56,11 @@ pub enum Tool {
 
 impl Tool {
     /// All programs but those of PostgreSQL, of which each version has its own.
-    pub const FIXED: [Self; 22] = [
+    pub const FIXED: [Self; 23] = [
         Self::Mke2fs,
         Self::Dumpe2fs,
         Self::MkfsXfs,
+        Self::XfsDb,
         Self::MkfsBtrfs,
         Self::Mdadm,
         Self::Mount,
@@ -85,6 +88,7 @@ impl Tool {
             Self::Mke2fs => "mke2fs".to_owned(),
             Self::Dumpe2fs => "dumpe2fs".to_owned(),
             Self::MkfsXfs => "mkfs.xfs".to_owned(),
+            Self::XfsDb => "xfs_db".to_owned(),
             Self::MkfsBtrfs => "mkfs.btrfs".to_owned(),
             Self::Mdadm => "mdadm".to_owned(),
             Self::Mount => "mount".to_owned(),
@@ -120,7 +124,7 @@ impl Tool {
     pub fn package(self) -> &'static str {
         match self {
             Self::Mke2fs | Self::Dumpe2fs => "e2fsprogs",
-            Self::MkfsXfs => "xfsprogs",
+            Self::MkfsXfs | Self::XfsDb => "xfsprogs",
             Self::MkfsBtrfs => "btrfs-progs",
             Self::Mdadm => "mdadm",
             Self::Mount => "util-linux",

@@ -17,10 +17,12 @@ use crate::facts::catalog::{host, kernel, mysql, postgres, target};
 use crate::facts::{FactSet, Scope, Subject};
 use crate::measure::Measurement;
 use crate::rules::{Advice, Evaluation, Finding, Outcome, Pack};
+use crate::validity::Beside;
 use crate::workers;
 
-/// Says whether advice on a subject would be accepted by the kernel, tool or server; the error says what would refuse it.
-pub type Guard<'a> = dyn Fn(&Subject, &Advice) -> Result<(), String> + 'a;
+/// Says whether advice on a subject would be accepted by the kernel, tool or server, given what the same finding advises
+/// beside it of the file system to make; the error says what would refuse it.
+pub type Guard<'a> = dyn Fn(&Subject, &Advice, &Beside<'_>) -> Result<(), String> + 'a;
 
 /// What a report is made of.
 pub struct Input<'a> {
@@ -131,7 +133,13 @@ fn withhold(findings: &mut [Finding], guard: &Guard<'_>) -> Vec<Withheld> {
             advice: held.advice.clone(),
             because: held.because.clone(),
         }));
-        advice.retain(|advice| match guard(subject, advice) {
+        let of = |setting: &str| {
+            let piece = advice.iter().find(|piece| piece.setting == setting);
+            piece.map(|piece| piece.change.values().to_vec()).unwrap_or_default()
+        };
+        let (filesystem, features) = (of("filesystem"), of("mkfs.features"));
+        let beside = Beside { filesystem: filesystem.first().map(String::as_str), features: &features };
+        advice.retain(|advice| match guard(subject, advice, &beside) {
             Ok(()) => true,
             Err(because) => {
                 let advice = format!("{}: {}", advice.setting, advice.change.words());

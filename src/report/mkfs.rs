@@ -2,6 +2,7 @@
 
 use super::{Step, options};
 use crate::rules::Change;
+use crate::validity::mkfs_flag;
 
 /// File systems that can be made: the type, and the sixth field of its fstab line (fstab(5)).
 pub const MAKES: &[(&str, u8)] = &[("ext4", 2), ("xfs", 0), ("btrfs", 0)];
@@ -22,7 +23,9 @@ pub fn command(steps: &[Step], fstype: &str) -> Result<String, String> {
     let values = |setting| step(steps, setting).into_iter().flat_map(|step| step.advice.change.values());
     let mut words: Vec<String> = values("mkfs.options").cloned().collect();
     for feature in values("mkfs.features") {
-        words.push(format!("{} {feature}", feature_flag(fstype, feature)?));
+        let flag = mkfs_flag(fstype, feature)
+            .ok_or_else(|| format!("it is not known how mkfs.{fstype} is told of {feature}"))?;
+        words.push(format!("{flag} {feature}"));
     }
     let line = options::mkfs_joined(&words);
     let bad = |word: &&str| match word.strip_prefix('-') {
@@ -33,18 +36,6 @@ pub fn command(steps: &[Step], fstype: &str) -> Result<String, String> {
     match line.split_whitespace().find(bad) {
         Some(word) => Err(format!("a mkfs option that is not a plain word: {word}")),
         None => Ok(format!("mkfs.{fstype} {line}").trim_end().to_owned()),
-    }
-}
-
-/// The flag under which a mkfs takes a feature (mke2fs(8), mkfs.btrfs(8), mkfs.xfs(8)).
-fn feature_flag(fstype: &str, feature: &str) -> Result<&'static str, String> {
-    let name = feature.split('=').next().unwrap_or(feature);
-    match (fstype, name) {
-        ("ext4" | "btrfs", _) => Ok("-O"),
-        ("xfs", "nrext64" | "sparse" | "spinodes" | "maxpct" | "exchange") => Ok("-i"),
-        ("xfs", "reflink" | "crc" | "bigtime" | "inobtcount" | "finobt" | "rmapbt" | "autofsck") => Ok("-m"),
-        ("xfs", "parent" | "ftype") => Ok("-n"),
-        _ => Err(format!("it is not known how mkfs.{fstype} is told of {name}")),
     }
 }
 

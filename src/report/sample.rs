@@ -63,7 +63,7 @@ pub fn report(
             asked: None,
             pack: pack(),
         },
-        guard: &|_, advice| {
+        guard: &|_, advice, _| {
             if advice.change.values().iter().any(|value| value == "lazytime") {
                 Err("ext4 takes lazytime from Linux 4.0 on, and this is Linux 3.10".to_owned())
             } else {

@@ -7,7 +7,9 @@ const FILES: &[(&str, &str)] = &[
     ("rules/btrfs.toml", include_str!("../../rules/btrfs.toml")),
     ("rules/controller.toml", include_str!("../../rules/controller.toml")),
     ("rules/disks.toml", include_str!("../../rules/disks.toml")),
+    ("rules/ext4-options.toml", include_str!("../../rules/ext4-options.toml")),
     ("rules/ext4.toml", include_str!("../../rules/ext4.toml")),
+    ("rules/filesystem-rare.toml", include_str!("../../rules/filesystem-rare.toml")),
     ("rules/filesystem.toml", include_str!("../../rules/filesystem.toml")),
     ("rules/host.toml", include_str!("../../rules/host.toml")),
     ("rules/layers.toml", include_str!("../../rules/layers.toml")),
@@ -19,6 +21,7 @@ const FILES: &[(&str, &str)] = &[
     ("rules/shared.toml", include_str!("../../rules/shared.toml")),
     ("rules/verdict.toml", include_str!("../../rules/verdict.toml")),
     ("rules/write-cache.toml", include_str!("../../rules/write-cache.toml")),
+    ("rules/xfs.toml", include_str!("../../rules/xfs.toml")),
     ("rules/zfs.toml", include_str!("../../rules/zfs.toml")),
 ];
 

@@ -1,13 +1,18 @@
-//! Judges what the next boot mounts: the file system and each option of each line, as this kernel takes them.
+//! Judges what the next boot mounts: the file system and each option of each line, as this kernel takes them; and what a
+//! mkfs would set that this kernel cannot mount.
 
+use super::mkfs::leave_out;
 use super::mount::{file_system, mount_options};
 use super::{Effect, Ruling};
-use crate::facts::catalog::{boot, kernel, mount};
-use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
+use crate::facts::catalog::{boot, host, kernel, mount};
+use crate::facts::{FactSet, Key, Reading, Scope, Source, Subject, Why};
 use crate::version::Version;
 
 /// The facts that [`derive`] concludes, by name.
-pub const CONCLUDED: [&str; 6] = [
+pub const CONCLUDED: [&str; 9] = [
+    host::EXT4_LEAVE_OUT.name(),
+    host::XFS_LEAVE_OUT.name(),
+    host::BTRFS_LEAVE_OUT.name(),
     boot::REFUSED_TYPE.name(),
     boot::REFUSED.name(),
     boot::NO_EFFECT.name(),
@@ -20,6 +25,13 @@ pub const CONCLUDED: [&str; 6] = [
 /// ignores, deprecates, takes for granted, or is undecided about. Where the kernel or the file system is not known, none
 /// of these is known.
 pub fn derive(facts: &mut FactSet) {
+    for (fs, tool, words) in [
+        ("ext4", &host::E2FSPROGS, &host::EXT4_LEAVE_OUT),
+        ("xfs", &host::XFSPROGS, &host::XFS_LEAVE_OUT),
+        ("btrfs", &host::BTRFSPROGS, &host::BTRFS_LEAVE_OUT),
+    ] {
+        facts.put(&Subject::host(), words, left_out(facts, fs, tool));
+    }
     let lines: Vec<Subject> = facts.subjects(Scope::Boot).cloned().collect();
     for line in lines {
         let refused = refused_type(facts, &line);
@@ -61,23 +73,52 @@ fn refused_type(facts: &FactSet, line: &Subject) -> Reading<Vec<String>> {
 
 /// The file system of a line with the kernel's version and vendor, concluded from these and the named facts of the line; unknown
 /// where any of them is.
-fn kernel_and(facts: &FactSet, line: &Subject, names: &[&str]) -> Reading<(String, Version, String)> {
+fn kernel_and(facts: &FactSet, line: &Subject, names: &[&'static str]) -> Reading<(String, Version, String)> {
     let host = Subject::host();
     let of_kernel = [(&host, kernel::VERSION.name()), (&host, kernel::VENDOR.name())];
-    let asked: Vec<(&Subject, &str)> = names.iter().map(|name| (line, *name)).chain(of_kernel).collect();
-    for (subject, name) in &asked {
-        if let Reading::Unknown { why, detail, remedy } = facts.reading(subject, name) {
-            let detail = format!("{name} is not known: {detail}");
-            return Reading::Unknown { why: *why, detail, remedy: remedy.clone() };
-        }
-    }
+    let asked: Vec<(&Subject, &'static str)> = names.iter().map(|name| (line, *name)).chain(of_kernel).collect();
     let version = facts.value(&host, &kernel::VERSION);
     let known = facts.value(line, &boot::FSTYPE).zip(version).zip(facts.value(&host, &kernel::VENDOR));
-    let Some(((fstype, version), vendor)) = known else {
-        return Reading::unknown(Why::Malformed, "the file system or the kernel's version");
-    };
-    let mut sources = asked.iter().filter_map(|(subject, name)| facts.reading(subject, name).source());
-    let assumed = sources.any(|source| !source.is_evidence());
-    let of = asked.iter().map(|(_, name)| (*name).to_owned()).collect();
-    Reading::known((fstype, version, vendor), Source::Derived { of, assumed })
+    match known.filter(|_| asked.iter().all(|(subject, name)| facts.reading(subject, name).is_known())) {
+        Some(((fstype, version), vendor)) => {
+            Reading::known((fstype, version, vendor), concluded(facts, &asked))
+        }
+        None => missing(facts, &asked),
+    }
+}
+
+/// What mkfs would set unasked although the kernel cannot mount it.
+fn left_out(facts: &FactSet, fs: &str, tool: &Key<Version>) -> Reading<Vec<String>> {
+    let host = Subject::host();
+    let asked = [(&host, tool.name()), (&host, kernel::VERSION.name()), (&host, kernel::VENDOR.name())];
+    let version = facts.value(&host, &kernel::VERSION);
+    match (facts.value(&host, tool), version, facts.value(&host, &kernel::VENDOR)) {
+        (Some(tool), Some(version), Some(vendor)) => {
+            Reading::known(leave_out(fs, &tool, &version, &vendor), concluded(facts, &asked))
+        }
+        _ => missing(facts, &asked),
+    }
+}
+
+/// The reading of what cannot be concluded: the first of these facts that is not known.
+fn missing<T>(facts: &FactSet, asked: &[(&Subject, &'static str)]) -> Reading<T> {
+    let unknown = asked.iter().find_map(|(subject, name)| match facts.reading(subject, name) {
+        Reading::Unknown { why, detail, remedy } => Some((*name, *why, detail, remedy.clone())),
+        Reading::Known { .. } => None,
+    });
+    match unknown {
+        Some((name, why, detail, remedy)) => {
+            Reading::Unknown { why, detail: format!("{name} is not known: {detail}"), remedy }
+        }
+        None => Reading::unknown(Why::Malformed, "the options or the kernel's version"),
+    }
+}
+
+/// What is concluded from these facts, and whether somebody only assumed one of them.
+fn concluded(facts: &FactSet, asked: &[(&Subject, &'static str)]) -> Source {
+    let assumed = asked
+        .iter()
+        .filter_map(|(subject, name)| facts.reading(subject, name).source())
+        .any(|source| !source.is_evidence());
+    Source::Derived { of: asked.iter().map(|(_, name)| (*name).to_owned()).collect(), assumed }
 }

@@ -14,13 +14,35 @@ use crate::version::Version;
 /// Whether advice to give a setting these values, or add them to it, may be shown for a subject. The error is a sentence
 /// that says what would refuse it, or what is not known. Settings of which no kernel, tool or server has a say pass.
 pub fn guard(setting: &str, values: &[&str], facts: &FactSet, subject: &Subject) -> Result<(), String> {
+    guard_with(setting, values, &Beside::default(), facts, subject)
+}
+
+/// What the same finding advises beside the piece in question.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Beside<'a> {
+    /// The file system to make.
+    pub filesystem: Option<&'a str>,
+    /// Features to make it with, and to leave out.
+    pub features: &'a [String],
+}
+
+/// The same for advice that stands beside other advice: a file system that is made without a feature can be mounted
+/// where one with it cannot.
+pub fn guard_with(
+    setting: &str,
+    values: &[&str],
+    beside: &Beside<'_>,
+    facts: &FactSet,
+    subject: &Subject,
+) -> Result<(), String> {
     if values.is_empty() {
         return Ok(());
     }
     let all = |judge: &dyn Fn(&str) -> Result<(), String>| values.iter().try_for_each(|value| judge(value));
     match setting {
         "mount.options" | "boot.options" => options(values, facts, subject),
-        "filesystem" => all(&|fs| filesystem(fs, facts)),
+        "filesystem" => all(&|fs| filesystem(fs, beside.features, facts)),
+        "mkfs.features" => all(&|word| made_with(word, beside.filesystem, facts)),
         "ext4.fast_commit" => {
             all(&|value| if value == "on" { feature("ext4", "fast_commit", facts) } else { Ok(()) })
         }
@@ -67,7 +89,17 @@ fn options(values: &[&str], facts: &FactSet, subject: &Subject) -> Result<(), St
     words.iter().zip(&rulings).try_for_each(|(option, ruling)| accepted(&format!("{option} ({fs})"), ruling))
 }
 
-fn filesystem(fs: &str, facts: &FactSet) -> Result<(), String> {
+/// A feature to make a file system with, or a word that leaves one out, which every kernel can mount.
+fn made_with(word: &str, fs: Option<&str>, facts: &FactSet) -> Result<(), String> {
+    let asked = word.strip_suffix("=1").unwrap_or(word);
+    match fs {
+        _ if word.starts_with('^') || word.ends_with("=0") => Ok(()),
+        Some(fs) => feature(fs, asked, facts),
+        None => Err(format!("For which file system {word} is meant is not known.")),
+    }
+}
+
+fn filesystem(fs: &str, features: &[String], facts: &FactSet) -> Result<(), String> {
     let (version, vendor) = kernel_of(facts)?;
     let loaded = facts.value(&Subject::host(), &kernel::FILESYSTEMS).unwrap_or_default();
     let ruling = file_system(fs, &version, &vendor);
@@ -75,7 +107,9 @@ fn filesystem(fs: &str, facts: &FactSet) -> Result<(), String> {
         accepted(fs, &ruling)?;
     }
     match tool(fs, facts) {
-        Some(tool) => accepted(&format!("a new {fs}"), &mkfs_defaults(fs, &tool, &version, &vendor)),
+        Some(tool) => {
+            accepted(&format!("a new {fs}"), &mkfs_defaults(fs, &tool, &version, &vendor, features))
+        }
         None => Ok(()),
     }
 }
@@ -92,8 +126,9 @@ fn tool(fs: &str, facts: &FactSet) -> Option<Version> {
 }
 
 fn feature(fs: &str, name: &str, facts: &FactSet) -> Result<(), String> {
-    let kernel = facts.value(&Subject::host(), &kernel::VERSION);
-    let ruling = mkfs_feature(fs, name, tool(fs, facts).as_ref(), kernel.as_ref());
+    let kernel = kernel_of(facts).ok();
+    let kernel = kernel.as_ref().map(|(version, vendor)| (version, vendor.as_str()));
+    let ruling = mkfs_feature(fs, name, tool(fs, facts).as_ref(), kernel);
     accepted(&format!("the {fs} feature {name}"), &ruling)
 }
 

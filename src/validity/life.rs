@@ -64,9 +64,13 @@ impl Step {
     }
 
     fn reached(&self, kernel: &Version) -> bool {
-        let release_from = release(&self.from);
-        kernel > &self.from || (kernel == &self.from && release(kernel) >= release_from)
+        reached(&self.from, kernel)
     }
+}
+
+/// Whether a kernel is at or above another, the vendor's release counted in.
+pub fn reached(from: &Version, kernel: &Version) -> bool {
+    kernel > from || (kernel == from && release(kernel) >= release(from))
 }
 
 fn last<'s>(steps: &'s [Step], kernel: &Version) -> Option<&'s Step> {

@@ -97,9 +97,16 @@ struct RawFeature {
     of: String,
     feature: String,
     tool: String,
+    told: Option<String>,
     default: Option<String>,
     advised: Option<String>,
     kernel: String,
+    #[serde(default)]
+    vendors: BTreeMap<String, String>,
+    #[serde(default)]
+    by_build: bool,
+    #[serde(default)]
+    needed: bool,
     #[serde(default)]
     because: String,
     source: String,
@@ -308,11 +315,27 @@ fn steps_of(
 
 fn feature(place: &str, raw: RawFeature, problems: &mut Problems) -> Option<Feature> {
     let mut optional = |text: Option<String>| text.and_then(|text| problems.version(place, &text));
-    let (default, advised) = (optional(raw.default), optional(raw.advised));
+    let (told, default, advised) = (optional(raw.told), optional(raw.default), optional(raw.advised));
     let tool = problems.version(place, &raw.tool);
     let kernel = problems.version(place, &raw.kernel);
-    let (of, name, because, source) = (raw.of, raw.feature, raw.because, raw.source);
-    Some(Feature { of, name, tool: tool?, default, advised, kernel: kernel?, because, source })
+    let mut vendors = BTreeMap::new();
+    for (vendor, text) in raw.vendors {
+        vendors.extend(problems.version(place, &text).map(|version| (vendor, version)));
+    }
+    Some(Feature {
+        of: raw.of,
+        name: raw.feature,
+        tool: tool?,
+        told,
+        default,
+        advised,
+        kernel: kernel?,
+        vendors,
+        by_build: raw.by_build,
+        needed: raw.needed,
+        because: raw.because,
+        source: raw.source,
+    })
 }
 
 #[cfg(test)]

@@ -1,35 +1,66 @@
 //! Features that are chosen when a file system is made: known to the tool, and mountable by the kernel. The surprise:
 //! doing nothing is a choice too, because newer tools set features by default that older kernels cannot mount.
 
-use super::life::backports;
+use super::life::{backports, reached};
 use super::table::{Feature, table};
 use super::{Effect, Ruling};
+use crate::truth::Truth;
 use crate::version::Version;
 
-/// Whether a feature can be chosen with this tool and mounted by this kernel.
-pub fn mkfs_feature(fs: &str, feature: &str, tool: Option<&Version>, kernel: Option<&Version>) -> Ruling {
+impl Feature {
+    /// Whether a kernel mounts it; unknown where a vendor may have carried it into an older one.
+    fn mounted_by(&self, kernel: &Version, vendor: &str) -> Truth {
+        let by_vendor = self.vendors.get(vendor).is_some_and(|from| reached(from, kernel));
+        if by_vendor || kernel >= &self.kernel {
+            Truth::True
+        } else if backports(kernel, vendor) {
+            Truth::Unknown
+        } else {
+            Truth::False
+        }
+    }
+
+    /// The tool from which on it can be asked for, or left out.
+    fn told(&self) -> &Version {
+        self.told.as_ref().unwrap_or(&self.tool)
+    }
+
+    /// The word that makes mkfs leave it out, and so is safe with every kernel: `^orphan_file`, `nrext64=0`.
+    fn left_out(&self) -> String {
+        if self.of == "xfs" { format!("{}=0", self.name) } else { format!("^{}", self.name) }
+    }
+}
+
+/// Whether a feature can be chosen with this tool and mounted by this kernel of that vendor.
+pub fn mkfs_feature(
+    fs: &str,
+    feature: &str,
+    tool: Option<&Version>,
+    kernel: Option<(&Version, &str)>,
+) -> Ruling {
     let Some(found) = table().features.iter().find(|known| known.of == fs && known.name == feature) else {
         return Ruling::unknown(format!("The table does not know the feature {feature} of {fs}."));
     };
     let ruling = |effect, because: String| Ruling { effect, because, source: found.source.clone() };
-    if let Some(tool) = tool.filter(|tool| *tool < &found.tool) {
+    if let Some(tool) = tool.filter(|tool| *tool < found.told()) {
         return ruling(
             Effect::Refused,
-            format!("The tools are {tool}; they know {feature} from {} on.", found.tool),
+            format!("The tools are {tool}; they take {feature} from {} on.", found.told()),
         );
     }
-    match (tool, kernel) {
-        (_, Some(kernel)) if kernel < &found.kernel && !kernel.backports() => ruling(
+    let mounted = kernel.map(|(kernel, vendor)| (kernel, found.mounted_by(kernel, vendor)));
+    match (tool, mounted) {
+        (_, Some((kernel, Truth::False))) => ruling(
             Effect::Refused,
             format!("Kernel {kernel} cannot mount it; {} and later can.", found.kernel),
         ),
         (None, _) => Ruling::unknown("The version of the tools is not known."),
         (_, None) => Ruling::unknown("The kernel's version is not known."),
-        (_, Some(kernel)) if kernel < &found.kernel => Ruling::unknown(format!(
+        (_, Some((kernel, Truth::Unknown))) => Ruling::unknown(format!(
             "Kernels from {} on can mount it; whether the vendor carried that into {kernel} is not known.",
             found.kernel
         )),
-        (Some(tool), Some(_)) => match &found.advised {
+        (Some(tool), Some((_, Truth::True))) => match &found.advised {
             Some(advised) if tool < advised => {
                 ruling(Effect::Deprecated, format!("Use tools from {advised} on. {}", found.because))
             }
@@ -38,16 +69,47 @@ pub fn mkfs_feature(fs: &str, feature: &str, tool: Option<&Version>, kernel: Opt
     }
 }
 
-/// Whether a file system that the tool makes without being asked for anything can be mounted by the kernel: the names of
-/// features that stand against it, or may.
-pub fn mkfs_defaults(fs: &str, tool: &Version, kernel: &Version, vendor: &str) -> Ruling {
-    let set = |known: &&Feature| known.of == fs && known.default.as_ref().is_some_and(|from| tool >= from);
-    let too_new: Vec<&Feature> =
-        table().features.iter().filter(set).filter(|known| kernel < &known.kernel).collect();
-    let Some(first) = too_new.first() else {
+/// The flag under which a mkfs takes a feature (mke2fs(8), mkfs.btrfs(8), mkfs.xfs(8)).
+pub fn mkfs_flag(fs: &str, feature: &str) -> Option<&'static str> {
+    let name = feature.split('=').next().unwrap_or(feature);
+    match (fs, name) {
+        ("ext4" | "btrfs", _) => Some("-O"),
+        ("xfs", "nrext64" | "sparse" | "spinodes" | "maxpct" | "exchange") => Some("-i"),
+        ("xfs", "reflink" | "crc" | "bigtime" | "inobtcount" | "finobt" | "rmapbt" | "autofsck") => {
+            Some("-m")
+        }
+        ("xfs", "parent" | "ftype") => Some("-n"),
+        _ => None,
+    }
+}
+
+/// What the tool sets without being asked and the kernel cannot mount, or may be unable to.
+fn too_new<'t>(
+    fs: &'t str,
+    tool: &'t Version,
+    kernel: &'t Version,
+    vendor: &'t str,
+) -> impl Iterator<Item = &'static Feature> + 't {
+    let set =
+        move |known: &&Feature| known.of == fs && known.default.as_ref().is_some_and(|from| tool >= from);
+    table().features.iter().filter(set).filter(move |known| known.mounted_by(kernel, vendor) != Truth::True)
+}
+
+/// The words that keep the tool from setting what the kernel cannot mount, or may be unable to.
+pub fn leave_out(fs: &str, tool: &Version, kernel: &Version, vendor: &str) -> Vec<String> {
+    let told = too_new(fs, tool, kernel, vendor).filter(|known| tool >= known.told());
+    told.map(Feature::left_out).collect()
+}
+
+/// Whether a file system that the tool makes with these words, and otherwise without being asked for anything, can be
+/// mounted by the kernel: the names of features that stand against it, or may.
+pub fn mkfs_defaults(fs: &str, tool: &Version, kernel: &Version, vendor: &str, words: &[String]) -> Ruling {
+    let against: Vec<&Feature> =
+        too_new(fs, tool, kernel, vendor).filter(|known| !words.contains(&known.left_out())).collect();
+    let Some(first) = against.first() else {
         return Ruling { effect: Effect::Ok, because: String::new(), source: String::new() };
     };
-    let names: Vec<&str> = too_new.iter().map(|known| known.name.as_str()).collect();
+    let names: Vec<&str> = against.iter().map(|known| known.name.as_str()).collect();
     let effect = if backports(kernel, vendor) { Effect::Unknown } else { Effect::Refused };
     let because = format!(
         "The tools ({tool}) set {} by default, which kernel {kernel} {} mount.",
@@ -55,4 +117,39 @@ pub fn mkfs_defaults(fs: &str, tool: &Version, kernel: &Version, vendor: &str) -
         if effect == Effect::Refused { "cannot" } else { "may be unable to" }
     );
     Ruling { effect, because, source: first.source.clone() }
+}
+
+/// A feature of the table as it can be made, for tests against real tools.
+#[derive(Clone, Debug)]
+pub struct FeatureExample {
+    /// Its name.
+    pub name: &'static str,
+    /// What makes mkfs set it: `-O`, `fast_commit`.
+    pub with: [String; 2],
+    /// What makes mkfs leave it out.
+    pub without: [String; 2],
+    /// The tool that takes it.
+    pub tool: &'static Version,
+    /// Whether a kernel of the right number can still be built without it.
+    pub by_build: bool,
+    /// Other features that are set unasked need it, so that it cannot be left out alone.
+    pub needed: bool,
+}
+
+/// The features of a file system.
+pub fn features(fs: &str) -> Vec<FeatureExample> {
+    let of = table().features.iter().filter(|known| known.of == fs);
+    let example = |known: &'static Feature| {
+        let flag = mkfs_flag(fs, &known.name)?.to_owned();
+        let with = if fs == "xfs" { format!("{}=1", known.name) } else { known.name.clone() };
+        Some(FeatureExample {
+            name: &known.name,
+            with: [flag.clone(), with],
+            without: [flag, known.left_out()],
+            tool: known.told(),
+            by_build: known.by_build,
+            needed: known.needed,
+        })
+    };
+    of.filter_map(example).collect()
 }

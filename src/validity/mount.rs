@@ -57,8 +57,8 @@ fn one(
 ) -> Ruling {
     let table = table();
     let family = family(fs, kernel, vendor);
-    let of_family = family.and_then(|of| table.find(of, option));
-    let Some((row, value)) = of_family.or_else(|| table.find("vfs", option)) else {
+    let of_its_own = table.find(family.unwrap_or(fs), option);
+    let Some((row, value)) = of_its_own.or_else(|| table.find("vfs", option)) else {
         return not_listed(fs, family, option, kernel);
     };
     if row.not_on_ext3 && fs == "ext3" {

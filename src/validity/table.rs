@@ -100,12 +100,20 @@ pub struct Feature {
     pub name: String,
     /// The tool that knows it.
     pub tool: Version,
+    /// The tool from which on its option for features takes it, where that is a later one.
+    pub told: Option<Version>,
     /// The tool that sets it unasked.
     pub default: Option<Version>,
     /// The tool from which on it should be used.
     pub advised: Option<Version>,
     /// The kernel that mounts it.
     pub kernel: Version,
+    /// The same of vendors that carried it into an older one.
+    pub vendors: BTreeMap<String, Version>,
+    /// Whether a kernel of the right number can still be built without it.
+    pub by_build: bool,
+    /// Whether other features that are set unasked need it, so that it cannot be left out alone.
+    pub needed: bool,
     /// Why the later tool.
     pub because: String,
     /// Who says so.

@@ -72,6 +72,10 @@ fn mount_options_of_documented_kernels() {
         ("ext4", "go-faster", "6.1", "mainline", Unknown),
         ("vfat", "nobarrier", "6.1", "mainline", Unknown),
         ("nfs4", "noatime", "6.1", "mainline", Effect::Ok),
+        // nfs(5).
+        ("nfs4", "hard", "6.1", "mainline", DefaultAnyway),
+        ("nfs", "soft", "3.10.0-1160.el7", "el7", Effect::Ok),
+        ("nfs", "rsize=4096", "6.1", "mainline", Unknown),
         // Documentation/admin-guide/ext4.rst, fs/ext4/super.c.
         ("ext4", "nobarrier", "3.10.0-1160.el7", "el7", Effect::Ok),
         ("ext4", "nobarrier", "6.18.44", "mainline", Effect::Ok),
@@ -89,6 +93,11 @@ fn mount_options_of_documented_kernels() {
         ("ext4", "dioread_nolock", "5.4", "mainline", Effect::Ok),
         ("ext4", "fast_commit", "6.12", "mainline", Refused),
         ("ext4", "nobh", "6.1", "mainline", NoEffect),
+        // Mounts in the lab.
+        ("ext4", "noacl", "5.15", "mainline", Deprecated),
+        ("ext4", "noacl", "6.1.192", "debian", Refused),
+        ("xfs", "lifetime", "6.12.117", "debian", Refused),
+        ("btrfs", "ro,norecovery", "6.1.192", "debian", Effect::Ok),
         // ext3 by the ext4 driver since 4.3, in Red Hat 7 before.
         ("ext3", "nobarrier", "6.1", "mainline", Effect::Ok),
         ("ext3", "delalloc", "6.1", "mainline", Refused),
@@ -198,7 +207,9 @@ fn features_of_new_file_systems() {
     let judge = |fs: &str, feature: &str, tool: &str, kernel: &str| {
         let backports = kernel.contains(".el");
         let read = |text: &str| Version::parse(text).map(|version| version.with_backports(backports));
-        mkfs_feature(fs, feature, read(tool).as_ref(), read(kernel).as_ref()).effect
+        let vendor = if kernel.contains(".el8") { "el8" } else { "mainline" };
+        let kernel = read(kernel);
+        mkfs_feature(fs, feature, read(tool).as_ref(), kernel.as_ref().map(|kernel| (kernel, vendor))).effect
     };
     for (fs, feature, tool, kernel, expect) in [
         ("ext4", "fast_commit", "1.45.5", "6.12", Refused),
@@ -222,17 +233,43 @@ fn features_of_new_file_systems() {
 #[test]
 fn what_tools_set_by_default_must_be_mountable() {
     let judge = |fs: &str, tool: &str, kernel: &str, vendor: &str| {
-        mkfs_defaults(fs, &v(tool), &v(kernel), vendor).effect
+        mkfs_defaults(fs, &v(tool), &v(kernel), vendor, &[]).effect
     };
     assert_eq!(judge("ext4", "1.47.0", "6.1", "debian"), Effect::Ok);
     assert_eq!(judge("ext4", "1.47.0", "5.10", "mainline"), Refused);
     assert_eq!(judge("ext4", "1.46.5", "5.10", "mainline"), Effect::Ok);
     assert_eq!(judge("xfs", "6.18.0", "6.6", "mainline"), Refused);
     assert_eq!(judge("xfs", "6.5.0", "5.14.0-362.el9", "el9"), Unknown);
+    assert_eq!(
+        judge("xfs", "4.5.0", "3.10.0-1160.el7", "el7"),
+        Effect::Ok,
+        "what Red Hat 7 makes, it mounts"
+    );
+    assert_eq!(judge("xfs", "4.5.0", "3.10.1", "mainline"), Refused);
+}
+
+#[test]
+fn what_the_kernel_cannot_mount_is_left_out() {
+    for (fs, tool, kernel, vendor, expect) in [
+        ("ext4", "1.47.0", "6.1", "debian", ""),
+        ("ext4", "1.47.0", "5.10", "mainline", "^orphan_file"),
+        ("ext4", "1.47.0", "4.18.0-553.el8", "el8", "^orphan_file"),
+        ("ext4", "1.46.5", "5.10", "mainline", ""),
+        ("xfs", "6.18.0", "6.6", "mainline", "parent=0,exchange=0"),
+        ("xfs", "6.5.0", "5.15.0-91", "ubuntu", "nrext64=0"),
+        ("btrfs", "6.19", "5.15", "mainline", "^block-group-tree"),
+        ("btrfs", "6.19", "6.1", "mainline", ""),
+    ] {
+        let words = leave_out(fs, &v(tool), &v(kernel), vendor);
+        assert_eq!(words.join(","), expect, "{fs} {tool} on {kernel}");
+        let with = mkfs_defaults(fs, &v(tool), &v(kernel), vendor, &words);
+        assert_eq!(with.effect, Effect::Ok, "{fs} {tool} on {kernel}: {}", with.because);
+        assert!(words.iter().all(|word| !word.contains("has_journal")), "never the journal");
+    }
 }
 
 mod lines_and_advice {
-    use super::super::{derive, guard};
+    use super::super::{Beside, derive, guard, guard_with};
     use super::v;
     use crate::facts::catalog::{boot, host, kernel, mount, postgres};
     use crate::facts::{FactSet, Reading, Source, Subject, Why};
@@ -351,6 +388,27 @@ mod lines_and_advice {
         assert!(guard("filesystem", &["btrfs"], &custom, &blank).is_err());
         custom.know(&Subject::host(), &kernel::FILESYSTEMS, list("ext4,btrfs"), Source::file("filesystems"));
         assert!(guard("filesystem", &["btrfs"], &custom, &blank).is_ok());
+    }
+
+    #[test]
+    fn a_newer_mkfs_may_make_what_it_is_told_to_keep_simple() {
+        let blank = Subject::target("/dev/sdb");
+        let mut facts = with_kernel("5.10.1", "mainline");
+        facts.know(&Subject::host(), &host::XFSPROGS, v("6.5.0"), Source::call("mkfs.xfs -V"));
+        derive(&mut facts);
+        let words = facts.value(&Subject::host(), &host::XFS_LEAVE_OUT).unwrap();
+        assert_eq!(words, ["nrext64=0"]);
+        assert!(!facts.get(&Subject::host(), &host::EXT4_LEAVE_OUT).is_known(), "mke2fs is not known");
+        let with = |features: &[String], setting: &str, word: &str| {
+            let beside = Beside { filesystem: Some("xfs"), features };
+            guard_with(setting, &[word], &beside, &facts, &blank).is_ok()
+        };
+        assert!(!with(&[], "filesystem", "xfs"));
+        assert!(with(&words, "filesystem", "xfs"));
+        assert!(with(&words, "mkfs.features", "nrext64=0"));
+        assert!(!with(&words, "mkfs.features", "nrext64=1"), "this kernel cannot mount it");
+        assert!(with(&words, "mkfs.features", "bigtime=1"));
+        assert!(guard("mkfs.features", &["bigtime=1"], &facts, &blank).is_err(), "of which file system?");
     }
 
     #[test]

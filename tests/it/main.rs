@@ -32,6 +32,7 @@ mod server;
 mod storage;
 mod support;
 mod targets;
+mod traps;
 mod upgrade;
 mod user_rules;
 mod validity;

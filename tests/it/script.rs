@@ -76,7 +76,7 @@ fn script_for(disk: &Loop, fstype: &str, mkfs: &[&str], mount: &str) -> String {
             asked: None,
             pack: Pack::of(&RuleSet::default(), "0.1.0", &Vec::new()),
         },
-        guard: &|_, _| Ok(()),
+        guard: &|_, _, _| Ok(()),
     }))
 }
 

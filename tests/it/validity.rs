@@ -1,11 +1,17 @@
 //! The validity table against this very kernel: every option that it calls accepted must mount, every one it calls
-//! refused must not. File systems are real, on loop devices.
+//! refused must not, and one without effect must change nothing; features are made and mounted; what rules advise for a
+//! remount must be in force after it. File systems are real, on loop devices.
 
-use walwise::validity::{Effect, examples, mount_options};
+use std::collections::BTreeSet;
+use std::process::Command;
+
+use walwise::rules::RuleSet;
+use walwise::rules::model::{AdviceSpec, ChangeSpec};
+use walwise::validity::{Effect, Example, examples, features, leave_out, mkfs_feature, mount_options};
 use walwise::version::Version;
 
-use super::support::loops::Loop;
-use super::support::run;
+use super::support::loops::{Loop, Mounted, file_system};
+use super::support::{check_json, run, stderr, stdout, walwise};
 
 const MIB: u64 = 512;
 
@@ -66,4 +72,258 @@ fn xfs_takes_and_refuses_what_the_table_says() {
 #[ignore = "needs root: mounts loop devices"]
 fn btrfs_takes_and_refuses_what_the_table_says() {
     check("btrfs");
+}
+
+const FAMILIES: [&str; 3] = ["ext4", "xfs", "btrfs"];
+
+/// What the kernel makes of one option, with what it needs beside it.
+fn effect(fs: &str, example: &Example) -> (String, Effect) {
+    let words: Vec<String> = example.beside.iter().chain([&example.option]).cloned().collect();
+    let ruling = mount_options(fs, &words, &[], &kernel(), "mainline").pop().unwrap();
+    (words.join(","), ruling.effect)
+}
+
+#[test]
+#[ignore = "needs root: mounts loop devices"]
+fn what_has_no_effect_or_is_the_default_changes_nothing_in_force() {
+    for fs in FAMILIES {
+        let disk = disk(fs);
+        let sorted = |mut options: Vec<String>| {
+            options.sort();
+            options.dedup();
+            options
+        };
+        let without = sorted(disk.in_force_with("").unwrap());
+        let (mut wrong, mut tried) = (Vec::new(), 0);
+        for (line, effect) in examples(fs).iter().map(|example| effect(fs, example)) {
+            if !matches!(effect, Effect::NoEffect | Effect::DefaultAnyway) {
+                continue;
+            }
+            tried += 1;
+            let with = sorted(disk.in_force_with(&line).unwrap());
+            // Some kernels print what they do not heed.
+            let printed = |word: &&String| effect == Effect::NoEffect && **word == line;
+            let new = with.iter().filter(|word| !without.contains(word) && !printed(word));
+            let differ: Vec<&String> =
+                new.chain(without.iter().filter(|word| !with.contains(word))).collect();
+            if !differ.is_empty() {
+                wrong.push(format!("{fs} {line} is `{}` and changes {differ:?}", effect.word()));
+            }
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+        assert!(tried > 8, "{fs}: only {tried}");
+    }
+}
+
+/// The options that rules would put in, by rule.
+fn advised() -> Vec<(String, String)> {
+    let mut all = Vec::new();
+    for rule in RuleSet::builtin().rules() {
+        let mounts = |advice: &&AdviceSpec| ["mount.options", "boot.options"].contains(&advice.setting.name);
+        for advice in rule.advise.iter().filter(mounts) {
+            if let ChangeSpec::Fixed(change) = &advice.change {
+                all.extend(change.values().iter().map(|value| (rule.id.clone(), value.clone())));
+            }
+        }
+    }
+    all
+}
+
+#[test]
+#[ignore = "needs root: mounts loop devices"]
+fn every_option_that_rules_advise_mounts() {
+    let disks = FAMILIES.map(|fs| (fs, disk(fs)));
+    for (rule, option) in advised() {
+        let mut taken = option == "hard";
+        for (fs, disk) in &disks {
+            let ruling =
+                mount_options(fs, std::slice::from_ref(&option), &[], &kernel(), "mainline").remove(0);
+            if matches!(ruling.effect, Effect::Ok | Effect::DefaultAnyway) {
+                disk.try_mount(&option).unwrap_or_else(|said| panic!("{rule}: {option} on {fs}: {said}"));
+                taken = true;
+            }
+        }
+        assert!(taken, "{rule}: {option} is withheld on every file system");
+    }
+}
+
+/// The remounts that walwise advises for a mounted file system by one of its rules.
+fn remounts(mounted: &Mounted, rule: &str) -> Vec<String> {
+    let (_, report) = check_json(&[mounted.path(), "--no-probe"]);
+    let findings = report["findings"].as_array().unwrap();
+    let of_rule = findings.iter().filter(|finding| finding["rule"] == rule);
+    let advice = of_rule.flat_map(|finding| finding["advice"].as_array().unwrap());
+    let commands = advice.flat_map(|advice| advice["apply"].as_array().unwrap());
+    let remount = |command: &&str| command.starts_with("mount -o remount,");
+    commands.map(|command| command.as_str().unwrap()).filter(remount).map(str::to_owned).collect()
+}
+
+#[test]
+#[ignore = "needs root: mounts loop devices"]
+fn what_a_remount_is_advised_for_is_in_force_after_it() {
+    let (mut tried, mut wrong) = (BTreeSet::new(), Vec::new());
+    for rule in RuleSet::builtin().rules() {
+        for removed in rule.advise.iter().flat_map(|advice| match &advice.change {
+            ChangeSpec::Fixed(change) if advice.setting.name == "mount.options" => change.removed().to_vec(),
+            _ => Vec::new(),
+        }) {
+            for fs in FAMILIES {
+                let words = std::slice::from_ref(&removed);
+                let ruling = mount_options(fs, words, &[], &kernel(), "mainline").remove(0);
+                if ruling.effect != Effect::Ok {
+                    continue;
+                }
+                let mounted = file_system(MIB, &[&format!("mkfs.{fs}"), "-q"], &removed);
+                for command in remounts(&mounted, &rule.id) {
+                    run("sh", &["-c", &command]);
+                    tried.insert(format!("{fs} {removed}"));
+                    if mounted.disk.in_force(&mounted.point).contains(&removed) {
+                        wrong.push(format!("{}: {removed} is in force on {fs} after {command}", rule.id));
+                    }
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    for known in [
+        "ext4 nobarrier",
+        "ext4 discard",
+        "ext4 noauto_da_alloc",
+        "ext4 nodelalloc",
+        "ext4 sync",
+        "btrfs nobarrier",
+        "btrfs nodatacow",
+        "btrfs notreelog",
+        "btrfs autodefrag",
+    ] {
+        assert!(tried.contains(known), "{known} was not tried: {tried:?}");
+    }
+}
+
+/// The tool that makes a file system, by what it says.
+fn tool(fs: &str) -> Version {
+    let flag = if fs == "btrfs" { "--version" } else { "-V" };
+    let output = Command::new(format!("mkfs.{fs}")).arg(flag).output().unwrap();
+    let text = format!("{} {}", String::from_utf8_lossy(&output.stdout), stderr(&output));
+    let number = |word: &str| word.trim_start_matches('v').starts_with(|c: char| c.is_ascii_digit());
+    text.split_whitespace().find(|word| number(word)).and_then(Version::parse).expect("a version")
+}
+
+/// Makes a file system with these words and mounts it: what failed, if anything.
+fn make(fs: &str, words: &[String]) -> Result<(), String> {
+    let disk = Loop::new(MIB);
+    let mut mkfs = Command::new(format!("mkfs.{fs}"));
+    let output = mkfs.arg("-q").args(words).arg(&disk.device).output().unwrap();
+    if !output.status.success() {
+        return Err(format!("mkfs: {}", stderr(&output)));
+    }
+    disk.try_mount("").map_err(|said| format!("mount: {said}"))
+}
+
+#[test]
+#[ignore = "needs root: makes file systems on loop devices"]
+fn features_are_made_and_mounted_or_refused_as_the_table_says() {
+    let kernel = kernel();
+    let mut wrong = Vec::new();
+    for fs in FAMILIES {
+        let tool = tool(fs);
+        let (mut made, mut left_out, mut refused) = (0, 0, 0);
+        for feature in features(fs) {
+            let ruling = mkfs_feature(fs, feature.name, Some(&tool), Some((&kernel, "mainline")));
+            let (with, without) = (&feature.with, &feature.without);
+            match ruling.effect {
+                // Whether a kernel was built for it is not in its number.
+                _ if feature.by_build => {}
+                Effect::Ok | Effect::Deprecated => {
+                    made += 1;
+                    wrong.extend(make(fs, with).err().map(|said| format!("{fs} {with:?}: {said}")));
+                }
+                _ => {
+                    refused += 1;
+                    wrong.extend(make(fs, with).is_ok().then(|| format!("{fs} {with:?} is taken")));
+                }
+            }
+            if tool >= *feature.tool && !feature.needed {
+                left_out += 1;
+                wrong.extend(make(fs, without).err().map(|said| format!("{fs} {without:?}: {said}")));
+            }
+        }
+        assert!(made > 2 && left_out > 2, "{fs}: {made} made, {left_out} left out, {refused} refused");
+        // What this kernel cannot have is nothing: its tools are older.
+        let words: Vec<String> = leave_out(fs, &tool, &kernel, "mainline");
+        assert_eq!(words, [""; 0], "{fs}");
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+#[ignore = "needs root: makes file systems on loop devices"]
+fn what_rules_advise_for_a_new_file_system_is_made_and_mounted() {
+    let mut tried = 0;
+    for rule in RuleSet::builtin().rules() {
+        let of = |setting: &str| -> Vec<String> {
+            let pieces = rule.advise.iter().filter(|advice| advice.setting.name == setting);
+            let fixed = pieces.filter_map(|advice| match &advice.change {
+                ChangeSpec::Fixed(change) => Some(change.values().to_vec()),
+                _ => None,
+            });
+            fixed.flatten().collect()
+        };
+        let (systems, options) = (of("filesystem"), of("mkfs.options"));
+        for fs in systems.iter().filter(|fs| FAMILIES.contains(&fs.as_str())) {
+            let words: Vec<String> =
+                options.iter().flat_map(|word| word.split(' ')).map(str::to_owned).collect();
+            make(fs, &words).unwrap_or_else(|said| panic!("{}: {fs} {words:?}: {said}", rule.id));
+            tried += 1;
+        }
+    }
+    assert!(tried > 2);
+}
+
+/// The lab tries the same on older kernels, from lists of its own (tests/lab/stacks/options-*.sh).
+#[test]
+fn the_lab_tries_every_option_of_the_table() {
+    for fs in FAMILIES {
+        let path = format!("{}/tests/lab/stacks/options-{fs}.sh", env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read_to_string(path).unwrap();
+        let lines: BTreeSet<&str> = text.lines().collect();
+        let mut missing = Vec::new();
+        let decided = |example: &Example| {
+            ["6.1.176", "6.12.117"].into_iter().any(|kernel| {
+                let options = std::slice::from_ref(&example.option);
+                let kernel = Version::parse(kernel).unwrap();
+                mount_options(fs, options, &[], &kernel, "mainline").remove(0).effect != Effect::Unknown
+            })
+        };
+        for Example { option, beside } in examples(fs).into_iter().filter(decided) {
+            missing.extend((!lines.contains(option.as_str())).then(|| option.clone()));
+            let together = beside.map(|beside| format!("{beside},{option}"));
+            missing.extend(together.filter(|words| !lines.contains(words.as_str())));
+        }
+        assert!(missing.is_empty(), "options-{fs}.sh lacks {missing:?}");
+    }
+}
+
+#[test]
+#[ignore = "needs root: makes a file system on a loop device"]
+fn a_newer_mkfs_is_told_what_an_older_kernel_cannot_mount() {
+    let disk = Loop::new(MIB);
+    let captured = walwise().args(["capture", &disk.device]).output().unwrap();
+    let older = stdout(&captured).replace(run("uname", &["-r"]).trim(), "5.10.0");
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), older).unwrap();
+    let (_, report) = check_json(&[&disk.device, "--host", file.path().to_str().unwrap(), "--no-probe"]);
+    assert_eq!(report["withheld"], serde_json::json!([]));
+    let steps = report["plans"][0]["steps"].as_array().unwrap();
+    let step = steps.iter().find(|step| step["advice"]["setting"] == "filesystem").expect("a file system");
+    let command = step["advice"]["apply"][0].as_str().unwrap();
+    let kernel = Version::parse("5.10.0").unwrap();
+    let words = leave_out("ext4", &tool("ext4"), &kernel, "mainline");
+    assert!(words.iter().all(|word| command.contains(word.as_str())), "{command} lacks one of {words:?}");
+    assert!(tool("ext4") < Version::parse("1.47.0").unwrap() || words == ["^orphan_file"], "{words:?}");
+    run("sh", &["-c", command]);
+    disk.try_mount("").unwrap();
+    let superblock = run("dumpe2fs", &["-h", &disk.device]);
+    let features = superblock.lines().find(|line| line.starts_with("Filesystem features:")).unwrap();
+    assert!(words.iter().all(|word| !features.contains(word.trim_start_matches('^'))), "{features}");
 }

@@ -24,6 +24,15 @@ def device($name; $fact): fact("device " + $name; $fact);
 # Findings: which rules apply, on whatever.
 def applies($rule): any(.findings[]; .rule == $rule and .outcome.outcome == "applies");
 
+# Lines of fstab that a stack tried (`tried` of guest/lib.sh): how many were taken and refused, and those of which walwise
+# said the opposite. What it calls undecided is neither.
+def lines($came; $fact): [.facts[] | select(.fact == $fact and (.subject | startswith("boot /" + $came + "/")))];
+def taken: lines("taken"; "boot.options") | length;
+def refused: lines("refused"; "boot.options") | length;
+def taken_but_called_refused: lines("taken"; "boot.refused_options") | map(select(.reading.value != []));
+def refused_but_called_taken: lines("refused"; "boot.refused_options") + lines("refused"; "boot.undecided_options")
+    | group_by(.subject) | map(select(([.[].reading.value] | add) == []));
+
 # The disk of a stack of one, whatever its name.
 def disk: .stacks[0].layers[-1].subject;
 

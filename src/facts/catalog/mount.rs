@@ -44,6 +44,8 @@ facts! {
     EXT4_FAST_COMMIT: bool = Mount "ext4.fast_commit" Kind::Bool, prices;
     /// Features of the superblock, from `dumpe2fs -h`.
     EXT4_FEATURES: Vec<String> = Mount "ext4.features" Kind::List;
+    /// Features that an XFS was made with, from `xfs_db -r -c version` as root: `v5`, `crc`, `reflink`, `bigtime` ...
+    XFS_FEATURES: Vec<String> = Mount "xfs.features" Kind::List;
     /// Member devices, from /sys/fs/btrfs/UUID/devices.
     BTRFS_DEVICES: Vec<String> = Mount "btrfs.devices" Kind::List, assigned, prices;
     /// Profiles of the data block groups, from /sys/fs/btrfs/UUID/allocation/data.

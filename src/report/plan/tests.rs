@@ -44,7 +44,7 @@ fn report(findings: Vec<Finding>, overrides: &[(&str, &str)]) -> Report {
             asked: None,
             pack: sample::pack(),
         },
-        guard: &|_, advice| match advice.change.values().iter().find(|value| value.as_str() == "refused") {
+        guard: &|_, advice, _| match advice.change.values().iter().find(|value| value.as_str() == "refused") {
             Some(_) => Err("this kernel refuses it".to_owned()),
             None => Ok(()),
         },

@@ -70,6 +70,26 @@ impl Loop {
 
     /// What mount(8) says to these options: `Err` with its words when it refuses.
     pub fn try_mount(&self, options: &str) -> Result<(), String> {
+        self.mounted_with(options, |_| ())
+    }
+
+    /// The options in force when it is mounted with these, of the mount and of the superblock, in ext4's own words too.
+    pub fn in_force_with(&self, options: &str) -> Result<Vec<String>, String> {
+        self.mounted_with(options, |point| self.in_force(point))
+    }
+
+    /// The options in force at a point where it is mounted now.
+    pub fn in_force(&self, point: &Path) -> Vec<String> {
+        let table = fs::read_to_string("/proc/self/mountinfo").unwrap();
+        let mut lines = table.lines().map(|line| line.split(' ').collect::<Vec<_>>());
+        let line = lines.rfind(|fields| Path::new(fields[4]) == point).expect("it is mounted");
+        let ext4 = fs::read_to_string(format!("/proc/fs/ext4/{}/options", self.name())).unwrap_or_default();
+        let all =
+            [line[5], line[line.len() - 1]].into_iter().flat_map(|list| list.split(',')).chain(ext4.lines());
+        all.map(str::to_owned).collect()
+    }
+
+    fn mounted_with<T>(&self, options: &str, look: impl FnOnce(&Path) -> T) -> Result<T, String> {
         let point = self.dir.path().join("try");
         fs::create_dir_all(&point).unwrap();
         let mut mount = Command::new("mount");
@@ -84,8 +104,9 @@ impl Loop {
             !is_busy
         });
         if output.status.success() {
+            let seen = look(&point);
             run("umount", &[point.to_str().unwrap()]);
-            return Ok(());
+            return Ok(seen);
         }
         Err(super::stderr(&output))
     }

@@ -145,6 +145,22 @@ no_quota() {
     [ -z "$(ls -A "/lab/$stack/data")" ] || fail "something was left: $(ls -A "/lab/$stack/data")"
 }
 
+# tried FS DEVICE: mounts the file system with each line of options that it is given, and writes an fstab with those lines
+# in which the mount point says what came of it: /taken/N or /refused/N. walwise judges the same lines by their words.
+tried() {
+    mkdir -p /tmp/try
+    line=0
+    while read -r options; do
+        line=$((line + 1))
+        came=refused
+        if mount -t "$1" -o "$options" "$2" /tmp/try 2>/dev/null; then
+            came=taken
+            umount /tmp/try
+        fi
+        echo "$2 /$came/$line $1 $options 0 0"
+    done >/etc/fstab
+}
+
 # one STACK: the life of one stack. What went wrong is left in /out/STACK.failed. The deadlines are for what hangs.
 one() {
     stack=$1 log=/out/$1.log
@@ -209,7 +225,7 @@ cleared() {
         fi
         sleep 0.02
     done >/tmp/clearing 2>&1
-    rm -rf /dev/lab
+    rm -rf /dev/lab /etc/fstab
     [ -z "$(ls /sys/block)" ]
 }
 

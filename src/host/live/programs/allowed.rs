@@ -30,6 +30,8 @@ const ZFS_GET: [&str; 6] = ["get", "-Hp", "-t", "filesystem,volume", "-o", "name
 fn reads_device(tool: Tool, arguments: &[&str]) -> bool {
     match tool {
         Tool::Dumpe2fs => arguments == ["-h"],
+        // Without -r it could write.
+        Tool::XfsDb => arguments == ["-r", "-c", "version"],
         Tool::Nvme => {
             matches!(arguments, ["id-ctrl" | "smart-log", "-o", "json"] | ["get-feature", "-f", "6", "-H"])
         }
@@ -90,11 +92,15 @@ mod tests {
         };
         assert!(allowed(Tool::Mke2fs, &["-V"]));
         assert!(allowed(Tool::Dumpe2fs, &["-h", "/dev/mapper/vg-lv"]));
-        let refused: [(Tool, &[&str]); 9] = [
+        assert!(allowed(Tool::XfsDb, &["-r", "-c", "version", "/dev/sda1"]));
+        let refused: [(Tool, &[&str]); 12] = [
             (Tool::Mysqld, &["--version", "--initialize"]),
             (Tool::Mke2fs, &["/dev/sda"]),
             (Tool::Mke2fs, &["-V", "/dev/sda"]),
             (Tool::Dumpe2fs, &["-h", "/etc/passwd"]),
+            (Tool::XfsDb, &["-x", "-c", "version", "/dev/sda1"]),
+            (Tool::XfsDb, &["-c", "version", "/dev/sda1"]),
+            (Tool::XfsDb, &["-r", "-c", "write 0", "/dev/sda1"]),
             (Tool::Dumpe2fs, &["-h", "/dev/../etc/passwd"]),
             (Tool::Dumpe2fs, &["-h", "/dev/"]),
             (Tool::Dumpe2fs, &["-h", "-o"]),

@@ -1,0 +1,241 @@
+//! Advice that was right ten years ago and is wrong today (`rules/tables/traps.toml`): for each of it machines on which the
+//! whole program must not give it, and says what holds instead.
+
+use std::collections::BTreeSet;
+
+use serde::Deserialize;
+use walwise::facts::Subject;
+use walwise::report::{Report, script};
+use walwise::rules::{Advice, Outcome};
+use walwise::validity::{mount_options, scheduler};
+use walwise::version::Version;
+
+use crate::support::machine::Machine;
+
+const TEXT: &str = include_str!("../../rules/tables/traps.toml");
+
+/// They are numbered from 1 without a gap.
+const TRAPS: usize = 43;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    trap: Vec<Trap>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Trap {
+    number: usize,
+    naive: String,
+    right: String,
+    not_applicable: Option<String>,
+    #[serde(default)]
+    case: Vec<Case>,
+    #[serde(default)]
+    row: Vec<Row>,
+    #[serde(default)]
+    tests: Vec<String>,
+}
+
+type Words = std::collections::BTreeMap<String, String>;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Case {
+    #[serde(default)]
+    on: Option<String>,
+    #[serde(default)]
+    cluster: bool,
+    #[serde(default)]
+    over: Option<String>,
+    #[serde(default)]
+    top: Words,
+    #[serde(default)]
+    facts: Words,
+    #[serde(default)]
+    says: Vec<String>,
+    #[serde(default)]
+    silent: Vec<String>,
+    #[serde(default)]
+    tells: Vec<String>,
+    #[serde(default)]
+    never: Vec<String>,
+    #[serde(default)]
+    only_option: Vec<String>,
+    verdict: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    fs: String,
+    options: String,
+    #[serde(default)]
+    mounted: String,
+    kernel: String,
+    vendor: String,
+    is: String,
+}
+
+fn traps() -> Vec<Trap> {
+    toml::from_str::<Table>(TEXT).unwrap_or_else(|error| panic!("{error}")).trap
+}
+
+impl Case {
+    fn report(&self) -> Report {
+        let mut machine = match self.on.as_deref() {
+            None | Some("plain") => Machine::plain(),
+            Some("protected") => Machine::protected(),
+            Some(other) => panic!("no machine is called {other}"),
+        };
+        if let Some(kind) = &self.over {
+            machine = machine.over(kind);
+        }
+        if self.cluster {
+            machine = machine.with_cluster();
+        }
+        for (fact, word) in &self.facts {
+            machine.set(fact, word);
+        }
+        for (fact, word) in &self.top {
+            machine.put(&Subject::device("top"), fact, word);
+        }
+        machine.report(true)
+    }
+
+    /// What is not as the case says.
+    fn problems(&self) -> Vec<String> {
+        let report = self.report();
+        let mut problems = Vec::new();
+        let applying: BTreeSet<&str> = report
+            .findings
+            .iter()
+            .filter(|finding| finding.outcome == Outcome::Applies)
+            .map(|finding| finding.rule.as_str())
+            .collect();
+        let known: BTreeSet<&str> = report.rules.iter().map(|tally| tally.rule.as_str()).collect();
+        for rule in self.says.iter().filter(|rule| !applying.contains(rule.as_str())) {
+            problems.push(format!("{rule} does not apply"));
+        }
+        for rule in &self.silent {
+            if applying.contains(rule.as_str()) || !known.contains(rule.as_str()) {
+                problems.push(format!("{rule} applies, or is no rule"));
+            }
+        }
+        for wanted in &self.tells {
+            let (rule, words) = wanted.split_once(": ").expect("RULE: words");
+            let told = report.findings.iter().any(|finding| {
+                let is = finding.rule == rule && finding.outcome == Outcome::Applies;
+                is && format!("{} {}", finding.title, finding.because).contains(words)
+            });
+            if !told {
+                problems.push(format!("{rule} does not say: {words}"));
+            }
+        }
+        let steps = report.plans.iter().flat_map(|plan| &plan.steps).map(|step| &step.advice);
+        let options = report.plans.iter().flat_map(|plan| &plan.options).map(|step| &step.advice);
+        let found = report.findings.iter().flat_map(|finding| &finding.advice);
+        let everything: BTreeSet<String> =
+            steps.clone().chain(options).chain(found).flat_map(words).collect();
+        let steps: BTreeSet<String> = steps.flat_map(words).collect();
+        problems.extend(
+            self.never.iter().filter(|word| everything.contains(*word)).map(|w| format!("advises {w}")),
+        );
+        problems.extend(self.only_option.iter().filter(|w| steps.contains(*w)).map(|w| format!("plans {w}")));
+        let script = script::render(&report);
+        let active = script.lines().filter(|line| !line.trim_start().starts_with('#')).collect::<String>();
+        for value in self.never.iter().filter_map(|word| word.split_once(": ")).map(|(_, value)| value) {
+            if value.len() > 8 && active.contains(value) {
+                problems.push(format!("the script does {value}"));
+            }
+        }
+        if let Some(wanted) = &self.verdict {
+            let seen = report.verdicts.first().map(|verdict| verdict.standing.word());
+            if seen != Some(wanted) {
+                problems.push(format!("the verdict is {seen:?} and not {wanted}"));
+            }
+        }
+        problems
+    }
+}
+
+/// What a piece of advice sets or adds, each as `SETTING: value`.
+fn words(advice: &Advice) -> Vec<String> {
+    advice.change.values().iter().map(|value| format!("{}: {value}", advice.setting)).collect()
+}
+
+impl Row {
+    fn effect(&self) -> &'static str {
+        let list = |text: &str| -> Vec<String> {
+            text.split(',').filter(|word| !word.is_empty()).map(str::to_owned).collect()
+        };
+        let backports = self.vendor.starts_with("el") || self.vendor == "sles";
+        let kernel = Version::parse(&self.kernel).unwrap().with_backports(backports);
+        if self.fs == "scheduler" {
+            return scheduler(&self.options, &kernel, &self.vendor).effect.word();
+        }
+        let rulings =
+            mount_options(&self.fs, &list(&self.options), &list(&self.mounted), &kernel, &self.vendor);
+        rulings.last().unwrap().effect.word()
+    }
+}
+
+#[test]
+fn no_old_advice_is_given() {
+    let mut problems = Vec::new();
+    for trap in traps() {
+        let number = trap.number;
+        for (index, case) in trap.case.iter().enumerate() {
+            let said = case.problems().into_iter();
+            problems.extend(said.map(|problem| format!("trap {number}, case {}: {problem}", index + 1)));
+        }
+        for row in &trap.row {
+            let is = row.effect();
+            if is != row.is {
+                problems.push(format!(
+                    "trap {number}: {} {} on {} ({}) is {is} and not {}",
+                    row.fs, row.options, row.kernel, row.vendor, row.is
+                ));
+            }
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+#[test]
+fn every_trap_is_shown_or_has_a_reason() {
+    let traps = traps();
+    let numbers: Vec<usize> = traps.iter().map(|trap| trap.number).collect();
+    assert_eq!(numbers, (1..=TRAPS).collect::<Vec<_>>());
+    for trap in &traps {
+        assert!(trap.naive.ends_with('.') && trap.right.ends_with('.'), "trap {}", trap.number);
+        let shown = !trap.case.is_empty() || !trap.row.is_empty() || !trap.tests.is_empty();
+        assert!(
+            shown != trap.not_applicable.is_some(),
+            "trap {} is neither shown nor not applicable",
+            trap.number
+        );
+        for case in &trap.case {
+            let checks = [&case.says, &case.silent, &case.tells, &case.never, &case.only_option];
+            let checked = checks.iter().any(|list| !list.is_empty()) || case.verdict.is_some();
+            assert!(checked, "a case of trap {} shows nothing", trap.number);
+        }
+    }
+}
+
+#[test]
+fn the_tests_that_are_named_exist() {
+    for trap in traps() {
+        for test in &trap.tests {
+            let (file, name) = test.split_once(": ").expect("file: test");
+            let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+            let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{file}: {error}"));
+            assert!(
+                text.contains(&format!("#[test]\n    fn {name}("))
+                    || text.contains(&format!("#[test]\nfn {name}(")),
+                "{test}"
+            );
+        }
+    }
+}
