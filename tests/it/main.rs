@@ -9,6 +9,7 @@
     reason = "a test may fail loudly"
 )]
 
+mod advice;
 mod architecture;
 mod assume;
 mod baseline;
@@ -29,6 +30,7 @@ mod script;
 mod seam;
 mod secrets;
 mod server;
+mod settings;
 mod storage;
 mod support;
 mod targets;
