@@ -8,6 +8,7 @@ mod build;
 mod choice;
 pub mod conf;
 pub mod exit;
+mod identity;
 mod index;
 pub mod json;
 mod layer;
