@@ -18,6 +18,7 @@ mod options;
 mod order;
 mod origin;
 pub mod output;
+pub mod paste;
 mod plan;
 #[cfg(test)]
 pub(crate) mod sample;

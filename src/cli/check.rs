@@ -9,6 +9,7 @@ use super::out::{Done, deliver};
 use super::probe::measure;
 use crate::pipeline::{self, Options, Session};
 use crate::report::exit::{self, FailOn};
+use crate::report::paste::{fstab, udev, unit};
 use crate::report::{Report, conf, json, script, text};
 
 /// Checks a target, or everything found.
@@ -36,6 +37,9 @@ fn render(report: &Report, format: Format) -> String {
         Format::Json => json::render(report),
         Format::Script => script::render(report),
         Format::Conf => conf::render(report),
+        Format::Fstab => fstab::render(report),
+        Format::Unit => unit::render(report),
+        Format::Udev => udev::render(report),
     }
 }
 

@@ -20,6 +20,7 @@ mod interlock;
 mod journeys;
 mod loops;
 mod overrides;
+mod paste;
 mod plans;
 mod postgres;
 mod probes;

@@ -7,6 +7,7 @@ use libfuzzer_sys::fuzz_target;
 use walwise::collect::Request;
 use walwise::host::RecordedHost;
 use walwise::pipeline::Session;
+use walwise::report::paste::{fstab, udev, unit};
 use walwise::report::{conf, json, script, text};
 use walwise::rules::RuleSet;
 
@@ -20,7 +21,16 @@ fuzz_target!(|bytes: &[u8]| {
     let session = Session::look(&host, &Request::default(), RULES.clone(), &mut |_, _| {});
     shown::facts(&session.read);
     let report = session.report();
-    for output in [json::render(&report), text::render(&report), script::render(&report), conf::render(&report)] {
+    let renders = [
+        json::render,
+        text::render,
+        script::render,
+        conf::render,
+        fstab::render,
+        unit::render,
+        udev::render,
+    ];
+    for output in renders.map(|render| render(&report)) {
         output.split('\n').for_each(shown::safe);
     }
 });
