@@ -12,6 +12,7 @@ mod identity;
 mod index;
 pub mod json;
 mod layer;
+pub mod markdown;
 mod mkfs;
 mod model;
 mod options;

@@ -282,6 +282,8 @@ pub enum Format {
     Unit,
     /// udev rules for the settings of block devices.
     Udev,
+    /// The whole report as a document for a ticket or a review.
+    Markdown,
 }
 
 /// Forms of everything else.

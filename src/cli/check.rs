@@ -10,7 +10,7 @@ use super::probe::measure;
 use crate::pipeline::{self, Options, Session};
 use crate::report::exit::{self, FailOn};
 use crate::report::paste::{fstab, udev, unit};
-use crate::report::{Report, conf, json, script, text};
+use crate::report::{Report, conf, json, markdown, script, text};
 
 /// Checks a target, or everything found.
 pub(super) fn run(args: &Check) -> Done {
@@ -40,6 +40,7 @@ fn render(report: &Report, format: Format) -> String {
         Format::Fstab => fstab::render(report),
         Format::Unit => unit::render(report),
         Format::Udev => udev::render(report),
+        Format::Markdown => markdown::render(report),
     }
 }
 

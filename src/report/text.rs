@@ -5,11 +5,11 @@
 
 mod advice;
 mod findings;
-mod measured;
-mod order;
-mod page;
-mod target;
-mod telling;
+pub(super) mod measured;
+pub(super) mod order;
+pub(super) mod page;
+pub(super) mod target;
+pub(super) mod telling;
 mod unknown;
 pub mod words;
 
@@ -101,7 +101,7 @@ fn shout(standing: Standing) -> String {
 }
 
 /// The different words of a list in order, each once.
-fn distinct<'a>(words: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+pub(super) fn distinct<'a>(words: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut seen = BTreeSet::new();
     words.filter(|word| seen.insert(*word)).collect()
 }

@@ -1,8 +1,9 @@
-//! What is there to be pasted, read by those for whom it is meant: findmnt and mount, systemd, udev.
+//! What is there to be pasted, read by those for whom it is meant: findmnt and mount, systemd, udev, a renderer of Markdown.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use walwise::collect::Request;
 use walwise::facts::catalog::{boot, device, mount};
@@ -10,7 +11,7 @@ use walwise::facts::{FactSet, Source, Subject};
 use walwise::host::RecordedHost;
 use walwise::pipeline::Session;
 use walwise::report::paste::{fstab, udev, unit};
-use walwise::report::Report;
+use walwise::report::{Report, markdown};
 use walwise::rules::RuleSet;
 use walwise::text::{is_treacherous, safe};
 
@@ -92,7 +93,7 @@ fn every_format_of_every_recorded_host_is_safe_and_says_what_it_is() {
         }
         report.host.live = true;
         let outputs =
-            PASTED.map(|(_, render)| render(&report)).into_iter();
+            PASTED.map(|(_, render)| render(&report)).into_iter().chain([markdown::render(&report)]);
         for text in outputs {
             assert!(text.lines().all(|line| !line.contains(is_treacherous)), "{name}: {text}");
         }
@@ -303,4 +304,58 @@ fn udev_takes_the_rules_and_finds_the_disk_by_its_identity() {
 
     let broken = own.replace("ATTR{queue", "ATRT{queue");
     assert!(complaints(&udev_test(&broken, disk.name())), "a broken rule is complained of");
+}
+
+fn html(markdown: &str) -> String {
+    let mut child = Command::new("cmark-gfm")
+        .args(["--extension", "table", "--extension", "autolink", "--extension", "strikethrough"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(markdown.as_bytes()).unwrap();
+    stdout(&child.wait_with_output().unwrap())
+}
+
+#[test]
+#[ignore = "needs cmark-gfm"]
+fn a_renderer_finds_no_markup_in_names() {
+    let evil = "<b>x</b> [a](http://b) ![c](d) **e** _f_ ~~g~~ `h` www.example.org me@example.org &amp; | i";
+    let mut report = report("/etc/fstab", "/dev/null", "/srv", &["nobarrier"]);
+    let tags = |html: &str| {
+        let mut tags: Vec<String> = html
+            .split('<')
+            .skip(1)
+            .map(|part| part.split(['>', ' ']).next().unwrap().trim_start_matches('/').to_owned())
+            .collect();
+        tags.sort();
+        tags.dedup();
+        tags
+    };
+    let clean = tags(&html(&markdown::render(&report)));
+    assert!(clean.contains(&"table".to_owned()), "{clean:?}");
+    report.host.name = evil.to_owned();
+    report.targets[0].title = evil.to_owned();
+    report.warnings.push(evil.to_owned());
+    for finding in &mut report.findings {
+        (finding.title, finding.because) = (evil.to_owned(), evil.to_owned());
+    }
+    for step in &mut report.plans[0].steps {
+        step.title = evil.to_owned();
+    }
+    let html = html(&markdown::render(&report));
+    let allowed = [
+        "code", "em", "h1", "h2", "h3", "h4", "li", "p", "pre", "strong", "table", "tbody", "td", "th",
+        "thead", "tr", "ul",
+    ];
+    for tag in tags(&html) {
+        assert!(allowed.contains(&tag.as_str()), "<{tag}> in {html}");
+    }
+    assert!(
+        !html.contains("<em>f</em>")
+            && !html.contains("<strong>e</strong>")
+            && !html.contains("<code>h</code>"),
+        "{html}"
+    );
+    assert!(html.contains("&lt;b&gt;x&lt;/b&gt; [a](http") && html.contains("&amp;amp; | i"), "{html}");
 }

@@ -8,7 +8,7 @@ use walwise::collect::Request;
 use walwise::host::RecordedHost;
 use walwise::pipeline::Session;
 use walwise::report::paste::{fstab, udev, unit};
-use walwise::report::{conf, json, script, text};
+use walwise::report::{conf, json, markdown, script, text};
 use walwise::rules::RuleSet;
 
 #[path = "../shown.rs"]
@@ -29,6 +29,7 @@ fuzz_target!(|bytes: &[u8]| {
         fstab::render,
         unit::render,
         udev::render,
+        markdown::render,
     ];
     for output in renders.map(|render| render(&report)) {
         output.split('\n').for_each(shown::safe);
