@@ -9,15 +9,18 @@ mod choice;
 pub mod conf;
 pub mod difference;
 pub mod exit;
+mod identity;
 mod index;
 pub mod json;
 mod layer;
+pub mod markdown;
 mod mkfs;
 mod model;
 mod options;
 mod order;
 mod origin;
 pub mod output;
+pub mod paste;
 mod plan;
 #[cfg(test)]
 pub(crate) mod sample;

@@ -23,6 +23,7 @@ Examples:
   walwise                                      look around on the screens; nothing is written until you say so
   walwise check /srv/pgdata                    verdict, measurement and plan of one directory
   walwise check --format json > report.json    every database, data mount and blank disk; writes nothing
+  walwise check /srv/pgdata --format fstab     the lines of /etc/fstab that should be changed, to review and paste
   walwise upgrade --kernel 6.12 --os rhel10    what the next kernel changes, blockers first
   walwise capture > db7.host                   this host as one text file, to be looked at elsewhere
 
@@ -362,6 +363,14 @@ pub enum Format {
     Script,
     /// What belongs in postgresql.conf.
     Conf,
+    /// The lines of /etc/fstab that are to be changed.
+    Fstab,
+    /// The same as systemd mount units.
+    Unit,
+    /// udev rules for the settings of block devices.
+    Udev,
+    /// The whole report as a document for a ticket or a review.
+    Markdown,
 }
 
 /// Forms of everything else.

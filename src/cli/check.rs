@@ -11,7 +11,8 @@ use crate::host::{Host, RememberingHost};
 use crate::pipeline::{self, Options, Session};
 use crate::report::difference::{Kept, difference};
 use crate::report::exit::{self, FailOn};
-use crate::report::{Report, conf, json, script, text};
+use crate::report::paste::{fstab, udev, unit};
+use crate::report::{Report, conf, json, markdown, script, text};
 
 /// Checks a target, or everything found.
 pub(super) fn run(args: &Check) -> Done {
@@ -58,6 +59,10 @@ fn render(report: &Report, format: Format) -> String {
         Format::Json => json::render(report),
         Format::Script => script::render(report),
         Format::Conf => conf::render(report),
+        Format::Fstab => fstab::render(report),
+        Format::Unit => unit::render(report),
+        Format::Udev => udev::render(report),
+        Format::Markdown => markdown::render(report),
     }
 }
 

@@ -33,6 +33,8 @@ struct Entry {
     source: Reading<String>,
     fstype: Reading<String>,
     options: Vec<u8>,
+    numbers: Option<Vec<u8>>,
+    whole: Option<bool>,
     auto: Reading<bool>,
     path: String,
     line: Option<u32>,
@@ -58,7 +60,14 @@ impl Entry {
         };
         facts.know(&subject, &boot::POINT, point, origin.clone());
         facts.put(&subject, &boot::SOURCE, self.source);
+        facts.put(&subject, &boot::WRITTEN_TYPE, self.fstype.clone());
         facts.put(&subject, &boot::FSTYPE, fstype.unwrap_or(self.fstype));
+        if let Some(numbers) = &self.numbers {
+            facts.know(&subject, &boot::DUMP_AND_PASS, safe(numbers), origin.clone());
+        }
+        if let Some(whole) = self.whole {
+            facts.know(&subject, &boot::WHOLE, whole, origin.clone());
+        }
         facts.know(&subject, &boot::OPTIONS, options(&self.options), origin.clone());
         facts.know(&subject, &boot::WHERE, origin.to_string(), origin);
         facts.put(&subject, &boot::AUTO, self.auto);
@@ -90,6 +99,7 @@ fn fstab_entry(setting: &Setting) -> Option<Entry> {
     let mut fields = setting.value.split(|b| *b == b'\t').map(mountinfo::unescape);
     let (source, fstype) = (fields.next()?, fields.next()?);
     let options = fields.next().unwrap_or_default();
+    let (numbers, kept) = (fields.next(), fields.next());
     if fstype.is_empty() || !(point.starts_with(b"/") || matches!(&*point, b"none" | b"swap")) {
         return None;
     }
@@ -102,6 +112,8 @@ fn fstab_entry(setting: &Setting) -> Option<Entry> {
         auto: Reading::known(!has("noauto") || has("x-systemd.automount"), origin),
         point,
         options,
+        numbers,
+        whole: kept.map(|word| &*word == b"whole"),
         path: FSTAB.to_owned(),
         line: Some(setting.line),
     })
@@ -161,6 +173,8 @@ fn unit_entry(path: &Path, settings: &[Setting], pulled: &Result<Vec<OsString>, 
             reading => reading,
         },
         options: last(b"options").map(|setting| setting.value.clone()).unwrap_or_default(),
+        numbers: None,
+        whole: last(b"kept").map(|setting| setting.value == b"whole"),
         line: last(b"options").or_else(|| last(b"where")).map(|setting| setting.line),
         auto,
         point,
@@ -201,6 +215,8 @@ fn command_line(host: &dyn Host, facts: &mut FactSet) {
         source: word(b"root", "root="),
         fstype: word(b"rootfstype", "rootfstype="),
         options: flags.value.clone(),
+        numbers: None,
+        whole: None,
         auto: Reading::known(true, Source::file(COMMAND_LINE)),
         path: COMMAND_LINE.to_owned(),
         line: None,
@@ -300,7 +316,7 @@ mod tests {
     #[test]
     fn fstab_lines_are_decoded_and_linked_to_what_is_mounted() {
         let lines = [
-            setting(3, "/", "UUID=1\text4\terrors=remount-ro"),
+            setting(3, "/", "UUID=1\text4\terrors=remount-ro\t0 1\twhole"),
             setting(5, "none", "/dev/sdz\tswap\tsw"),
             setting(6, r"/my\040data/", "/dev/sdb1\tauto\tnoauto,context=\"a,b\",nobarrier"),
             setting(7, "/srv", "/dev/sdc1\txfs\tdefaults"),
@@ -313,6 +329,11 @@ mod tests {
         assert_eq!(names, ["/", "/my data", "/srv", "/srv#2"]);
         let entry = Subject::boot("/my data");
         assert_eq!(facts.value(&entry, &boot::FSTYPE).as_deref(), Some("ext4"));
+        assert_eq!(facts.value(&entry, &boot::WRITTEN_TYPE).as_deref(), Some("auto"));
+        assert_eq!(facts.value(&entry, &boot::WHOLE), None, "a capture from before that was kept");
+        let root = Subject::boot("/");
+        assert_eq!(facts.value(&root, &boot::WHOLE), Some(true));
+        assert_eq!(facts.value(&root, &boot::DUMP_AND_PASS).as_deref(), Some("0 1"));
         assert_eq!(facts.value(&entry, &boot::AUTO), Some(false));
         assert_eq!(facts.value(&entry, &boot::WHERE).as_deref(), Some("/etc/fstab:6"));
         let options = ["noauto", "context=\"a,b\"", "nobarrier"].map(str::to_owned).to_vec();
@@ -329,6 +350,7 @@ mod tests {
             setting(6, "where", "/srv/pg"),
             setting(7, "type", "xfs"),
             setting(8, "options", "nobarrier,noatime"),
+            setting(8, "kept", "part"),
         ];
         let line = [setting(1, "root", "UUID=1"), setting(1, "rootflags", "data=writeback")];
         let host = config(Fake::default(), "/etc/systemd/system/srv-pg.mount", Dialect::MountUnit, &unit)
@@ -339,6 +361,7 @@ mod tests {
         let unit = Subject::boot("/srv/pg");
         assert_eq!(facts.value(&unit, &boot::AUTO), Some(true));
         assert_eq!(facts.value(&unit, &boot::WHERE).as_deref(), Some("/etc/systemd/system/srv-pg.mount:8"));
+        assert_eq!(facts.value(&unit, &boot::WHOLE), Some(false));
         let root = Subject::boot("/");
         assert_eq!(facts.value(&root, &boot::OPTIONS), Some(vec!["data=writeback".to_owned()]));
         assert_eq!(facts.value(&root, &boot::FSTYPE).as_deref(), Some("ext4"));

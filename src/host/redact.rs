@@ -221,7 +221,9 @@ mod tests {
                 let settings = |lines: &[&[u8]]| {
                     let answer = config(&[head.as_bytes(), &lines.join(&b'\n')].concat(), dialect);
                     let line = |line: &[u8]| line.splitn(2, |b| *b == b'\t').nth(1).map(<[u8]>::to_vec);
-                    answer.split(|b| *b == b'\n').filter_map(line).collect::<Vec<_>>()
+                    // A bad line of a unit may be a second value, and then the whole is not.
+                    let one = |setting: &Vec<u8>| !setting.starts_with(b"kept\t");
+                    answer.split(|b| *b == b'\n').filter_map(line).filter(one).collect::<Vec<_>>()
                 };
                 let [first, last] = good.map(str::as_bytes);
                 let (clean, noisy) = (settings(&[first, last]), settings(&[first, &bad, last]));

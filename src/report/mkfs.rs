@@ -12,6 +12,33 @@ pub fn step<'a>(steps: &'a [Step], setting: &str) -> Option<&'a Step> {
     steps.iter().find(|step| step.advice.setting == setting && step.advice.change != Change::Keep)
 }
 
+/// What a plan makes on a blank disk.
+pub struct Chosen {
+    /// The type of the file system.
+    pub fstype: &'static str,
+    /// The sixth field of its fstab line.
+    pub pass: u8,
+    /// What it is mounted with.
+    pub mount: String,
+}
+
+/// The file system that the steps for a blank disk make, and how it is mounted; the error says why there is none.
+pub fn chosen(steps: &[Step]) -> Result<Chosen, String> {
+    let advised = step(steps, "filesystem").and_then(|step| match &step.advice.change {
+        Change::Set(value) => Some(value.as_str()),
+        _ => None,
+    });
+    let advised = advised.ok_or("no file system is advised for it")?;
+    let makes = MAKES.iter().find(|(fstype, _)| *fstype == advised);
+    let (fstype, pass) = *makes.ok_or_else(|| format!("making {advised} is not supported here"))?;
+    let mount = step(steps, "mount.options").and_then(|step| step.result.clone());
+    let mount = mount.unwrap_or_else(|| "defaults".to_owned());
+    if !plain(&mount, ",=_-.:") {
+        return Err(format!("mount options that are not plain words: {mount}"));
+    }
+    Ok(Chosen { fstype, pass, mount })
+}
+
 /// Whether a word is safe in a shell as it stands: letters, digits and these, not empty, no option.
 pub fn plain(word: &str, also: &str) -> bool {
     let good = |c: char| c.is_ascii_alphanumeric() || also.contains(c);
@@ -26,6 +53,12 @@ pub fn command(steps: &[Step], fstype: &str) -> Result<String, String> {
         let flag = mkfs_flag(fstype, feature)
             .ok_or_else(|| format!("it is not known how mkfs.{fstype} is told of {feature}"))?;
         words.push(format!("{flag} {feature}"));
+    }
+    for (at, word) in words.iter().enumerate() {
+        if let Some(other) = words.iter().skip(at).find(|other| options::exclude("mkfs.options", word, other))
+        {
+            return Err(format!("mkfs options that contradict each other: {word}, {other}"));
+        }
     }
     let line = options::mkfs_joined(&words);
     let bad = |word: &&str| match word.strip_prefix('-') {

@@ -218,7 +218,8 @@ pub struct ProbeResult {
     pub measurement: Measurement,
 }
 
-/// The consistent, ordered set of advice for one target: no setting twice.
+/// The consistent, ordered set of advice for one target: no setting twice. Of a blank disk it begins with the file
+/// system; where there is one, what needs a new one comes last.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Plan {
     /// The target.
@@ -254,7 +255,7 @@ pub struct Step {
 /// A choice that comes after the one that is advised.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Alternative {
-    /// Its place; the advised one is the first.
+    /// Its place; where it is the advised one's, there is no meaningful difference.
     pub rank: u32,
     /// What the setting would be.
     pub value: String,

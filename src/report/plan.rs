@@ -6,6 +6,7 @@
 //! data that may be lost.
 
 mod join;
+mod takes;
 
 pub use join::as_written;
 
@@ -14,7 +15,7 @@ use std::collections::BTreeMap;
 
 use super::{Conflict, Plan, Step, TargetSummary, mkfs};
 use crate::facts::{FactSet, Scope, Subject};
-use crate::rules::{Advice, Change, Finding, Level, Outcome, settings};
+use crate::rules::{Advice, Change, Finding, Level, Outcome, Risk, settings};
 
 /// Rule → the rules it overrides.
 pub type Overrides = BTreeMap<String, Vec<String>>;
@@ -64,11 +65,12 @@ pub fn plan(
         .into_iter()
         .filter_map(|((subject, _), pieces)| join::join(facts, &subject, &pieces, overrides, conflicts))
         .collect();
-    steps.sort_by_cached_key(order);
-    if target.kind == "device" {
+    let blank = target.kind == "device";
+    steps.sort_by_cached_key(|step| order(step, blank));
+    if blank {
         mkfs::complete(&mut steps, target.target.name());
     }
-    options.sort_by_cached_key(order);
+    options.sort_by_cached_key(|step| order(step, blank));
     Plan { target: target.target.clone(), steps, options }
 }
 
@@ -108,20 +110,31 @@ fn filesystem_of<'a>(piece: &Piece<'a>) -> Option<&'a str> {
     sibling.or(made)
 }
 
-/// Place of a step: what is kept comes last, the rest from the device upwards, the critical first.
-fn order(step: &Step) -> impl Ord + use<> {
-    let setting = &step.advice.setting;
-    let stage = match setting.split('.').next().unwrap_or(setting) {
-        "filesystem" => 1,
-        "mkfs" => 2,
-        "ext4" | "xfs" | "btrfs" => 3,
-        "mount" | "boot" => 4,
-        "directory" => 5,
-        "pg" | "mysql" | "mariadb" => 6,
-        _ => 0,
-    };
+/// Place of a step: what is kept comes last, the rest from the device upwards, the critical first. A new file system is
+/// the beginning of everything on a blank disk; where there is one already it comes after all that helps without it,
+/// because data must be moved for it and nobody should wait for that.
+fn order(step: &Step, blank: bool) -> impl Ord + use<> {
     let keeps = step.advice.change == Change::Keep;
-    (keeps, stage, Reverse(step.level), setting.clone(), step.subject.clone())
+    let moves = !blank && step.advice.risk == Risk::NeedsNewFilesystem;
+    let setting = step.advice.setting.clone();
+    (keeps, moves, stage(&setting), Reverse(step.level), setting, step.subject.clone())
+}
+
+/// How far from the device upwards a setting is.
+fn stage(setting: &str) -> u8 {
+    let area = setting.split('.').next().unwrap_or(setting);
+    match (area, settings::find(setting).map(|setting| setting.scope)) {
+        (FILESYSTEM, _) => 1,
+        ("mkfs", _) => 2,
+        ("mount" | "boot", _) => 4,
+        ("directory", _) => 5,
+        ("database", _) => 6,
+        (_, Some(Scope::Mount)) => 3,
+        (_, Some(Scope::Boot)) => 4,
+        (_, Some(Scope::Target)) => 5,
+        (_, Some(Scope::Cluster)) => 7,
+        (_, None | Some(Scope::Device | Scope::Host)) => 0,
+    }
 }
 
 #[cfg(test)]

@@ -6,11 +6,11 @@
 mod advice;
 mod baseline;
 mod findings;
-mod measured;
-mod order;
-mod page;
-mod target;
-mod telling;
+pub(super) mod measured;
+pub(super) mod order;
+pub(super) mod page;
+pub(super) mod target;
+pub(super) mod telling;
 mod unknown;
 pub mod upgrade;
 mod what_if;
@@ -109,7 +109,7 @@ fn shout(standing: Standing) -> String {
 }
 
 /// The different words of a list in order, each once.
-fn distinct<'a>(words: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+pub(super) fn distinct<'a>(words: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut seen = BTreeSet::new();
     words.filter(|word| seen.insert(*word)).collect()
 }

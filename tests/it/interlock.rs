@@ -5,6 +5,7 @@
 
 use walwise::durability::judge;
 use walwise::facts::Scope;
+use walwise::report::paste::{fstab, udev, unit};
 use walwise::report::{Report, script};
 use walwise::rules::model::ChangeSpec;
 use walwise::rules::{Circumstances, Finding, RuleSet, evaluate_one, subjects};
@@ -223,9 +224,11 @@ fn the_whole_program_offers_it_for_every_allowed_value_and_no_other() {
                 let report = start().with(fact, value).report(true);
                 assert_eq!(offered(&report), expect, "{fact} = {value}");
                 assert_eq!(in_findings(&report.findings), expect.len(), "{fact} = {value}");
-                let script = script::render(&report);
-                let active = script.lines().filter(|line| !line.trim_start().starts_with('#'));
-                assert!(!active.into_iter().any(|line| line.contains("nobarrier")), "{script}");
+                for render in [script::render, fstab::render, unit::render, udev::render] {
+                    let pasted = render(&report);
+                    let mut active = pasted.lines().filter(|line| !line.trim_start().starts_with('#'));
+                    assert!(!active.any(|line| line.contains("nobarrier")), "{pasted}");
+                }
                 seen += 1;
             }
         }

@@ -23,6 +23,8 @@ mod interlock;
 mod journeys;
 mod loops;
 mod overrides;
+mod paste;
+mod plans;
 mod postgres;
 mod probes;
 mod questions;

@@ -82,7 +82,10 @@ fn script_for(disk: &Loop, fstype: &str, mkfs: &[&str], mount: &str) -> String {
 
 fn edited(script: &str, point: &Path) -> String {
     let mount_point = format!("MOUNTPOINT={}\n#", point.display());
-    script.replace("I_HAVE_READ_THIS=no", "I_HAVE_READ_THIS=yes").replace("MOUNTPOINT=  ", &mount_point)
+    script
+        .replace("I_HAVE_READ_THIS=no", "I_HAVE_READ_THIS=yes")
+        .replace("I_COMPARED_THE_DISK=no", "I_COMPARED_THE_DISK=yes")
+        .replace("MOUNTPOINT=  ", &mount_point)
 }
 
 fn sh(script: &str) -> Output {
@@ -99,14 +102,19 @@ fn it_does_nothing_before_it_is_edited() {
     let disk = Loop::new(64);
     let script = script_for(&disk, "ext4", &["-m 1"], "noatime");
     let read_only = script.replace("I_HAVE_READ_THIS=no", "I_HAVE_READ_THIS=yes");
-    for (script, says) in [(&script, "I_HAVE_READ_THIS"), (&read_only, "set MOUNTPOINT")] {
+    let compared = read_only.replace("I_COMPARED_THE_DISK=no", "I_COMPARED_THE_DISK=yes");
+    for (script, says) in [
+        (&script, "I_HAVE_READ_THIS"),
+        (&read_only, "set I_COMPARED_THE_DISK=yes"),
+        (&compared, "set MOUNTPOINT"),
+    ] {
         let output = sh(script);
         assert_eq!(output.status.code(), Some(1));
         assert!(stderr(&output).contains(says), "{}", stderr(&output));
         untouched(&disk);
     }
     for bad in ["/", "relative", "/a b", "/etc", "/dev/null", "/$(id)"] {
-        let output = sh(&read_only.replace("MOUNTPOINT=  ", &format!("MOUNTPOINT='{bad}'\n#")));
+        let output = sh(&compared.replace("MOUNTPOINT=  ", &format!("MOUNTPOINT='{bad}'\n#")));
         assert_eq!(output.status.code(), Some(1), "{bad}");
         assert!(stderr(&output).contains("nothing was done"), "{bad}: {}", stderr(&output));
     }
@@ -169,6 +177,14 @@ fn a_disk_that_changed_since_the_report_is_left_alone() {
     let script = script_for(&disk, "ext4", &["-m 1"], "noatime");
     refuses(&disk, &script.replace(&format!("SIZE={}", 64 << 20), "SIZE=12345"), "another size");
     refuses(&disk, &script.replace("SERIAL=", "SERIAL=OTHER"), "another serial");
+    // What a loop device has for an identity: the same passes, another does not.
+    let with = |value: &str| {
+        let file = script.replace("IDENTITY_FILE= ", "IDENTITY_FILE=loop/autoclear ");
+        file.replace("IDENTITY=''", &format!("IDENTITY='{value}'"))
+    };
+    refuses(&disk, &with("1"), "another identity");
+    refuses(&disk, &with("0").replace("loop/autoclear", "loop/none"), "another identity");
+    refuses(&disk, &with("0").replace("SERIAL=", "SERIAL=OTHER"), "another serial");
     untouched(&disk);
 
     let first = Loop::new(64);
@@ -182,6 +198,13 @@ fn a_disk_that_changed_since_the_report_is_left_alone() {
     let signed = Loop::new(64);
     signed.mkfs(&["mkfs.ext4", "-q"]);
     refuses(&signed, &script_for(&signed, "ext4", &[], "noatime"), "not blank any more");
+
+    let known = Loop::new(64);
+    let same = script_for(&known, "ext4", &[], "noatime")
+        .replace("IDENTITY_FILE= ", "IDENTITY_FILE=loop/autoclear ");
+    let output = sh(&edited(&same.replace("IDENTITY=''", "IDENTITY='0'"), &base.path().join("known")));
+    let _point = Point(base.path().join("known"));
+    assert!(output.status.success(), "the same identity: {}", stderr(&output));
 
     let ones = Loop::new(64);
     put(&ones, 0, &vec![0xff; 1 << 20]);

@@ -7,6 +7,12 @@ facts! {
     SOURCE: String = Boot "boot.source" Kind::Text;
     /// As which file system type.
     FSTYPE: String = Boot "boot.fstype" Kind::Text;
+    /// The type as it is written; what is mounted there now tells what `auto` or several types come to.
+    WRITTEN_TYPE: String = Boot "boot.written_type" Kind::Text;
+    /// The fifth and the sixth field of an fstab line as far as they are written, for dump(8) and for the order of checks (fstab(5)).
+    DUMP_AND_PASS: String = Boot "boot.dump_and_pass" Kind::Text;
+    /// Whether all of it was kept when it was read, so that it can be written anew; what may be a password is not kept.
+    WHOLE: bool = Boot "boot.whole" Kind::Bool;
     /// Options written there; those outside a list of known ones are dropped when read, because they can hold passwords.
     OPTIONS: Vec<String> = Boot "boot.options" Kind::List;
     /// The file and line that say so.

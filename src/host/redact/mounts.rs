@@ -1,7 +1,8 @@
 //! What will be mounted and what is mounted: fstab, mount units, the kernel's command line, mount tables.
 //!
 //! Of devices and addresses what stands before `@` is cut; which options are kept stands beside. Mount tables keep all
-//! options of local file systems, which the kernel itself has written.
+//! options of local file systems, which the kernel itself has written. The surprise: a line and a unit say of themselves
+//! whether they are whole, because nobody may paste one from which an option is missing.
 
 use super::options::{LOCAL_SOURCES, is_local, options};
 use crate::host::Setting;
@@ -35,21 +36,36 @@ fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     line.split(|b| *b == b' ' || *b == b'\t').filter(|word| !word.is_empty())
 }
 
-/// fstab(5).
+/// fstab(5): device, type and options, the two numbers behind them as far as they are written, and whether that is all.
 pub fn fstab(text: &[u8]) -> Vec<Setting> {
     let row = |(line, text): (u32, &[u8])| {
-        let mut fields = words(text).take(4);
+        let mut fields = words(text);
         let device = fields.next().filter(|device| !device.starts_with(b"#"))?;
         let point = fields.next()?;
         let fstype = fields.next()?;
-        let kept = options(fields.next().unwrap_or(b"defaults"), is_local(fstype, device));
-        let value = [&source(device), fstype, &kept].join(&b'\t');
+        let written = fields.next().unwrap_or(b"defaults");
+        let (from, kept) = (source(device), options(written, is_local(fstype, device)));
+        let rest: Vec<&[u8]> = fields.collect();
+        let numbers = rest.len() <= 2 && rest.iter().all(|word| is_number(word));
+        let all = whole(numbers && from == device && kept == written);
+        let numbers = if numbers { rest.join(&b' ') } else { Vec::new() };
+        let value = [&from, fstype, &kept, &numbers, all].join(&b'\t');
         Some(Setting { line, key: point.to_vec(), value })
     };
     lines(text).filter_map(row).collect()
 }
 
-/// systemd.mount(5): the keys `what`, `where`, `type` and `options` of its section `[Mount]`.
+fn is_number(word: &[u8]) -> bool {
+    word.len() <= 3 && word.iter().all(u8::is_ascii_digit)
+}
+
+/// How it is said that nothing was left out, or that something was.
+fn whole(all: bool) -> &'static [u8] {
+    if all { b"whole" } else { b"part" }
+}
+
+/// systemd.mount(5): the keys `what`, `where`, `type` and `options` of its section `[Mount]`, then `kept` with whether
+/// their values are whole.
 pub fn unit(text: &[u8]) -> Vec<Setting> {
     let mut lines_of_mount = Vec::new();
     let mut in_mount = false;
@@ -80,7 +96,18 @@ pub fn unit(text: &[u8]) -> Vec<Setting> {
         assignments.iter().rev().find(|(_, (found, _))| *found == key).map(|(_, (_, value))| *value)
     };
     let local = is_local(last(b"Type").unwrap_or(b"auto"), last(b"What").unwrap_or_default());
-    assignments.iter().filter_map(|(line, (key, value))| unit_setting(*line, key, value, local)).collect()
+    let mut settings: Vec<Setting> = Vec::new();
+    let mut all = true;
+    for (line, (key, value)) in &assignments {
+        if let Some(setting) = unit_setting(*line, key, value, local) {
+            all &= setting.value == *value;
+            settings.push(setting);
+        }
+    }
+    let kept =
+        settings.last().map(|last| Setting { key: b"kept".to_vec(), value: whole(all).to_vec(), ..*last });
+    settings.extend(kept);
+    settings
 }
 
 fn assignment(text: &[u8]) -> Option<(&[u8], &[u8])> {
@@ -172,12 +199,22 @@ mod tests {
             //me:pw@nas/share\t/mnt\\040nas\tcifs\tusername=me,password=pw,user=me,vers=3.0,credentials=/x 0 0\n\
             sshfs#me:p@ss@host:/dir /ssh fuse defaults,IdentityFile=/k\n\
             /dev/mapper/a@b /b xfs\n\
-            broken\n";
+            broken\n\
+            /dev/sdc /c xfs noatime 0 0 # a note\n\
+            /dev/sdd /d xfs noatime 0\n\
+            /dev/sde /e ext4 noatime,comit=5 0 2\n";
         let expected = [
-            row(2, "/", "UUID=1-2\text4\tnoatime,nobarrier,x-systemd.device-timeout=10,data=writeback"),
-            row(3, "/mnt\\040nas", "//nas/share\tcifs\tvers=3.0"),
-            row(4, "/ssh", "sshfs#host:/dir\tfuse\tdefaults"),
-            row(5, "/b", "/dev/mapper/a@b\txfs\tdefaults"),
+            row(
+                2,
+                "/",
+                "UUID=1-2\text4\tnoatime,nobarrier,x-systemd.device-timeout=10,data=writeback\t0 1\twhole",
+            ),
+            row(3, "/mnt\\040nas", "//nas/share\tcifs\tvers=3.0\t0 0\tpart"),
+            row(4, "/ssh", "sshfs#host:/dir\tfuse\tdefaults\t\tpart"),
+            row(5, "/b", "/dev/mapper/a@b\txfs\tdefaults\t\twhole"),
+            row(7, "/c", "/dev/sdc\txfs\tnoatime\t\tpart"),
+            row(8, "/d", "/dev/sdd\txfs\tnoatime\t0\twhole"),
+            row(9, "/e", "/dev/sde\text4\tnoatime,comit\t0 2\tpart"),
         ];
         assert_eq!(read(fstab(text.as_bytes())), expected);
     }
@@ -194,6 +231,7 @@ mod tests {
             row(10, "type", "ext4"),
             row(11, "what", "/dev/a"),
             row(12, "type", "nfs"),
+            row(12, "kept", "part"),
         ];
         assert_eq!(read(unit(text.as_bytes())), expected);
     }
@@ -217,8 +255,9 @@ mod tests {
             if !fstype.is_empty() {
                 for kept in [fstab(line.as_bytes()), self::unit(unit.as_bytes())] {
                     let kept = read(kept);
-                    assert_eq!(kept[0].2.ends_with("ro,odd"), local, "{kept:?}");
-                    assert_eq!(kept[0].2.ends_with("ro"), !local, "{kept:?}");
+                    let options = kept[0].2.split('\t').find(|field| field.starts_with("ro"));
+                    assert_eq!(options, Some(if local { "ro,odd" } else { "ro" }), "{kept:?}");
+                    assert!(kept.iter().any(|row| row.2.ends_with("part")), "{kept:?}");
                 }
             }
         }

@@ -30,7 +30,10 @@ pub fn join(
         match against {
             None => accepted.push(*piece),
             Some(_) if piece.keeps() && piece.finding.level == Level::Keep => {}
-            Some(other) if rank(other) != rank(piece) => alternatives.push(alternative(piece)),
+            // Ranked choices are a list to choose from, also where two have one place: then there is no difference to tell.
+            Some(other) if rank(other) != rank(piece) || ranked_both(other, piece) => {
+                alternatives.push(alternative(piece));
+            }
             Some(other) => note(conflicts, settle(subject, other, piece, overrides)),
         }
     }
@@ -49,6 +52,10 @@ pub fn join(
         advice,
         alternatives,
     })
+}
+
+fn ranked_both(a: &Piece<'_>, b: &Piece<'_>) -> bool {
+    a.advice.rank.is_some() && b.advice.rank.is_some()
 }
 
 fn by_precedence<'a>(pieces: &[Piece<'a>], overrides: &Overrides) -> Vec<Piece<'a>> {

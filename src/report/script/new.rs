@@ -1,14 +1,16 @@
 //! The part of a script that makes a file system on a blank disk.
 //!
 //! Between the report and the run a disk can get another name or lose its blankness, so size, identity, use and
-//! blankness are checked again right before mkfs, and mkfs is never told to force anything.
+//! blankness are checked again right before mkfs, and mkfs is never told to force anything. The surprise: a disk of which
+//! neither serial number nor WWN is known cannot be told from another of its size, and then somebody has to say that it
+//! is the one.
 
 use super::{commented, nothing};
 use crate::facts::catalog::device;
 use crate::facts::{Scope, Subject, Value};
-use crate::report::mkfs::{self, MAKES, plain, step};
+use crate::report::identity::{self, Identity};
+use crate::report::mkfs::{self, plain, step};
 use crate::report::{LOOKED_AT, Plan, Report, TargetSummary, comment};
-use crate::rules::Change;
 
 /// The part for a blank disk.
 pub fn part(report: &Report, target: &TargetSummary) -> String {
@@ -25,6 +27,7 @@ struct Recipe {
     node: String,
     size: u64,
     serial: Option<String>,
+    identity: Option<Identity>,
     fstype: &'static str,
     pass: u8,
     mkfs: String,
@@ -47,21 +50,11 @@ fn recipe(report: &Report, target: &TargetSummary, plan: &Plan) -> Result<Recipe
         Some(Value::Whole(size)) if *size > 0 => *size,
         _ => return Err("the size of the disk is not known, so it could not be told from another".to_owned()),
     };
-    let chosen = step(&plan.steps, "filesystem").and_then(|step| match &step.advice.change {
-        Change::Set(value) => Some(value.as_str()),
-        _ => None,
-    });
-    let chosen = chosen.ok_or("no file system is advised for it")?;
-    let makes = MAKES.iter().find(|(fstype, _)| *fstype == chosen);
-    let (fstype, pass) = *makes.ok_or_else(|| format!("making {chosen} is not supported here"))?;
-    let mount = step(&plan.steps, "mount.options").and_then(|step| step.result.clone());
-    let mount = mount.unwrap_or_else(|| "defaults".to_owned());
-    if !plain(&mount, ",=_-.:") {
-        return Err(format!("mount options that are not plain words: {mount}"));
-    }
+    let mkfs::Chosen { fstype, pass, mount } = mkfs::chosen(&plan.steps)?;
     let attributes = step(&plan.steps, "directory.attributes");
     Ok(Recipe {
-        serial: identity(report, disk),
+        serial: serial(report, disk),
+        identity: identity::of(report, disk),
         nocow: attributes.is_some_and(|step| step.advice.change.values().iter().any(|word| word == "nocow")),
         mkfs: mkfs::command(&plan.steps, fstype)?,
         notes: plan
@@ -79,7 +72,7 @@ fn recipe(report: &Report, target: &TargetSummary, plan: &Plan) -> Result<Recipe
 }
 
 /// The disk's serial number, when it was read on this very machine (a capture masks it).
-fn identity(report: &Report, disk: &Subject) -> Option<String> {
+fn serial(report: &Report, disk: &Subject) -> Option<String> {
     let serial = report.value(disk, "device.serial").filter(|_| report.host.live)?.to_string();
     plain(&serial, "_-.:").then_some(serial)
 }
@@ -88,6 +81,19 @@ impl Recipe {
     fn script(&self) -> String {
         let Self { name, node, size, fstype, pass, mkfs, mount, notes, .. } = self;
         let serial = self.serial.as_deref().unwrap_or_default();
+        let (file, value) = match &self.identity {
+            // The shell joins words with one blank, whatever stood between them.
+            Some(Identity { file, value }) => {
+                (file.as_str(), value.split_whitespace().collect::<Vec<_>>().join(" "))
+            }
+            None => ("", String::new()),
+        };
+        let known = if self.serial.is_none() && self.identity.is_none() {
+            "\nI_COMPARED_THE_DISK=no  # EDIT: yes. Neither serial number nor WWN is known: only you can tell it from another\n\
+             [ \"$I_COMPARED_THE_DISK\" = yes ] || stop 'nothing but its size tells this disk from another: compare it, then set I_COMPARED_THE_DISK=yes; nothing was done'\n"
+        } else {
+            ""
+        };
         let nocow = if self.nocow {
             "\n# New files are overwritten in place from here on; a subvolume made inside does not inherit this.\n\
              chattr +C \"$MOUNTPOINT\"\n"
@@ -104,7 +110,9 @@ DEVICE={node}
 NAME={name}
 SIZE={size}             # bytes
 SERIAL={serial}
-
+IDENTITY_FILE={file}    # below /sys/class/block/{name}
+IDENTITY='{value}'
+{known}
 case $MOUNTPOINT in
     '') stop 'set MOUNTPOINT to the directory to mount on; nothing was done' ;;
     / | *[!A-Za-z0-9/._-]*) stop 'MOUNTPOINT may hold letters, digits and /._- only, and not be /; nothing was done' ;;
@@ -134,6 +142,10 @@ check_disk() {{
     if [ -n "$SERIAL" ]; then
         [ "$(lsblk -dno SERIAL "$DEVICE" | tr -d ' ')" = "$SERIAL" ] || stop "$DEVICE has another serial number than in the report; nothing was done"
     fi
+    if [ -n "$IDENTITY_FILE" ]; then
+        found=$(set -f; set -- $(cat "$sys/$IDENTITY_FILE" 2>/dev/null); printf '%s' "$*")
+        [ "$found" = "$IDENTITY" ] || stop "$DEVICE has another identity ($IDENTITY_FILE) than in the report; nothing was done"
+    fi
     [ "$(cat "$sys/ro")" = 0 ] || stop "$DEVICE is read-only; nothing was done"
     [ -z "$(ls -A "$sys/holders")" ] || stop "$DEVICE is in use by $(ls "$sys/holders"); nothing was done"
     for part in "$sys/$NAME"*; do
@@ -156,7 +168,7 @@ check_disk() {{
     is_blank_at "$((SIZE - 1048576))" || stop "the end of $DEVICE is not blank; nothing was done"
 }}
 
-lsblk -o NAME,SIZE,MODEL,SERIAL "$DEVICE"
+lsblk -o NAME,SIZE,MODEL,SERIAL,WWN "$DEVICE"
 check_disk
 {mkfs} "$DEVICE"
 mkdir -p "$MOUNTPOINT"

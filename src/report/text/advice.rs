@@ -16,6 +16,7 @@ pub fn plan<'a>(page: &mut Page, telling: &mut Telling<'a>, target: &'a TargetSu
     if !change.is_empty() {
         page.gap();
         page.para(2, "Plan, in order of application");
+        page.hanging(4, "takes  ", &words::takes(plan).join("; "));
         for (number, one) in (1..).zip(change) {
             step(page, telling, target, &format!("{number:>2}  "), one);
         }
@@ -78,9 +79,13 @@ fn step<'a>(
     if let Some(price) = &advice.price {
         page.hanging(8, "price    ", price);
     }
+    let about = telling.about(target);
     for other in &step.alternatives {
-        let price = other.price.as_ref().map(|price| format!(" Price: {price}")).unwrap_or_default();
-        page.hanging(8, "or       ", &format!("{}: {}.{price}", other.value, other.title));
+        page.hanging(8, "or       ", &words::alternative(step, other));
+        let choice = advice.setting == "filesystem";
+        if let Some(finding) = about.iter().find(|finding| choice && finding.rule == other.rule) {
+            page.para(17, &finding.because);
+        }
     }
     for (label, commands) in [("apply", &advice.apply), ("verify", &advice.verify), ("undo", &advice.undo)] {
         for (command, label) in commands.iter().zip(std::iter::once(label).chain(std::iter::repeat(""))) {

@@ -8,62 +8,75 @@ use crate::measure::{Measurement, MethodResult};
 use crate::report::{Report, TargetSummary};
 use crate::text::{bytes, grouped, micros};
 
+/// What the columns of [`rows`] hold.
+pub const HEAD: [&str; 11] =
+    ["method", "pages", "median", "95 % interval", "mean", "p95", "p99", "max", "commits/s", "flushes", ""];
+
+/// Which of them are aligned to the right.
+pub const RIGHT: [bool; 11] = [false, true, true, true, true, true, true, true, true, true, false];
+
 /// Writes the measurement of a target.
 pub fn write(page: &mut Page, report: &Report, target: &TargetSummary, measurement: &Measurement) {
     page.gap();
-    page.para(
-        2,
-        &format!(
-            "Price of one commit, 8 kB pages, one session; measured in {} for {:.1} s, {} rounds, {} written",
-            measurement.directory,
-            measurement.seconds,
-            measurement.rounds,
-            bytes(measurement.bytes_written)
-        ),
-    );
+    page.para(2, &lead(measurement));
+    let mut table = vec![HEAD.map(str::to_owned).to_vec()];
+    table.extend(rows(report, target, measurement));
+    page.table(4, &table, &RIGHT);
+    for remark in remarks(report, target, measurement) {
+        match remark.strip_prefix(CAVEAT) {
+            Some(caveat) => page.hanging(4, CAVEAT, caveat),
+            None => page.para(4, &remark),
+        }
+    }
+}
+
+/// What was measured, where and how long.
+pub fn lead(measurement: &Measurement) -> String {
+    format!(
+        "Price of one commit, 8 kB pages, one session; measured in {} for {:.1} s, {} rounds, {} written",
+        measurement.directory,
+        measurement.seconds,
+        measurement.rounds,
+        bytes(measurement.bytes_written)
+    )
+}
+
+/// A row for each method that could be measured.
+pub fn rows(report: &Report, target: &TargetSummary, measurement: &Measurement) -> Vec<Vec<String>> {
     let in_force = in_force(report, target);
-    let head = [
-        "method",
-        "pages",
-        "median",
-        "95 % interval",
-        "mean",
-        "p95",
-        "p99",
-        "max",
-        "commits/s",
-        "flushes",
-        "",
-    ];
-    let mut rows = vec![head.map(str::to_owned).to_vec()];
-    rows.extend(
-        measurement.methods.iter().filter(|m| m.error.is_none()).map(|m| row(m, in_force.as_deref())),
-    );
-    page.table(4, &rows, &[false, true, true, true, true, true, true, true, true, true, false]);
+    let measured = measurement.methods.iter().filter(|method| method.error.is_none());
+    measured.map(|method| row(method, in_force.as_deref())).collect()
+}
+
+const CAVEAT: &str = "caveat  ";
+
+/// What is to be said of the figures, a sentence each.
+pub fn remarks(report: &Report, target: &TargetSummary, measurement: &Measurement) -> Vec<String> {
+    let mut all = Vec::new();
     for method in &measurement.methods {
         let pages = usize::try_from(method.pages).unwrap_or_default();
         if let Some(error) = &method.error {
-            page.para(
-                4,
-                &format!("{}, {}: not measured, {error}", method.method.name(), words::count(pages, "page")),
-            );
+            let pages = words::count(pages, "page");
+            all.push(format!("{}, {pages}: not measured, {error}", method.method.name()));
         }
     }
     if measurement.methods.iter().any(|method| !method.as_server) {
-        page.para(4, "Flushes are per commit, where the disks count them. No server does it as in the rows to compare.");
+        let says = "Flushes are per commit, where the disks count them. No server does it as in the rows to compare.";
+        all.push(says.to_owned());
     }
     if report.value(&target.target, FLUSH.name()).is_some_and(|flush| flush.to_string() == "suppressed") {
-        page.para(4, "No flush was sent: these are not the figures of durable commits.");
+        all.push("No flush was sent: these are not the figures of durable commits.".to_owned());
     }
-    page.para(4, &measurement.sentence);
+    all.push(measurement.sentence.clone());
     if measurement.cancelled {
-        page.hanging(4, "caveat  ", "cancelled before its end");
+        all.push(format!("{CAVEAT}cancelled before its end"));
     }
     for caveat in &measurement.caveats {
         let closes =
             if caveat.refuses_advice { "; no change of method is advised on these figures" } else { "" };
-        page.hanging(4, "caveat  ", &format!("{}{closes}", caveat.says));
+        all.push(format!("{CAVEAT}{}{closes}", caveat.says));
     }
+    all
 }
 
 /// The method the server uses now.

@@ -22,7 +22,7 @@ pub fn standing_words(report: &Report, target: &TargetSummary) -> String {
 }
 
 /// Whether the disk of a target was read and nothing found on it.
-fn blank(report: &Report, target: &TargetSummary) -> bool {
+pub fn blank(report: &Report, target: &TargetSummary) -> bool {
     let is = |disk: &Subject| report.value(disk, BLANK.name()) == Some(&Value::Bool(true));
     target.subjects.iter().any(is)
 }
@@ -118,7 +118,8 @@ fn first(page: &mut Page, telling: &Telling<'_>, target: &TargetSummary) {
     }
 }
 
-fn layer(row: &LayerRow) -> Vec<String> {
+/// A layer of a stack as the cells of a row.
+pub fn layer(row: &LayerRow) -> Vec<String> {
     let depth = usize::try_from(row.depth).unwrap_or_default().min(20);
     let mark = if row.weakest { "weakest" } else { "" };
     let name = format!("{}{}", "  ".repeat(depth), row.subject.name());

@@ -2,7 +2,7 @@
 
 use crate::facts::{Need, Reading, Scope, Subject, Value};
 use crate::report::plan::as_written;
-use crate::report::{Report, Step, options};
+use crate::report::{Alternative, Plan, Report, Step, options};
 use crate::rules::{Change, Reach, Risk};
 
 /// What a step changes: `relatime → noatime, remove nobarrier`, `off → on`, `keep fdatasync`.
@@ -91,6 +91,32 @@ pub fn risk(risk: Risk) -> &'static str {
         Risk::NeedsNewFilesystem => "needs a new file system",
         Risk::DataLossIfWrong => "data may be lost if the facts are not as they seem",
     }
+}
+
+/// What following all of a plan takes, the gravest first: `remount: /srv`, `restart: the server on /srv/pg`.
+pub fn takes(plan: &Plan) -> Vec<String> {
+    let one = |(risk, on): (Risk, Vec<&Subject>)| {
+        let what = match risk {
+            Risk::None => "at once",
+            Risk::NeedsReload => "reload",
+            Risk::NeedsRestart => "restart",
+            Risk::NeedsRemount => "remount",
+            Risk::NeedsNewFilesystem => "new file system",
+            Risk::DataLossIfWrong => "data may be lost",
+        };
+        let on: Vec<String> = on.into_iter().map(subject).collect();
+        format!("{what}: {}", on.join(", "))
+    };
+    let all: Vec<String> = plan.takes().into_iter().map(one).collect();
+    if all.is_empty() { vec!["nothing is interrupted".to_owned()] } else { all }
+}
+
+/// A choice that comes after the one that is advised, or beside it.
+pub fn alternative(step: &Step, other: &Alternative) -> String {
+    let alike = other.rank == step.advice.rank.unwrap_or(1);
+    let place = if alike { ", with no meaningful difference" } else { "" };
+    let price = other.price.as_ref().map(|price| format!(" Price: {price}")).unwrap_or_default();
+    format!("{}{place}: {}.{price}", other.value, other.title)
 }
 
 /// Who is affected, and what following the advice takes.

@@ -118,7 +118,7 @@ impl View<'_> {
         }
         details.advice(&step.advice, step.result.as_deref());
         for other in &step.alternatives {
-            details.field("or", &format!("{}: {}", other.value, other.title));
+            details.field("or", &told::alternative(step, other));
         }
         for finding in &findings {
             details.trace(finding);

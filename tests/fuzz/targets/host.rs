@@ -7,7 +7,8 @@ use libfuzzer_sys::fuzz_target;
 use walwise::collect::Request;
 use walwise::host::RecordedHost;
 use walwise::pipeline::Session;
-use walwise::report::{conf, json, script, text};
+use walwise::report::paste::{fstab, udev, unit};
+use walwise::report::{conf, json, markdown, script, text};
 use walwise::rules::RuleSet;
 
 #[path = "../shown.rs"]
@@ -20,7 +21,17 @@ fuzz_target!(|bytes: &[u8]| {
     let session = Session::look(&host, &Request::default(), RULES.clone(), &mut |_, _| {});
     shown::facts(&session.read);
     let report = session.report();
-    for output in [json::render(&report), text::render(&report), script::render(&report), conf::render(&report)] {
+    let renders = [
+        json::render,
+        text::render,
+        script::render,
+        conf::render,
+        fstab::render,
+        unit::render,
+        udev::render,
+        markdown::render,
+    ];
+    for output in renders.map(|render| render(&report)) {
         output.split('\n').for_each(shown::safe);
     }
 });

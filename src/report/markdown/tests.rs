@@ -1,0 +1,58 @@
+//! What the document must be: all that the text says, and nothing from the machine as markup.
+
+use super::*;
+use crate::report::sample;
+use crate::rules::Outcome;
+
+#[test]
+fn a_database_at_risk() {
+    insta::assert_snapshot!(render(&sample::at_risk()));
+}
+
+#[test]
+fn every_step_and_every_finding_without_one_is_in_it_and_what_applies_has_its_sources() {
+    for report in sample::all() {
+        let document = render(&report);
+        let steps = report.plans.iter().flat_map(|plan| plan.steps.iter().chain(&plan.options));
+        for step in steps {
+            assert!(document.contains(&text(&step.title)), "{}: {document}", step.title);
+            for command in step.advice.apply.iter().chain(&step.advice.verify).chain(&step.advice.undo) {
+                assert!(document.contains(&format!("\n{command}\n")), "{command}: {document}");
+            }
+        }
+        for finding in report.findings.iter().filter(|finding| finding.outcome == Outcome::Applies) {
+            let title = text(&finding.title);
+            assert!(!finding.advice.is_empty() || document.contains(&title), "{title}: {document}");
+            assert!(
+                document.contains(&format!("\n| `{}` | kernel: Documentation", finding.rule)),
+                "{document}"
+            );
+        }
+    }
+}
+
+/// What somebody else chose is shown in one line, wherever it stands.
+#[test]
+fn hostile_names_stay_names() {
+    let evil = "x\n\n# head\n```\n| a | b |\n<img src=x> @all";
+    let mut report = sample::at_risk();
+    let clean = render(&report).lines().count();
+    report.host.name = evil.to_owned();
+    report.host.os = evil.to_owned();
+    report.warnings[0] = evil.to_owned();
+    for target in &mut report.targets {
+        target.title = evil.to_owned();
+    }
+    for step in &mut report.plans[0].steps {
+        step.title = evil.to_owned();
+        step.result = Some(evil.to_owned());
+    }
+    for layer in &mut report.stacks[0].layers {
+        layer.says = evil.to_owned();
+    }
+    let document = render(&report);
+    assert_eq!(document.lines().count(), clean, "{document}");
+    assert!(!document.lines().any(|line| line.starts_with("# head")), "{document}");
+    let fences = |text: &str| text.lines().filter(|line| line.starts_with("```")).count();
+    assert_eq!(fences(&document), fences(&render(&sample::at_risk())), "{document}");
+}

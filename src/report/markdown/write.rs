@@ -1,0 +1,151 @@
+//! Markdown that is being written (CommonMark, with the tables of GitHub's dialect), in which nothing from the machine
+//! becomes markup.
+//!
+//! Names and options stand in code where they can, sentences are escaped. The surprise: what the sites that show it link
+//! by themselves (`@name`, `#1`, `www.`, `://`) cannot be escaped with a backslash, so such a character becomes code.
+
+use crate::report::comment;
+
+/// A document.
+#[derive(Default)]
+pub struct Document {
+    out: String,
+}
+
+impl Document {
+    /// The text.
+    pub fn finish(self) -> String {
+        self.out
+    }
+
+    /// A heading; the text is markup already.
+    pub fn heading(&mut self, level: usize, markup: &str) {
+        self.block(&format!("{} {markup}", "#".repeat(level)));
+    }
+
+    /// A paragraph of markup; nothing for an empty one.
+    pub fn para(&mut self, markup: &str) {
+        if !markup.is_empty() {
+            self.block(markup);
+        }
+    }
+
+    /// A list of markup.
+    pub fn list(&mut self, items: &[String]) {
+        if !items.is_empty() {
+            self.block(&items.iter().map(|item| format!("- {item}")).collect::<Vec<_>>().join("\n"));
+        }
+    }
+
+    /// A table of markup, the first row being its head; `right` says which columns are aligned to the right. Nothing
+    /// without rows.
+    pub fn table(&mut self, head: &[&str], right: &[bool], rows: &[Vec<String>]) {
+        if rows.is_empty() {
+            return;
+        }
+        let line = |cells: &[String]| format!("| {} |", cells.join(" | "));
+        let marks = (0..head.len()).map(|at| if right.get(at) == Some(&true) { "--:" } else { "---" });
+        let mut lines = vec![
+            line(&head.iter().map(|&cell| cell.to_owned()).collect::<Vec<_>>()),
+            line(&marks.map(str::to_owned).collect::<Vec<_>>()),
+        ];
+        lines.extend(rows.iter().map(|row| line(row)));
+        self.block(&lines.join("\n"));
+    }
+
+    /// Lines as they are, in a block that none of them can end.
+    pub fn code<S: AsRef<str>>(&mut self, language: &str, lines: &[S]) {
+        let lines: Vec<String> = lines.iter().map(|line| comment(line.as_ref())).collect();
+        let longest = lines.iter().map(|line| longest_run(line)).max().unwrap_or_default();
+        let fence = "`".repeat((longest + 1).max(3));
+        self.block(&format!("{fence}{language}\n{}\n{fence}", lines.join("\n")));
+    }
+
+    fn block(&mut self, text: &str) {
+        if !self.out.is_empty() {
+            self.out.push('\n');
+        }
+        self.out.push_str(text);
+        self.out.push('\n');
+    }
+}
+
+fn longest_run(line: &str) -> usize {
+    line.split(|c| c != '`').map(str::len).max().unwrap_or_default()
+}
+
+/// What sites link by themselves wherever it stands, unless it is code: accounts, tickets, formulas, addresses.
+const LINKED: [&str; 4] = ["@", "#", "$", "://"];
+
+/// A sentence, escaped.
+pub fn text(sentence: &str) -> String {
+    let sentence = comment(sentence);
+    let mut rest = sentence.trim();
+    let mut out = String::with_capacity(rest.len());
+    while let Some(c) = rest.chars().next() {
+        let linked = linked(&out, rest);
+        if linked > 0 {
+            let (mark, after) = rest.split_at(linked);
+            out.extend(["`", mark, "`"]);
+            rest = after;
+            continue;
+        }
+        // What begins a list or a rule does so at the beginning of a line only, and so does a number.
+        let leads = matches!(c, '-' | '+' | '=') && out.is_empty();
+        let counts = matches!(c, '.' | ')') && out.bytes().all(|b| b.is_ascii_digit());
+        if leads || counts || "\\`*_[]<>|~&".contains(c) {
+            out.push('\\');
+        }
+        out.push(c);
+        rest = rest.get(c.len_utf8()..).unwrap_or_default();
+    }
+    out
+}
+
+/// How many bytes from here on would be linked or drawn: all that follow each other, since two pieces of code side by
+/// side would be one.
+fn linked(before: &str, text: &str) -> usize {
+    let mut length = 0;
+    while let Some(rest) = text.get(length..) {
+        let mark = LINKED.iter().find(|mark| rest.starts_with(**mark)).map_or(0, |mark| mark.len());
+        let end = before.len().saturating_sub(3);
+        let www = length == 0
+            && rest.starts_with('.')
+            && before.get(end..).is_some_and(|end| end.eq_ignore_ascii_case("www"));
+        let step = mark.max(usize::from(www)).max(usize::from(drawn(rest)));
+        if step == 0 {
+            break;
+        }
+        length += step;
+    }
+    length
+}
+
+/// Whether a name between colons begins here, which some sites draw as a picture.
+fn drawn(text: &str) -> bool {
+    let Some((name, _)) = text.strip_prefix(':').and_then(|rest| rest.split_once(':')) else { return false };
+    !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_+-".contains(&b))
+}
+
+/// A sentence in bold; nothing for an empty one.
+pub fn strong(sentence: &str) -> String {
+    let text = text(sentence);
+    if text.is_empty() { text } else { format!("**{text}**") }
+}
+
+/// A name, a value or a command as code; as escaped text where code could not hold it.
+pub fn code(name: &str) -> String {
+    let name = comment(name);
+    if name.is_empty() || name.trim() != name || name.contains(['`', '|', '\\']) {
+        return text(&name);
+    }
+    format!("`{name}`")
+}
+
+/// Names as code, with commas between.
+pub fn codes<S: AsRef<str>>(names: &[S]) -> String {
+    names.iter().map(|name| code(name.as_ref())).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,75 @@
+//! What is there to be pasted: lines for fstab, mount units, udev rules. Here is what they share: the head, the reasons as
+//! comments, and the lock.
+//!
+//! They show what the plan says and decide nothing; a setting that is right already is not in them. The surprise: what
+//! comes from a capture is a comment all through, because a capture masks what tells one disk from another, and so is
+//! what could lose data.
+
+mod boot;
+pub mod fstab;
+#[cfg(test)]
+mod testing;
+pub mod udev;
+pub mod unit;
+
+use super::{Report, Step, TargetSummary, comment};
+use crate::rules::Risk;
+
+/// When, where and by what it was made, what it is, and what to do with it.
+fn head(report: &Report, what: &str, how: &[&str]) -> String {
+    let mut lines = vec![format!(
+        "walwise {} on {}, {}: {what}; for review, nothing was changed.",
+        report.tool.version, report.host.name, report.when
+    )];
+    lines.extend(how.iter().map(|&line| line.to_owned()));
+    if !report.host.live {
+        lines.push(
+            "Made from a capture, which masks what tells one disk from another: nothing in it can be pasted as it stands."
+                .to_owned(),
+        );
+    }
+    comments(&lines)
+}
+
+/// Lines as comments, each on one line whatever it holds.
+fn comments<S: AsRef<str>>(lines: &[S]) -> String {
+    let one = |line: &S| format!("# {}", comment(line.as_ref())).trim_end().to_owned() + "\n";
+    lines.iter().map(one).collect()
+}
+
+/// The heading of one part.
+fn part(title: &str) -> String {
+    format!("\n# ==== {} ====\n", comment(title))
+}
+
+/// Why something is to be changed: level, title and rules of each step.
+fn reasons(steps: &[&Step]) -> String {
+    let one = |step: &&Step| format!("{}: {} ({})", step.level.word(), step.title, step.rules.join(", "));
+    comments(&steps.iter().map(one).collect::<Vec<_>>())
+}
+
+/// Lines that can be pasted as they stand, unless they are locked: then they are comments.
+fn pasted<S: AsRef<str>>(report: &Report, steps: &[&Step], lines: &[S]) -> String {
+    let loses = steps.iter().any(|step| step.advice.risk == Risk::DataLossIfWrong);
+    if loses {
+        let warning = "!!!! COMMITTED DATA MAY BE LOST if the facts are not as they seem !!!!";
+        return comments(&[warning]) + &comments(lines);
+    }
+    if !report.host.live {
+        return comments(lines);
+    }
+    lines.iter().flat_map(|line| [comment(line.as_ref()), "\n".to_owned()]).collect()
+}
+
+/// For a blank disk among other targets: where to ask, since what is made on disks is told of one disk at a time.
+fn ask_alone(target: &TargetSummary, format: &str) -> String {
+    comments(&[
+        "A blank disk. For what belongs to the file system that is made on it:".to_owned(),
+        format!("  walwise check {} --format {format}", target.target.name()),
+    ])
+}
+
+/// Why there is nothing to paste.
+fn empty(why: &[String]) -> String {
+    comments(&["Nothing is to be changed here:"]) + &comments(why)
+}

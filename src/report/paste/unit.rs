@@ -1,0 +1,249 @@
+//! The same as systemd.mount(5) units: a drop-in for what is a unit today, and where one target was asked for a whole unit
+//! in place of its line of fstab, or for the file system of a blank disk.
+//!
+//! Values are written as systemd reads them: `%` doubled, nothing quoted. What no unit can hold (a line break, a name
+//! longer than a file's) is said instead. The surprise: options that only fstab knows (`nofail`, `x-systemd.…`) keep a
+//! line in fstab, because systemd's generator makes them into other things than options.
+
+use std::fmt::Write as _;
+
+use super::boot::{self, Line, Place};
+use super::{ask_alone, comments, empty, head, part, pasted, reasons};
+use crate::facts::Key;
+use crate::facts::catalog::boot::{DUMP_AND_PASS, POINT, SOURCE, WRITTEN_TYPE};
+use crate::report::{Report, TargetSummary, mkfs, options};
+use crate::text;
+
+/// Where an administrator's units are.
+const DIRECTORY: &str = "/etc/systemd/system";
+
+/// The units for every target of a report.
+pub fn render(report: &Report) -> String {
+    let lines = boot::lines(report);
+    let mut parts: Vec<String> = lines.iter().filter_map(|line| changed(report, line)).collect();
+    let alone = report.targets.len() == 1;
+    for disk in report.targets.iter().filter(|target| target.kind == "device") {
+        parts.push(if alone { fresh(report, disk) } else { part(&disk.title) + &ask_alone(disk, "unit") });
+    }
+    if parts.is_empty() {
+        parts.push("\n".to_owned() + &empty(&boot::why_not(report, &lines)));
+    }
+    let how = [
+        "Each part is the file that is named above it; a drop-in of another name that sorts behind it wins over it. Then",
+        "  systemctl daemon-reload && systemd-analyze verify UNIT",
+        "What is mounted stays as it is until it is mounted anew.",
+    ];
+    head(report, "systemd mount units", &how) + &parts.concat()
+}
+
+/// What is to be done about one line; `None` when it is right.
+fn changed(report: &Report, line: &Line<'_>) -> Option<String> {
+    let becomes = line.becomes();
+    if becomes.is_none() && line.notes.is_empty() {
+        return None;
+    }
+    let about = reasons(&line.steps) + &comments(&line.notes);
+    let Some(becomes) = becomes else { return Some(part(&line.shown) + &about) };
+    let (title, body) = match &line.place {
+        Place::Unit(path) => drop_in(report, line, path, &becomes),
+        Place::Fstab if report.asked.is_some() => match instead(report, line, &becomes) {
+            Ok(Unit { name, text }) => {
+                let note = format!("In place of {}, which is to be taken out.", line.shown);
+                (format!("{DIRECTORY}/{name}"), comments(&[note]) + &pasted(report, &line.steps, &text))
+            }
+            Err(why) => (line.shown.clone(), comments(&[format!("No unit: {why}. Use --format fstab.")])),
+        },
+        Place::Fstab => {
+            let ask = format!("  walwise check {} --format unit", line.subject.name());
+            (
+                line.shown.clone(),
+                comments(&["A line of fstab: --format fstab, or for a unit in its place", &ask]),
+            )
+        }
+        Place::Other => {
+            let says = format!("No unit: change {} in the configuration of the boot loader.", line.shown);
+            (line.shown.clone(), comments(&[says, format!("  {}", line.edits())]))
+        }
+    };
+    Some(part(&title) + &about + &body)
+}
+
+/// The drop-in that gives a unit its options, with the file that it is.
+fn drop_in(report: &Report, line: &Line<'_>, path: &str, becomes: &str) -> (String, String) {
+    let file = format!("{path}.d/50-walwise.conf");
+    if !line.is_whole(report) {
+        let says = "Not all of this unit is known, so its options are not written anew. In Options=:";
+        return (line.shown.clone(), comments(&[says.to_owned(), format!("  {}", line.edits())]));
+    }
+    // What stands in the unit is spelled as units spell it; only what is added is to be escaped.
+    let added: Vec<String> = line.add.iter().map(|word| word.replace('%', "%%")).collect();
+    let rewritten = options::rewritten(&line.now, &added, &line.remove);
+    let body = match value(&text::raw(&rewritten)) {
+        Some(options) => pasted(report, &line.steps, &["[Mount]".to_owned(), format!("Options={options}")]),
+        None => comments(&["No drop-in: a unit cannot hold these options.", becomes]),
+    };
+    (file, comments(&[format!("now: Options={}", line.written())]) + &body)
+}
+
+/// A whole unit.
+struct Unit {
+    name: String,
+    text: Vec<String>,
+}
+
+/// A unit in place of a line of fstab; the error says why that line had better stay.
+fn instead(report: &Report, line: &Line<'_>, becomes: &str) -> Result<Unit, String> {
+    let fact = |key: &Key<String>| report.facts.value(line.subject, key).map(|shown| text::raw(&shown));
+    let whole = line.is_whole(report).then(|| Some((fact(&SOURCE)?, fact(&POINT)?, fact(&WRITTEN_TYPE)?)));
+    let (source, point, fstype) = whole.flatten().ok_or("not all of the line is known")?;
+    if let Some(option) = line.now.iter().find(|option| only_fstab(option)) {
+        return Err(format!("its option {option} means something to fstab only"));
+    }
+    if point == b"/" {
+        return Err("the root file system is mounted before units are".to_owned());
+    }
+    let unclear = || "a unit cannot hold its device, mount point, type or options".to_owned();
+    let device = device(&source).ok_or("it names no device of this machine")?;
+    let name = escaped(&point).ok_or_else(unclear)? + ".mount";
+    let plain = |raw: &[u8]| value(&doubled(raw)).ok_or_else(unclear);
+    let (what, place, kind) = (plain(&device)?, plain(&point)?, plain(&fstype)?);
+    let options = plain(&text::raw(becomes))?;
+    let pass = report.facts.value(line.subject, &DUMP_AND_PASS).unwrap_or_default();
+    let mut text = vec!["[Unit]".to_owned(), "Before=local-fs.target".to_owned()];
+    if pass.split(' ').nth(1).is_some_and(|pass| !pass.trim_matches('0').is_empty()) {
+        let checked = escaped(&device).ok_or_else(unclear)?;
+        text.extend(["Requires", "After"].map(|key| format!("{key}=systemd-fsck@{checked}.service")));
+    }
+    text.extend([
+        String::new(),
+        "[Mount]".to_owned(),
+        format!("What={what}"),
+        format!("Where={place}"),
+        format!("Type={kind}"),
+        format!("Options={options}"),
+        String::new(),
+        "[Install]".to_owned(),
+        "RequiredBy=local-fs.target".to_owned(),
+    ]);
+    Ok(Unit { name, text })
+}
+
+/// Whether systemd's generator takes an option of fstab for itself (systemd.mount(5), section fstab).
+fn only_fstab(option: &str) -> bool {
+    let name = option.split('=').next().unwrap_or(option);
+    let words =
+        ["auto", "comment", "group", "noauto", "nofail", "nouser", "owner", "user", "users", "_netdev"];
+    words.contains(&name)
+        || ["x-systemd.", "x-initrd.", "X-mount."].iter().any(|family| name.starts_with(family))
+}
+
+/// The device node that a line names; `None` for what is none, such as another machine's directory.
+fn device(source: &[u8]) -> Option<Vec<u8>> {
+    let tags: [(&[u8], &str); 4] =
+        [(b"UUID=", "uuid"), (b"LABEL=", "label"), (b"PARTUUID=", "partuuid"), (b"PARTLABEL=", "partlabel")];
+    if source.starts_with(b"/dev/") {
+        return Some(source.to_vec());
+    }
+    let (tag, kind) = tags.iter().find(|(tag, _)| source.starts_with(tag))?;
+    let name = source
+        .get(tag.len()..)
+        .filter(|name| !name.is_empty() && !matches!(name.first(), Some(b'"' | b'\'')))?;
+    Some([format!("/dev/disk/by-{kind}/").into_bytes(), udev_name(name)?].concat())
+}
+
+/// A label as udev names its link: all but a few characters as `\xNN` (encode_devnode_name of systemd).
+fn udev_name(name: &[u8]) -> Option<Vec<u8>> {
+    let name = std::str::from_utf8(name).ok()?;
+    let mut out = String::new();
+    for c in name.chars() {
+        if c.is_ascii_alphanumeric() || "#+-.:=@_".contains(c) || !c.is_ascii() {
+            out.push(c);
+        } else {
+            let _ = write!(out, "\\x{:02x}", u32::from(c));
+        }
+    }
+    Some(out.into_bytes())
+}
+
+/// A path as a unit is named after it, as `systemd-escape --path` does. `None` for what is no absolute path of a plain
+/// form, and for a name that no file can have.
+pub fn escaped(path: &[u8]) -> Option<String> {
+    const LONGEST: usize = 255 - "systemd-fsck@.service".len();
+    let inner = path.strip_prefix(b"/")?;
+    let parts: Vec<&[u8]> =
+        inner.split(|b| *b == b'/').filter(|part| !part.is_empty() && *part != b".").collect();
+    if parts.iter().any(|part| *part == b"..") || path.contains(&0) {
+        return None;
+    }
+    let simple = parts.join(&b'/');
+    if simple.is_empty() {
+        return Some("-".to_owned());
+    }
+    let mut out = String::new();
+    for (at, byte) in simple.iter().enumerate() {
+        match byte {
+            b'/' => out.push('-'),
+            b'.' if at == 0 => out.push_str("\\x2e"),
+            b':' | b'_' | b'.' => out.push(char::from(*byte)),
+            byte if byte.is_ascii_alphanumeric() => out.push(char::from(*byte)),
+            byte => {
+                let _ = write!(out, "\\x{byte:02x}");
+            }
+        }
+    }
+    (out.len() <= LONGEST).then_some(out)
+}
+
+/// With each `%` doubled, because one alone begins a specifier (systemd.unit(5)).
+fn doubled(raw: &[u8]) -> Vec<u8> {
+    raw.iter().flat_map(|byte| std::iter::repeat_n(*byte, 1 + usize::from(*byte == b'%'))).collect()
+}
+
+/// Bytes as the value of a setting in a unit; `None` for what none can hold: line breaks and other controls, blanks at an
+/// end, a backslash at the end (it would join the next line), and bytes that are no text.
+fn value(raw: &[u8]) -> Option<String> {
+    let text = std::str::from_utf8(raw).ok()?;
+    let good = !text.is_empty() && text.trim() == text && !text.ends_with('\\');
+    (good && !text.chars().any(text::is_treacherous)).then(|| text.to_owned())
+}
+
+/// The unit for a file system that is yet to be made.
+fn fresh(report: &Report, target: &TargetSummary) -> String {
+    let steps = report.plan(&target.target).map(|plan| plan.steps.as_slice()).unwrap_or_default();
+    let chosen = match mkfs::chosen(steps) {
+        Ok(chosen) => chosen,
+        Err(why) => return part(&target.title) + &comments(&[format!("No unit: {why}.")]),
+    };
+    let mkfs::Chosen { fstype, pass, mount } = chosen;
+    let device = target.target.name();
+    let mut lines = vec![
+        format!("Not before the file system is made (walwise check {device} --format script). Put in what"),
+        format!("  blkid -p -s UUID -o value {device}"),
+        "prints and the mount point, name the file as the first of these prints, then take out the #:"
+            .to_owned(),
+        "  systemd-escape --path --suffix=mount /EDIT/THE/MOUNT/POINT".to_owned(),
+        "  systemd-escape --path /dev/disk/by-uuid/EDIT-THE-UUID".to_owned(),
+        String::new(),
+        "[Unit]".to_owned(),
+        "Before=local-fs.target".to_owned(),
+    ];
+    if pass > 0 {
+        let check = "systemd-fsck@EDIT-AS-THE-SECOND-PRINTS.service";
+        lines.extend(["Requires", "After"].map(|key| format!("{key}={check}")));
+    }
+    lines.extend([
+        String::new(),
+        "[Mount]".to_owned(),
+        "What=/dev/disk/by-uuid/EDIT-THE-UUID".to_owned(),
+        "Where=/EDIT/THE/MOUNT/POINT".to_owned(),
+        format!("Type={fstype}"),
+        format!("Options={mount}"),
+        String::new(),
+        "[Install]".to_owned(),
+        "RequiredBy=local-fs.target".to_owned(),
+    ]);
+    part(&format!("{DIRECTORY}/EDIT.mount")) + &comments(&lines)
+}
+
+#[cfg(test)]
+mod tests;

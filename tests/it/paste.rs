@@ -1,0 +1,361 @@
+//! What is there to be pasted, read by those for whom it is meant: findmnt and mount, systemd, udev, a renderer of Markdown.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use walwise::collect::Request;
+use walwise::facts::catalog::{boot, device, mount};
+use walwise::facts::{FactSet, Source, Subject};
+use walwise::host::RecordedHost;
+use walwise::pipeline::Session;
+use walwise::report::paste::{fstab, udev, unit};
+use walwise::report::{Report, markdown};
+use walwise::rules::RuleSet;
+use walwise::text::{is_treacherous, safe};
+
+use crate::support::loops::{Loop, Point};
+use crate::support::{run, stderr, stdout};
+
+/// Names as nobody should choose them.
+const NAMES: [&str; 12] = [
+    "plain",
+    "two words",
+    "tab\tand\nline",
+    "back\\slash\\040",
+    "quo\"te's",
+    "per%cent %h %%",
+    "-dash-and.dot",
+    ".hidden",
+    "#hash",
+    "$HOME `id` $(id) ;&|<>*?[x]",
+    "ünïcödé ☃",
+    "  blanks  ",
+];
+
+type Render = fn(&Report) -> String;
+
+const PASTED: [(&str, Render); 3] =
+    [("fstab", fstab::render), ("unit", unit::render), ("udev", udev::render)];
+
+fn active(text: &str) -> Vec<&str> {
+    text.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).collect()
+}
+
+/// A report of an ext4 without barriers whose line or unit at boot reads like this; it is asked for by name.
+fn report(path: &str, source: &str, point: &str, options: &[&str]) -> Report {
+    let name = safe(point.as_bytes());
+    let (place, fs, line) = (Subject::target(&name), Subject::mount(&name), Subject::boot(&name));
+    let seen = || Source::line(path, 3);
+    let words = |list: &[&str]| list.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
+    let mut facts = FactSet::default();
+    facts.mention(&place);
+    facts.know(&fs, &mount::POINT, name.clone(), seen());
+    facts.know(&fs, &mount::FSTYPE, "ext4".to_owned(), seen());
+    facts.know(&fs, &mount::OPTIONS, words(&["rw", "noatime"]), seen());
+    facts.know(&fs, &mount::SUPER_OPTIONS, words(&["rw", "nobarrier"]), seen());
+    facts.know(&line, &boot::SOURCE, safe(source.as_bytes()), seen());
+    facts.know(&line, &boot::POINT, name, seen());
+    facts.know(&line, &boot::FSTYPE, "ext4".to_owned(), seen());
+    facts.know(&line, &boot::WRITTEN_TYPE, "ext4".to_owned(), seen());
+    facts.know(&line, &boot::OPTIONS, options.iter().map(|word| safe(word.as_bytes())).collect(), seen());
+    facts.know(&line, &boot::DUMP_AND_PASS, "0 2".to_owned(), seen());
+    facts.know(&line, &boot::WHOLE, true, seen());
+    facts.know(&line, &boot::WHERE, seen().to_string(), seen());
+    facts.stand(&place, &fs);
+    facts.link(&place, &fs);
+    facts.link(&line, &fs);
+    let mut session = Session::of(facts, RuleSet::builtin(), true);
+    session.asked = Some(point.to_owned());
+    session.report()
+}
+
+fn recorded() -> Vec<(String, Report)> {
+    let hosts = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts")).unwrap();
+    let read = |path: std::path::PathBuf| {
+        let host = RecordedHost::parse(&fs::read(&path).unwrap()).unwrap();
+        let session = Session::look(&host, &Request::default(), RuleSet::builtin(), &mut |_, _| {});
+        (path.display().to_string(), session.report())
+    };
+    hosts.map(|entry| read(entry.unwrap().path())).collect()
+}
+
+#[test]
+fn every_format_of_every_recorded_host_is_safe_and_says_what_it_is() {
+    for (name, mut report) in recorded() {
+        for (format, render) in PASTED {
+            let text = render(&report);
+            assert!(text.starts_with("# walwise "), "{name} {format}: {text}");
+            assert!(active(&text).is_empty(), "{name} {format}: a capture masks names: {text}");
+            let empty = text.contains("# Nothing is to be changed here:\n# ");
+            assert!(empty != text.contains("\n# ===="), "{name} {format}: empty without a reason: {text}");
+        }
+        report.host.live = true;
+        let outputs =
+            PASTED.map(|(_, render)| render(&report)).into_iter().chain([markdown::render(&report)]);
+        for text in outputs {
+            assert!(text.lines().all(|line| !line.contains(is_treacherous)), "{name}: {text}");
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs util-linux"]
+fn findmnt_reads_a_line_as_it_was_meant() {
+    for name in NAMES {
+        let (source, point) = (format!("LABEL={name}"), format!("/srv/{name}"));
+        let text = fstab::render(&report("/etc/fstab", &source, &point, &["nobarrier", "x-mine=1"]));
+        let lines = active(&text);
+        assert_eq!(lines.len(), 1, "{text}");
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("fstab");
+        fs::write(&file, text.as_bytes()).unwrap();
+        let file = file.to_str().unwrap();
+        let columns = "SOURCE,TARGET,FSTYPE,OPTIONS,FREQ,PASSNO";
+        let json = run("findmnt", &["--tab-file", file, "--json", "--nocanonicalize", "--output", columns]);
+        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        let row = &json["filesystems"][0];
+        assert_eq!(row["target"], point, "{text}");
+        assert_eq!(row["source"], source, "{text}");
+        assert_eq!((&row["fstype"], &row["options"]), (&"ext4".into(), &"x-mine=1".into()), "{text}");
+        let number = |key: &str| row[key].to_string().trim_matches('"').to_owned();
+        assert_eq!((number("freq"), number("passno")), ("0".to_owned(), "2".to_owned()), "{text}");
+    }
+}
+
+/// The whole way: a real file system that a real fstab mounts without barriers; the line that walwise writes, put in
+/// place of the old one, mounts it with them.
+#[test]
+#[ignore = "needs root: loop devices"]
+fn the_line_that_is_pasted_mounts_the_file_system_as_it_should_be() {
+    let disk = Loop::new(64);
+    disk.mkfs(&["mkfs.ext4", "-q"]);
+    let uuid = run("blkid", &["-p", "-s", "UUID", "-o", "value", &disk.device]).trim().to_owned();
+    let base = tempfile::tempdir().unwrap();
+    let point = Point(base.path().join("data of mine"));
+    fs::create_dir(&point.0).unwrap();
+    let mounted = point.0.to_str().unwrap();
+    let written = mounted.replace(' ', "\\040");
+    let table = base.path().join("fstab");
+    let old = format!("# a comment\nUUID={uuid} {written} ext4 nobarrier,nofail,x-mine 0 2\n");
+    fs::write(&table, &old).unwrap();
+    run("mount", &["--fstab", table.to_str().unwrap(), mounted]);
+
+    let walwise = env!("CARGO_BIN_EXE_walwise");
+    let look = "mount --bind \"$1\" /etc/fstab && exec \"$2\" check \"$3\" --no-probe --format fstab";
+    let output = Command::new("unshare")
+        .args(["--mount", "--propagation", "private", "sh", "-c", look, "sh"])
+        .args([table.as_os_str(), walwise.as_ref(), point.0.as_os_str()])
+        .output()
+        .unwrap();
+    let text = stdout(&output);
+    let lines = active(&text);
+    assert_eq!(lines.len(), 1, "{text}{}", stderr(&output));
+    let line = lines[0];
+    assert!(
+        line.starts_with(&format!("UUID={uuid} {written} ext4 nofail,x-mine")) && line.ends_with(" 0 2"),
+        "{line}"
+    );
+    assert!(!line.contains("nobarrier"), "{line}");
+    assert!(text.contains("\n# now: UUID="), "{text}");
+
+    run("umount", &[mounted]);
+    let new = old.lines().map(|old| if old.starts_with("UUID=") { line } else { old }).collect::<Vec<_>>();
+    fs::write(&table, new.join("\n") + "\n").unwrap();
+    run("mount", &["--fstab", table.to_str().unwrap(), mounted]);
+    let options = run("findmnt", &["-no", "OPTIONS", mounted]);
+    assert!(!options.contains("nobarrier"), "{options}");
+}
+
+#[test]
+#[ignore = "needs systemd"]
+fn paths_are_escaped_as_systemd_escapes_them() {
+    for name in NAMES {
+        for path in [format!("/{name}"), format!("/srv/{name}/x"), format!("//{name}//./y/")] {
+            let theirs = run("systemd-escape", &["--path", "--", &path]);
+            assert_eq!(
+                unit::escaped(path.as_bytes()).as_deref(),
+                Some(theirs.trim_end_matches('\n')),
+                "{path:?}"
+            );
+        }
+    }
+}
+
+/// Writes every file that a document names into a directory and returns those that have lines to read.
+fn files(text: &str, directory: &Path) -> Vec<std::path::PathBuf> {
+    let mut files: Vec<(std::path::PathBuf, String)> = Vec::new();
+    for line in text.lines() {
+        if let Some(name) = line.strip_prefix("# ==== ").and_then(|line| line.strip_suffix(" ====")) {
+            let name = name.strip_prefix("/etc/systemd/system/").unwrap_or("nowhere");
+            files.push((directory.join(name), String::new()));
+        } else if let Some((_, body)) = files.last_mut() {
+            body.push_str(line);
+            body.push('\n');
+        }
+    }
+    files.retain(|(_, body)| !active(body).is_empty());
+    for (path, body) in &files {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, body).unwrap();
+    }
+    files.into_iter().map(|(path, _)| path).collect()
+}
+
+/// What systemd has to say of a unit among those of this directory.
+fn verify(directory: &Path, unit: &Path) -> (bool, String) {
+    let output = Command::new("systemd-analyze")
+        .args(["verify", "--man=no"])
+        .arg(unit)
+        .env("SYSTEMD_UNIT_PATH", format!("{}:", directory.display()))
+        .output()
+        .unwrap();
+    (output.status.success(), stderr(&output))
+}
+
+#[test]
+#[ignore = "needs systemd"]
+fn systemd_takes_the_units_and_the_drop_ins() {
+    let mut taken = 0;
+    for name in NAMES {
+        let dir = tempfile::tempdir().unwrap();
+        let point = format!("/srv/{name}");
+        let text = unit::render(&report("/etc/fstab", "/dev/null", &point, &["nobarrier", "noatime"]));
+        for file in files(&text, dir.path()) {
+            let (good, says) = verify(dir.path(), &file);
+            assert!(good && says.is_empty(), "{}: {says}\n{text}", file.display());
+            taken += 1;
+        }
+    }
+    assert!(taken >= 8, "only {taken}");
+
+    let dir = tempfile::tempdir().unwrap();
+    let unit = dir.path().join("srv-pg.mount");
+    fs::write(&unit, "[Mount]\nWhat=/dev/null\nWhere=/srv/pg\nType=ext4\nOptions=nobarrier,x=%n\n").unwrap();
+    let text = unit::render(&report(
+        "/etc/systemd/system/srv-pg.mount",
+        "/dev/null",
+        "/srv/pg",
+        &["nobarrier", "x=%n"],
+    ));
+    let files = files(&text, dir.path());
+    assert_eq!(files, [dir.path().join("srv-pg.mount.d/50-walwise.conf")], "{text}");
+    let (good, says) = verify(dir.path(), &unit);
+    assert!(good && says.is_empty(), "{says}");
+    // It does read the drop-in: spoilt, it is complained of.
+    let drop_in = fs::read_to_string(&files[0]).unwrap();
+    fs::write(&files[0], drop_in.replace("Options=", "Optoins=")).unwrap();
+    assert!(verify(dir.path(), &unit).1.contains("Optoins"));
+}
+
+/// A report that advises this of a disk whose identity is in this file.
+fn advising(name: &str, file: &str, value: &str) -> Report {
+    let mut report = report("/etc/fstab", "/dev/null", "/srv", &["nobarrier"]);
+    let disk = Subject::device(name);
+    let source = Source::file(format!("/sys/class/block/{name}/{file}"));
+    report.facts.know(&disk, &device::UNIT, value.to_owned(), source);
+    let plan = report.plans.first_mut().unwrap();
+    let step = plan.steps.first_mut().unwrap();
+    step.subject = disk;
+    "block.read_ahead_kb".clone_into(&mut step.advice.setting);
+    step.advice.change = walwise::rules::Change::Set("64".to_owned());
+    step.advice.risk = walwise::rules::Risk::None;
+    report
+}
+
+/// What udev makes of rules for a device, in a name space of its own where no other rules are and its database is not.
+fn udev_test(rules: &str, device: &str) -> String {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("99-walwise.rules"), rules).unwrap();
+    let look = "set -e; mkdir -p /run/udev; for own in /run/udev /usr/lib/udev/rules.d; do mount -t tmpfs none $own; done\n\
+        mount --bind \"$1\" /etc/udev/rules.d; exec udevadm test --action=change \"/sys/class/block/$2\"";
+    let output = Command::new("unshare")
+        .args(["--mount", "--propagation", "private", "sh", "-c", look, "sh"])
+        .arg(dir.path())
+        .arg(device)
+        .output()
+        .unwrap();
+    stdout(&output) + &stderr(&output)
+}
+
+#[test]
+#[ignore = "needs root: loop devices, udev"]
+fn udev_takes_the_rules_and_finds_the_disk_by_its_identity() {
+    let disk = Loop::new(64);
+    let ahead = format!("/sys/class/block/{}/queue/read_ahead_kb", disk.name());
+    fs::write(&ahead, "128").unwrap();
+    // A loop device has no serial number; what it has for one here is the file beneath.
+    let file = fs::read_to_string(format!("/sys/class/block/{}/loop/backing_file", disk.name())).unwrap();
+    let short = Path::new(file.trim()).file_name().unwrap().to_str().unwrap();
+    assert_eq!(short, "image");
+    let complaints =
+        |says: &str| says.lines().any(|line| line.contains("99-walwise.rules") && line.contains("nvalid"));
+
+    let other = udev::render(&advising(disk.name(), "loop/autoclear", "1"));
+    let says = udev_test(&other, disk.name());
+    assert!(!complaints(&says) && active(&other).len() == 1, "{says}\n{other}");
+    assert_eq!(fs::read_to_string(&ahead).unwrap().trim(), "128", "another disk's rule: {says}");
+
+    let own = udev::render(&advising(disk.name(), "loop/autoclear", "0"));
+    let says = udev_test(&own, disk.name());
+    assert!(!complaints(&says), "{says}\n{own}");
+    assert_eq!(fs::read_to_string(&ahead).unwrap().trim(), "64", "its own: {says}\n{own}");
+
+    let broken = own.replace("ATTR{queue", "ATRT{queue");
+    assert!(complaints(&udev_test(&broken, disk.name())), "a broken rule is complained of");
+}
+
+fn html(markdown: &str) -> String {
+    let mut child = Command::new("cmark-gfm")
+        .args(["--extension", "table", "--extension", "autolink", "--extension", "strikethrough"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(markdown.as_bytes()).unwrap();
+    stdout(&child.wait_with_output().unwrap())
+}
+
+#[test]
+#[ignore = "needs cmark-gfm"]
+fn a_renderer_finds_no_markup_in_names() {
+    let evil = "<b>x</b> [a](http://b) ![c](d) **e** _f_ ~~g~~ `h` www.example.org me@example.org &amp; | i";
+    let mut report = report("/etc/fstab", "/dev/null", "/srv", &["nobarrier"]);
+    let tags = |html: &str| {
+        let mut tags: Vec<String> = html
+            .split('<')
+            .skip(1)
+            .map(|part| part.split(['>', ' ']).next().unwrap().trim_start_matches('/').to_owned())
+            .collect();
+        tags.sort();
+        tags.dedup();
+        tags
+    };
+    let clean = tags(&html(&markdown::render(&report)));
+    assert!(clean.contains(&"table".to_owned()), "{clean:?}");
+    report.host.name = evil.to_owned();
+    report.targets[0].title = evil.to_owned();
+    report.warnings.push(evil.to_owned());
+    for finding in &mut report.findings {
+        (finding.title, finding.because) = (evil.to_owned(), evil.to_owned());
+    }
+    for step in &mut report.plans[0].steps {
+        step.title = evil.to_owned();
+    }
+    let html = html(&markdown::render(&report));
+    let allowed = [
+        "code", "em", "h1", "h2", "h3", "h4", "li", "p", "pre", "strong", "table", "tbody", "td", "th",
+        "thead", "tr", "ul",
+    ];
+    for tag in tags(&html) {
+        assert!(allowed.contains(&tag.as_str()), "<{tag}> in {html}");
+    }
+    assert!(
+        !html.contains("<em>f</em>")
+            && !html.contains("<strong>e</strong>")
+            && !html.contains("<code>h</code>"),
+        "{html}"
+    );
+    assert!(html.contains("&lt;b&gt;x&lt;/b&gt; [a](http") && html.contains("&amp;amp; | i"), "{html}");
+}

@@ -1,0 +1,241 @@
+//! What every plan must be, whatever the machine and the rules: no setting twice, in an order that can be followed, and
+//! nothing in it that no finding advises. Over every recorded host, and over findings that no rule would make.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use proptest::prelude::*;
+use walwise::collect::Request;
+use walwise::facts::catalog::{mount, target};
+use walwise::facts::{FactSet, Reading, Scope, Source, Subject, Value};
+use walwise::host::RecordedHost;
+use walwise::pipeline::Session;
+use walwise::report::{Circumstances, Input, Plan, Report, Step, TargetSummary, build};
+use walwise::rules::{
+    Advice, Change, Confidence, Evaluation, Finding, Level, Outcome, Reach, Risk, RuleSet, Trace, settings,
+};
+use walwise::truth::Truth;
+
+/// How far up a setting is: what it is changed on.
+fn height(step: &Step) -> u8 {
+    match settings::find(&step.advice.setting).map(|setting| setting.scope) {
+        Some(Scope::Device | Scope::Host) => 0,
+        Some(Scope::Mount | Scope::Boot) => 1,
+        Some(Scope::Target) => 2,
+        Some(Scope::Cluster) => 3,
+        None => panic!("{} is no setting", step.advice.setting),
+    }
+}
+
+fn is_keep(step: &Step) -> bool {
+    step.advice.change == Change::Keep
+}
+
+/// What is wrong with a plan, in words.
+fn wrong(report: &Report, target: &TargetSummary, plan: &Plan) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let mut seen = BTreeSet::new();
+    for step in &plan.steps {
+        if !seen.insert((&step.subject, &step.advice.setting)) {
+            wrong.push(format!("{} of {} twice", step.advice.setting, step.subject));
+        }
+        wrong.extend(baseless(report, target, step));
+        if !is_keep(step) && step.level == Level::Option && step.advice.rank.is_none() {
+            wrong.push(format!("{} is only allowed, and a step", step.advice.setting));
+        }
+    }
+    let blank = target.kind == "device";
+    let moves = |step: &Step| !blank && step.advice.risk == Risk::NeedsNewFilesystem;
+    for (at, before) in plan.steps.iter().enumerate() {
+        for after in &plan.steps[at + 1..] {
+            let bad = match (is_keep(before), is_keep(after)) {
+                (true, false) => "what is kept comes before a change",
+                (false, false) if moves(before) && !moves(after) => {
+                    "a new file system before what helps without it"
+                }
+                (false, false) if moves(before) == moves(after) && height(before) > height(after) => {
+                    "what stands on it comes first"
+                }
+                (false, false) if blank && after.advice.setting == "filesystem" && height(before) > 0 => {
+                    "something is done to a file system before it is chosen"
+                }
+                _ => continue,
+            };
+            wrong.push(format!("{bad}: {}, {}", before.advice.setting, after.advice.setting));
+        }
+    }
+    let told: Vec<(Risk, &Subject)> =
+        plan.takes().into_iter().flat_map(|(risk, on)| on.into_iter().map(move |on| (risk, on))).collect();
+    let once: BTreeSet<&(Risk, &Subject)> = told.iter().collect();
+    if once.len() != told.len() {
+        wrong.push("what the plan takes is said twice".to_owned());
+    }
+    for step in plan.steps.iter().filter(|step| !is_keep(step) && step.advice.risk == Risk::NeedsRestart) {
+        let waits = step.advice.reach == Reach::NextBoot;
+        if !waits && !told.contains(&(Risk::NeedsRestart, &step.subject)) {
+            wrong.push(format!("the restart for {} is not said", step.advice.setting));
+        }
+    }
+    wrong
+}
+
+/// What of a step no finding about its target advises.
+fn baseless(report: &Report, target: &TargetSummary, step: &Step) -> Option<String> {
+    let advice: Vec<&Advice> = report
+        .findings
+        .iter()
+        .filter(|finding| finding.outcome == Outcome::Applies)
+        .filter(|finding| step.rules.contains(&finding.rule) && target.subjects.contains(&finding.subject))
+        .flat_map(|finding| &finding.advice)
+        .filter(|advice| advice.setting == step.advice.setting)
+        .collect();
+    let every = |words: &[String], of: fn(&Change) -> &[String]| {
+        words.iter().all(|word| advice.iter().any(|advice| of(&advice.change).contains(word)))
+    };
+    let change = &step.advice.change;
+    let based = match change {
+        // What is advised and is so already is kept.
+        Change::Keep => !advice.is_empty(),
+        change => every(change.values(), Change::values) && every(change.removed(), Change::removed),
+    };
+    let commands = target.kind == "device"
+        || step.advice.apply.iter().all(|command| advice.iter().any(|advice| advice.apply.contains(command)));
+    (!based || !commands)
+        .then(|| format!("{} of {}: {} is in no finding", step.advice.setting, step.subject, change.words()))
+}
+
+fn all_wrong(report: &Report) -> Vec<String> {
+    let of = |target: &TargetSummary| wrong(report, target, report.plan(&target.target).unwrap());
+    report.targets.iter().flat_map(of).collect()
+}
+
+#[test]
+fn plans_of_recorded_hosts_are_consistent() {
+    let (mut steps, mut blank) = (0, 0);
+    for entry in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts")).unwrap() {
+        let path = entry.unwrap().path();
+        let host = RecordedHost::parse(&fs::read(&path).unwrap()).unwrap();
+        let report = Session::look(&host, &Request::default(), RuleSet::builtin(), &mut |_, _| {}).report();
+        assert_eq!(all_wrong(&report), [""; 0], "{}", path.display());
+        steps += report.plans.iter().map(|plan| plan.steps.len()).sum::<usize>();
+        blank += report.targets.iter().filter(|target| target.kind == "device").count();
+    }
+    assert!(steps > 100 && blank > 0, "{steps} steps and {blank} blank disks are no proof");
+}
+
+/// A target on a mount over a disk, or a blank disk.
+fn machine(blank: bool) -> FactSet {
+    let seen = || Source::call("test");
+    let (place, fs, disk) = (Subject::target("/srv/a"), Subject::mount("/srv"), Subject::device("sda"));
+    let mut facts = FactSet::default();
+    let kind = if blank { "device" } else { "directory" };
+    facts.know(&place, &target::KIND, kind.to_owned(), seen());
+    if blank {
+        facts.stand(&place, &disk);
+    } else {
+        facts.know(&fs, &mount::OPTIONS, vec!["rw".to_owned(), "relatime".to_owned()], seen());
+        facts.stand(&place, &fs);
+        facts.stand(&fs, &disk);
+        facts.link(&place, &fs);
+        facts.link(&Subject::boot("/srv"), &fs);
+        facts.mention(&Subject::boot("/srv"));
+        facts.mention(&Subject::cluster("/srv/a"));
+        facts.link(&place, &Subject::cluster("/srv/a"));
+    }
+    facts
+}
+
+fn any_finding(blank: bool) -> impl Strategy<Value = Finding> {
+    let setting = prop::sample::select(settings::ALL.iter().collect::<Vec<_>>());
+    let word = prop::sample::select(vec!["ext4", "xfs", "noatime", "relatime", "on", "off", "-m 1", "none"]);
+    let change = (prop::collection::btree_set(word, 1..3), 0..3, any::<bool>());
+    let rank = prop::option::of(1u32..4);
+    let weights = (
+        prop::sample::select(Level::ALL.to_vec()),
+        prop::sample::select(Confidence::ALL.to_vec()),
+        prop::sample::select(Risk::ALL.to_vec()),
+        prop::sample::select(Reach::ALL.to_vec()),
+    );
+    let subjects = if blank {
+        vec![Subject::target("/srv/a"), Subject::device("sda")]
+    } else {
+        vec![
+            Subject::target("/srv/a"),
+            Subject::mount("/srv"),
+            Subject::boot("/srv"),
+            Subject::device("sda"),
+            Subject::cluster("/srv/a"),
+        ]
+    };
+    ("[a-e]", setting, change, weights, rank, prop::sample::select(subjects), any::<bool>()).prop_map(
+        |(rule, setting, (words, kind, so), (level, confidence, risk, reach), rank, subject, applies)| {
+            let words: Vec<String> = words.into_iter().map(str::to_owned).collect();
+            let change = match (setting.shape, kind) {
+                (_, 0) => Change::Keep,
+                (settings::Shape::One, _) => Change::Set(words[0].clone()),
+                (settings::Shape::Options, 1) => Change::Add(vec![words[0].clone()]),
+                (settings::Shape::Options, _) => Change::Remove(words.clone()),
+            };
+            let current = if so {
+                Reading::known(Value::Text(words[0].clone()), Source::call("test"))
+            } else {
+                Reading::not_collected()
+            };
+            let command = vec![format!("set {} {}", setting.name, change.words())];
+            let advice = Advice {
+                setting: setting.name.to_owned(),
+                apply: if change == Change::Keep { Vec::new() } else { command },
+                change,
+                current,
+                reach,
+                risk,
+                rank: rank.filter(|_| setting.shape == settings::Shape::One),
+                price: None,
+                verify: Vec::new(),
+                undo: Vec::new(),
+            };
+            Finding {
+                // A rule advises one thing of one setting on one subject.
+                rule: format!("{rule}.{}.{}", setting.name, subject),
+                subject,
+                outcome: if applies { Outcome::Applies } else { Outcome::DoesNotApply },
+                level,
+                confidence,
+                title: "made up".to_owned(),
+                because: String::new(),
+                refs: Vec::new(),
+                advice: vec![advice],
+                held_back: Vec::new(),
+                trace: Trace { label: String::new(), truth: Truth::True, seen: None, kids: Vec::new() },
+            }
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn plans_of_any_findings_are_consistent(
+        (blank, findings) in any::<bool>().prop_flat_map(|blank| (Just(blank), prop::collection::vec(any_finding(blank), 0..12)))
+    ) {
+        let facts = machine(blank);
+        let mut once = BTreeSet::new();
+        let findings = findings.into_iter().filter(|finding| once.insert(finding.rule.clone())).collect();
+        let report = build(Input {
+            facts: &facts,
+            verdicts: Vec::new(),
+            evaluation: Evaluation { findings, tallies: Vec::new() },
+            measurements: BTreeMap::new(),
+            overrides: BTreeMap::new(),
+            circumstances: Circumstances {
+                when: String::new(),
+                live: true,
+                version: String::new(),
+                rules: 0,
+                asked: None,
+            },
+            guard: &|_, _| Ok(()),
+        });
+        prop_assert_eq!(all_wrong(&report), [""; 0]);
+    }
+}
