@@ -26,9 +26,9 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// Whether this change can lose data.
+    /// Whether this change can lose data. Servers take their words in any case.
     pub fn can_lose(&self, change: &Change) -> bool {
-        change.values().iter().any(|value| self.loses.contains(&value.as_str()))
+        change.values().iter().any(|value| self.loses.iter().any(|word| word.eq_ignore_ascii_case(value)))
     }
 
     const fn losing(mut self, loses: &'static [&'static str]) -> Self {
@@ -38,7 +38,7 @@ impl Setting {
 }
 
 /// Mount options that stop flushes, let the journal run ahead of the data, or give up on errors: ext4(5), nfs(5),
-/// Documentation/filesystems/f2fs.rst of the kernel.
+/// Documentation/filesystems/f2fs.rst and overlayfs.rst of the kernel.
 const LOSING_OPTIONS: &[&str] = &[
     "nobarrier",
     "barrier=0",
@@ -50,7 +50,13 @@ const LOSING_OPTIONS: &[&str] = &[
     "noload",
     "soft",
     "softerr",
+    "volatile",
+    "fsync=volatile",
 ];
+
+/// How servers write that something is off, and on.
+const OFF: &[&str] = &["off", "false", "no", "0"];
+const ON: &[&str] = &["on", "true", "yes", "1"];
 
 /// What values a setting has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,7 +125,7 @@ pub const ALL: &[Setting] = &[
         Some(&device::WRITE_CACHE.info),
         "What the kernel believes of the disk's cache, which decides whether flushes are sent.",
     )
-    .losing(&["write through"]),
+    .losing(&["write through", "none"]),
     one("block.scheduler", Scope::Device, Some(&device::SCHEDULER.info), "I/O scheduler of the disk."),
     one(
         "md.array",
@@ -147,7 +153,7 @@ pub const ALL: &[Setting] = &[
         Some(&kernel::ZFS_NO_FLUSH.info),
         "Whether ZFS leaves out the flushes that it would send to its disks.",
     )
-    .losing(&["on", "true"]),
+    .losing(ON),
     one(
         "vm.dirty_background_bytes",
         Scope::Host,
@@ -163,21 +169,21 @@ pub const ALL: &[Setting] = &[
         "How PostgreSQL asks for its WAL to be on disk.",
     ),
     one("pg.fsync", Scope::Cluster, Some(&postgres::FSYNC.info), "Whether PostgreSQL flushes at all.")
-        .losing(&["off"]),
+        .losing(OFF),
     one(
         "pg.synchronous_commit",
         Scope::Cluster,
         Some(&postgres::SYNCHRONOUS_COMMIT.info),
         "Whether a commit waits for its WAL to be on disk.",
     )
-    .losing(&["off", "false", "no", "0"]),
+    .losing(OFF),
     one(
         "pg.full_page_writes",
         Scope::Cluster,
         Some(&postgres::FULL_PAGE_WRITES.info),
         "Whether whole pages go into the WAL after a checkpoint, against torn pages.",
     )
-    .losing(&["off"]),
+    .losing(OFF),
     one(
         "pg.wal_init_zero",
         Scope::Cluster,
@@ -202,7 +208,7 @@ pub const ALL: &[Setting] = &[
         Some(&postgres::DATA_SYNC_RETRY.info),
         "Whether PostgreSQL tries again after a flush of data files failed.",
     )
-    .losing(&["on"]),
+    .losing(ON),
     one(
         "pg.debug_io_direct",
         Scope::Cluster,
@@ -236,7 +242,7 @@ pub const ALL: &[Setting] = &[
         Some(&mysql::DOUBLEWRITE.info),
         "Whether InnoDB writes pages twice, against torn pages.",
     )
-    .losing(&["off", "detect_only", "fast"]),
+    .losing(&["off", "false", "0", "detect_only", "fast"]),
     one(
         "mysql.innodb_io_capacity",
         Scope::Cluster,
