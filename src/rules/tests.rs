@@ -3,9 +3,12 @@
 mod arbitrary;
 mod coverage;
 mod machines;
-mod mutation;
+mod mutants;
 mod properties;
+mod safety;
+mod scale;
 mod users;
+mod worlds;
 
 use proptest::prelude::*;
 

@@ -10,6 +10,7 @@ use crate::support::{check_json, outcome, stdout, walwise};
 mod garbled;
 mod kept;
 mod reviewed;
+mod seeds;
 mod table;
 
 fn host(name: &str) -> PathBuf {

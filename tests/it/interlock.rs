@@ -8,7 +8,7 @@ use walwise::facts::Scope;
 use walwise::report::paste::{fstab, udev, unit};
 use walwise::report::{Report, script};
 use walwise::rules::model::ChangeSpec;
-use walwise::rules::{Circumstances, Finding, RuleSet, evaluate_one, subjects};
+use walwise::rules::{Change, Circumstances, Finding, RuleSet, evaluate_one, settings, subjects};
 
 use crate::support::machine::Machine;
 
@@ -29,7 +29,6 @@ const LOSING: &[(&str, &[&str])] = &[
             "fsync_mode=nobarrier",
             "volatile",
             "soft",
-            "async",
             "norecovery",
             "noload",
         ],
@@ -45,7 +44,6 @@ const LOSING: &[(&str, &[&str])] = &[
             "fsync_mode=nobarrier",
             "volatile",
             "soft",
-            "async",
             "norecovery",
             "noload",
         ],
@@ -88,6 +86,16 @@ const LOSING_COMMANDS: &[&str] = &[
     "hdparm -W1",
     "hdparm -W 1",
 ];
+
+#[test]
+fn the_settings_know_what_loses_data() {
+    for (name, words) in LOSING {
+        let Some(setting) = settings::find(name) else { continue };
+        for word in *words {
+            assert!(setting.can_lose(&Change::Set((*word).to_owned())), "{name} {word}");
+        }
+    }
+}
 
 fn loses(setting: &str, values: &[String]) -> bool {
     let words = LOSING.iter().find(|(name, _)| *name == setting).map_or(&[][..], |(_, words)| words);

@@ -25,6 +25,7 @@ mod loops;
 mod overrides;
 mod paste;
 mod plans;
+mod pack;
 mod postgres;
 mod probes;
 mod questions;
