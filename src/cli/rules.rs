@@ -131,7 +131,7 @@ fn rule_text(rule: &Rule, rules: &RuleSet) -> String {
         let _ = writeln!(out, "  {line}");
     }
     let _ = writeln!(out, "\nSources");
-    for source in &rule.refs {
+    for source in rule.refs.iter() {
         let _ = writeln!(out, "  {source}");
     }
     if !rule.evidence.is_empty() {

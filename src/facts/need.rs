@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{KeyInfo, Reading, Remedy, Subject, Value, Why};
+use super::{Reading, Remedy, Subject, Value, Why};
 
 /// A fact that would settle something.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -23,12 +23,12 @@ pub struct Need {
 
 impl Need {
     /// The need for a fact whose reading is unknown; `None` for a known one.
-    pub fn of(subject: &Subject, info: &KeyInfo, reading: &Reading<Value>) -> Option<Self> {
+    pub fn of(subject: &Subject, fact: &str, reading: &Reading<Value>) -> Option<Self> {
         match reading {
             Reading::Known { .. } => None,
             Reading::Unknown { why, detail, remedy } => Some(Self {
                 subject: subject.clone(),
-                fact: info.name.to_owned(),
+                fact: fact.to_owned(),
                 why: *why,
                 detail: detail.clone(),
                 remedy: remedy.clone(),

@@ -139,7 +139,7 @@ impl AdviceSpec {
             reach: self.reach,
             risk: self.risk,
             rank: self.rank,
-            price: self.price.as_ref().map(|price| price.text(facts, subject, &[])),
+            price: self.price.as_ref().map(|price| price.text(facts, subject, &[]).to_string()),
             apply: commands(&self.apply),
             verify: commands(&self.verify),
             undo: commands(&self.undo),

@@ -179,7 +179,7 @@ impl<'r> Concern<'r> {
             outcome,
             level: rule.level,
             confidence: rule.confidence,
-            title: rule.title.text(facts, subject, &which),
+            title: rule.title.text(facts, subject, &which).to_string(),
             because: rule.because.text(facts, subject, &which),
             refs: rule.refs.clone(),
             advice,

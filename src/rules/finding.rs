@@ -267,9 +267,9 @@ pub struct Finding {
     /// One line.
     pub title: String,
     /// Why it matters.
-    pub because: String,
+    pub because: Arc<str>,
     /// Public sources.
-    pub refs: Vec<String>,
+    pub refs: Arc<[String]>,
     /// What to do. Empty unless it applies.
     pub advice: Vec<Advice>,
     /// Advice that could lose data and is not given, because not every fact that decides it was seen on this machine.

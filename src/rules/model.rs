@@ -3,6 +3,8 @@
 //! Everything here has been checked by [`super::load`]: facts exist, values fit them, words are of the catalogue. The
 //! surprise: facts and settings are held by declaration, not by name, so nothing later can look up a wrong name.
 
+use std::sync::Arc;
+
 use super::evidence::Evidence;
 use super::settings::Setting;
 use super::template::Template;
@@ -28,7 +30,7 @@ pub struct Rule {
     /// Why it matters.
     pub because: Template,
     /// Public sources, at least one.
-    pub refs: Vec<String>,
+    pub refs: Arc<[String]>,
     /// Rules it wins over where both want a different value of one setting.
     pub overrides: Vec<String>,
     /// When it applies.

@@ -13,7 +13,7 @@ use std::ptr;
 use super::Seen;
 use super::ground::{Ground, Node};
 use super::model::{Cond, Test};
-use crate::facts::{Need, Reading, Subject, Value, catalog};
+use crate::facts::{Need, Reading, Subject, Value};
 use crate::truth::Truth;
 
 /// How many ways to one answer are pursued for one sub-condition.
@@ -82,27 +82,32 @@ impl<'c> Domains<'c> {
 /// The unknown facts of a condition.
 struct Unknowns<'g> {
     domains: &'g Domains<'g>,
+    /// In the order of what they are about and of their names.
     slots: Vec<&'g Seen>,
-    places: BTreeMap<(&'g Subject, &'g str), usize>,
 }
 
-/// Demands on facts: by slot, which of its options would do.
+/// Demands on facts: the slots in order, each with those of its options that would do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Way(BTreeMap<usize, Options>);
+struct Way(Vec<(usize, Options)>);
 
 impl Way {
     /// The facts that must be learnt.
     fn to_learn(&self) -> Vec<usize> {
-        self.0.iter().filter(|(_, options)| **options & UNLEARNT == 0).map(|(slot, _)| *slot).collect()
+        self.0.iter().filter(|(_, options)| options & UNLEARNT == 0).map(|(slot, _)| *slot).collect()
     }
 
     /// Both ways at once, where one value can meet both.
     fn with(mut self, other: &Self) -> Option<Self> {
         for (slot, options) in &other.0 {
-            let joined = self.0.entry(*slot).or_insert(Options::MAX);
-            *joined &= options;
-            if *joined == 0 {
-                return None;
+            match self.0.binary_search_by_key(slot, |(slot, _)| *slot) {
+                Err(at) => self.0.insert(at, (*slot, *options)),
+                Ok(at) => {
+                    let (_, joined) = self.0.get_mut(at)?;
+                    *joined &= options;
+                    if *joined == 0 {
+                        return None;
+                    }
+                }
             }
         }
         Some(self)
@@ -110,18 +115,19 @@ impl Way {
 
     /// Whether everything that goes this other way goes this way too.
     fn covers(&self, other: &Self) -> bool {
-        let within =
-            |(slot, options): (&usize, &Options)| other.0.get(slot).is_some_and(|o| o & !options == 0);
-        self.0.iter().all(within)
+        let of = |slot: &usize| other.0.binary_search_by_key(slot, |(slot, _)| *slot).ok();
+        let theirs = |slot| of(slot).and_then(|at| other.0.get(at));
+        self.0.iter().all(|(slot, ours)| theirs(slot).is_some_and(|(_, theirs)| theirs & !ours == 0))
     }
 }
 
 impl<'g> Unknowns<'g> {
     fn of(ground: &'g Ground<'_>, domains: &'g Domains<'_>) -> Self {
-        let mut unknown: BTreeMap<(&Subject, &str), &Seen> = BTreeMap::new();
-        collect(ground, &mut unknown);
-        let places = unknown.keys().enumerate().map(|(slot, key)| (*key, slot)).collect();
-        Self { domains, slots: unknown.into_values().collect(), places }
+        let mut slots = Vec::new();
+        collect(ground, &mut slots);
+        slots.sort_by(|a, b| place(a).cmp(&place(b)));
+        slots.dedup_by(|a, b| place(a) == place(b));
+        Self { domains, slots }
     }
 
     /// The ways for a condition to come out as wanted.
@@ -157,30 +163,35 @@ impl<'g> Unknowns<'g> {
 
     fn ways_of_test(&self, test: &Test, seen: &Seen, wanted: bool) -> Vec<Way> {
         let as_it_is = test.holds(&seen.reading) == Truth::from(wanted);
-        let Some(slot) = self.places.get(&(&seen.subject, seen.fact)) else {
+        let Ok(slot) = self.slots.binary_search_by(|slot| place(slot).cmp(&place(seen))) else {
             return if as_it_is { vec![Way::default()] } else { Vec::new() };
         };
         let fitting = self.domains.values(test, wanted) | if as_it_is { UNLEARNT } else { 0 };
-        if fitting == 0 { Vec::new() } else { vec![Way(BTreeMap::from([(*slot, fitting)]))] }
+        if fitting == 0 { Vec::new() } else { vec![Way(vec![(slot, fitting)])] }
     }
 
     /// The set by name; `None` for an empty one.
     fn named(&self, set: &[usize]) -> Option<Vec<Need>> {
         let need = |slot: &usize| {
             let seen = self.slots.get(*slot)?;
-            Need::of(&seen.subject, catalog::find(seen.fact)?, &seen.reading)
+            Need::of(&seen.subject, seen.fact, &seen.reading)
         };
         let needs: Vec<Need> = set.iter().filter_map(need).collect();
         (!needs.is_empty()).then_some(needs)
     }
 }
 
+/// Where an unknown fact stands among others.
+fn place(seen: &Seen) -> (&Subject, &str) {
+    (&seen.subject, seen.fact)
+}
+
 /// The unknown facts that it tests.
-fn collect<'g>(ground: &'g Ground<'_>, unknown: &mut BTreeMap<(&'g Subject, &'g str), &'g Seen>) {
+fn collect<'g>(ground: &'g Ground<'_>, unknown: &mut Vec<&'g Seen>) {
     if let Node::Test(_, seen) = &ground.node
         && !seen.reading.is_known()
     {
-        unknown.entry((&seen.subject, seen.fact)).or_insert(seen);
+        unknown.push(seen);
     }
     ground.kids().iter().for_each(|kid| collect(kid, unknown));
 }

@@ -6,6 +6,7 @@
 //! text, for commands are full of braces.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::facts::{FactSet, KeyInfo, Subject};
 use crate::text;
@@ -18,7 +19,7 @@ pub struct Template {
 
 #[derive(Clone, Debug)]
 enum Part {
-    Text(String),
+    Text(Arc<str>),
     Fact(&'static KeyInfo),
     Subject,
     Which,
@@ -28,7 +29,7 @@ impl Part {
     /// As it was written.
     fn source(&self) -> String {
         match self {
-            Self::Text(text) => text.clone(),
+            Self::Text(text) => text.to_string(),
             Self::Fact(fact) => format!("{{{}}}", fact.name),
             Self::Subject => format!("{{{SUBJECT}}}"),
             Self::Which => format!("{{{WHICH}}}"),
@@ -61,11 +62,11 @@ impl Template {
                 unknown.push(name.to_owned());
                 continue;
             };
-            parts.push(Part::Text(source.get(done..start).unwrap_or_default().to_owned()));
+            parts.push(Part::Text(source.get(done..start).unwrap_or_default().into()));
             parts.push(part);
             done = end;
         }
-        parts.push(Part::Text(source.get(done..).unwrap_or_default().to_owned()));
+        parts.push(Part::Text(source.get(done..).unwrap_or_default().into()));
         (Self { parts }, unknown)
     }
 
@@ -89,9 +90,12 @@ impl Template {
 
     /// For reading: facts as people read them, `unknown` where they are not known. `which` are the elements that the
     /// condition is about.
-    pub fn text(&self, facts: &FactSet, subject: &Subject, which: &[&Subject]) -> String {
+    pub fn text(&self, facts: &FactSet, subject: &Subject, which: &[&Subject]) -> Arc<str> {
+        if let [Part::Text(text)] = self.parts.as_slice() {
+            return Arc::clone(text);
+        }
         let shown = |part: &Part| match part {
-            Part::Text(text) => text.clone(),
+            Part::Text(text) => text.to_string(),
             Part::Subject => subject.name().to_owned(),
             Part::Which => listed(which),
             Part::Fact(fact) => {
@@ -99,7 +103,7 @@ impl Template {
                 reading.value().map_or_else(|| "unknown".to_owned(), |value| fact.show(value))
             }
         };
-        self.parts.iter().map(shown).collect()
+        self.parts.iter().map(shown).collect::<String>().into()
     }
 
     /// For a shell: facts quoted. A command that would need an unknown fact, or one that cannot be pasted, becomes a

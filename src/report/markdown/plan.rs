@@ -64,7 +64,7 @@ fn step<'a>(
     let about = telling.about(target);
     if step.level >= Level::Warning || step.level == Level::Option || advice.setting == "filesystem" {
         let rules = about.iter().filter(|finding| step.rules.contains(&finding.rule));
-        for because in distinct(rules.map(|finding| finding.because.as_str())) {
+        for because in distinct(rules.map(|finding| &*finding.because)) {
             document.para(&text(because));
         }
     }

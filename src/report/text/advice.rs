@@ -111,7 +111,7 @@ fn why<'a>(page: &mut Page, telling: &mut Telling<'a>, target: &TargetSummary, s
     if step.level >= Level::Warning || step.level == Level::Option || choice {
         let about = telling.about(target);
         let rules = about.iter().filter(|finding| step.rules.contains(&finding.rule));
-        for because in super::distinct(rules.map(|finding| finding.because.as_str())) {
+        for because in super::distinct(rules.map(|finding| &*finding.because)) {
             page.para(17, because);
         }
     }
