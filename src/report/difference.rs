@@ -200,10 +200,16 @@ fn is_same_host(before: &Made, now: &Made) -> bool {
 
 /// What one report has and the other lacks. Where different targets were asked for, none is missed.
 fn missing(from: &Kept, of: &Kept) -> Vec<Subject> {
-    let alike = from.made.asked == of.made.asked;
+    let alike = is_of_same(from, of);
     let counts = |subject: &&Subject| alike || !from.targets.contains_key(*subject);
     let gone = from.subjects().filter(|subject| !of.facts.contains_key(*subject));
     gone.filter(counts).cloned().collect()
+}
+
+/// Whether both looked at the same: the same was asked for, if in other words.
+fn is_of_same(a: &Kept, b: &Kept) -> bool {
+    let both = a.made.asked.is_some() && b.made.asked.is_some();
+    a.made.asked == b.made.asked || (both && a.targets.keys().eq(b.targets.keys()))
 }
 
 fn verdicts(before: &Kept, now: &Kept) -> Vec<VerdictChange> {
@@ -291,7 +297,7 @@ fn differs(before: Option<&KeptFact>, now: Option<&KeptFact>) -> bool {
 fn remarks(before: &Kept, now: &Kept) -> Vec<String> {
     let (was, is) = (&before.made, &now.made);
     let mut remarks = Vec::new();
-    if was.asked != is.asked {
+    if !is_of_same(before, now) {
         let words = |asked: &Option<String>| {
             asked.as_ref().map_or_else(|| "everything that was found".to_owned(), Clone::clone)
         };

@@ -260,6 +260,10 @@ fn a_target_that_moved_is_found_and_one_that_is_gone_is_said() {
     let asked = difference(&one, &other);
     assert!(asked.gone.is_empty() && asked.renamed.is_empty(), "{asked:?}");
     assert_eq!(asked.remarks.len(), 1);
+    // The same in other words is the same.
+    let mut again = one.clone();
+    again.made.asked = Some("./pg".to_owned());
+    assert!(difference(&one, &again).remarks.is_empty());
 }
 
 fn measured(kept: &mut Kept, target: &Subject, median: f64) {

@@ -180,7 +180,10 @@ fn same(page: &mut Page, difference: &Difference) {
     let counts: Vec<String> = [Level::Critical, Level::Warning, Level::Advice]
         .into_iter()
         .filter(|level| count(*level) > 0)
-        .map(|level| format!("{} {}", count(level), level.word()))
+        .map(|level| match level {
+            Level::Warning => words::count(count(level), level.word()),
+            _ => format!("{} {}", count(level), level.word()),
+        })
         .collect();
     page.gap();
     if !counts.is_empty() {

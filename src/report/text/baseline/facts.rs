@@ -33,7 +33,8 @@ pub fn write(page: &mut Page, difference: &Difference) {
         named(distinct.into_iter().map(str::to_owned))
     };
     if !follow.is_empty() {
-        page.para(2, &format!("Different because of that: {}", names(&follow)));
+        let because = if both.is_empty() { "Different" } else { "Different because of that" };
+        page.para(2, &format!("{because}: {}", names(&follow)));
     }
     let known = |change: &&FactChange| change.now.as_ref().is_some_and(|now| now.value().is_some());
     let (learnt, lost): (Vec<&FactChange>, Vec<&FactChange>) = one.into_iter().partition(known);
