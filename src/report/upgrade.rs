@@ -161,10 +161,13 @@ fn of_boot(finding: &Finding) -> bool {
     finding.subject.scope() == Scope::Boot
 }
 
-/// Whether a condition looks at a fact.
-fn looks_at(trace: &Trace, fact: &str) -> bool {
-    trace.seen.as_ref().is_some_and(|seen| seen.fact == fact)
-        || trace.kids.iter().any(|kid| looks_at(kid, fact))
+/// Whether the condition of a finding looks at a fact. A report that is compared has its traces.
+fn looks_at(finding: &Finding, fact: &str) -> bool {
+    fn asks(trace: &Trace, fact: &str) -> bool {
+        trace.seen.as_ref().is_some_and(|seen| seen.fact == fact)
+            || trace.kids.iter().any(|kid| asks(kid, fact))
+    }
+    finding.trace.as_ref().is_some_and(|trace| asks(trace, fact))
 }
 
 /// A finding as it stands.

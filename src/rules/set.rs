@@ -118,7 +118,8 @@ impl RuleSet {
                     let message = format!("`{}` is off already, by {}:{}", off.rule, other.file, other.line);
                     found.push((index, Diag::remark(span.clone(), message, None)));
                 }
-                None => self.off.push(off.clone()),
+                None if self.find(&off.rule).is_some() => self.off.push(off.clone()),
+                None => {}
             }
         }
         let Self { rules, off, .. } = self;

@@ -13,9 +13,8 @@ use walwise::host::RecordedHost;
 use walwise::pipeline::Session;
 use walwise::report::{Circumstances, Input, Plan, Report, Step, TargetSummary, build};
 use walwise::rules::{
-    Advice, Change, Confidence, Evaluation, Finding, Level, Outcome, Reach, Risk, RuleSet, Trace, settings,
+    Advice, Change, Confidence, Evaluation, Finding, Level, Outcome, Reach, Risk, RuleSet, settings,
 };
-use walwise::truth::Truth;
 
 /// How far up a setting is: what it is changed on.
 fn height(step: &Step) -> u8 {
@@ -207,7 +206,7 @@ fn any_finding(blank: bool) -> impl Strategy<Value = Finding> {
                 refs: Vec::new(),
                 advice: vec![advice],
                 held_back: Vec::new(),
-                trace: Trace { label: String::new(), truth: Truth::True, seen: None, kids: Vec::new() },
+                trace: None,
             }
         },
     )

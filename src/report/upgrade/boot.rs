@@ -24,7 +24,7 @@ pub fn items(real: &Report, supposed: &Report) -> Vec<Item> {
     let (before, now) = (by_name(real), by_name(supposed));
     let mut items = Vec::new();
     for finding in supposed.findings.iter().filter(|finding| of_boot(finding) && applies(finding)) {
-        match SORTED.iter().find(|(key, ..)| looks_at(&finding.trace, key.name())) {
+        match SORTED.iter().find(|(key, ..)| looks_at(finding, key.name())) {
             Some((key, effect, part)) => {
                 items.extend(options(real, supposed, finding, key, *effect, *part));
             }
@@ -86,7 +86,7 @@ fn what(option: &str, effect: Effect, fstype: &str) -> String {
 /// What a finding about a line as a whole comes to.
 fn whole<'r>(before: &Findings<'r>, supposed: &Report, finding: &'r Finding) -> Option<Item> {
     let already = same(before, finding).is_some_and(applies);
-    let fails = FAILING.iter().any(|fact| looks_at(&finding.trace, fact));
+    let fails = FAILING.iter().any(|fact| looks_at(finding, fact));
     let part = match (fails, already) {
         (true, _) => Part::Blocker,
         (false, true) => Part::Already,
@@ -104,7 +104,7 @@ fn mended<'r>(real: &'r Report, supposed: &Report, now: &Findings<'r>) -> Vec<It
     let mut items = Vec::new();
     for finding in real.findings.iter().filter(|finding| of_boot(finding) && applies(finding)) {
         let line = &finding.subject;
-        let sorted = SORTED.iter().find(|(key, ..)| looks_at(&finding.trace, key.name()));
+        let sorted = SORTED.iter().find(|(key, ..)| looks_at(finding, key.name()));
         let Some((key, _, part)) = sorted else {
             if same(now, finding).is_none() {
                 items.push(Item { place: at(&real.facts, line), ..item(Part::Better, finding, true) });
