@@ -36,7 +36,7 @@ pub enum Default {
 use Default::{Is, None as No, Own};
 
 /// All of them.
-pub const ALL: [Setting; 16] = [
+pub const ALL: [Setting; 18] = [
     Setting {
         name: "innodb_flush_method",
         slot: Slot::Word(&mysql::FLUSH_METHOD, flush_method),
@@ -111,6 +111,18 @@ pub const ALL: [Setting; 16] = [
         default: |line, version| if line == Line::Mysql && since(version, [8, 0, 3]) { Is("0") } else { No },
     },
     Setting {
+        name: "innodb_log_write_ahead_size",
+        slot: Slot::Bytes(&mysql::LOG_WRITE_AHEAD),
+        default: |line, version| {
+            if line == Line::Mysql && since(version, [5, 7, 4]) { Is("8192") } else { No }
+        },
+    },
+    Setting {
+        name: "innodb_data_file_buffering",
+        slot: Slot::Flag(&mysql::DATA_FILE_BUFFERING),
+        default: |line, version| if line == Line::Mariadb && from(version, 11, 0) { Is("0") } else { No },
+    },
+    Setting {
         name: "innodb_log_file_buffering",
         slot: Slot::Flag(&mysql::LOG_FILE_BUFFERING),
         default: |line, version| if line == Line::Mariadb && since(version, [10, 8, 4]) { Own } else { No },
@@ -170,6 +182,8 @@ impl Setting {
             | "innodb_redo_log_capacity"
             | "innodb_log_file_size"
             | "innodb_log_file_buffering"
+            | "innodb_log_write_ahead_size"
+            | "innodb_data_file_buffering"
             | "innodb_use_fdatasync" => true,
             "innodb_doublewrite" => edition.known().is_none_or(|(line, version)| match line {
                 Line::Mysql => since(version, [8, 0, 30]),
@@ -210,7 +224,7 @@ pub fn series(line: Line, version: &Version) -> String {
 
 /// A setting of this name.
 pub fn named(name: &str) -> Option<&'static Setting> {
-    static SETTINGS: [Setting; 16] = ALL;
+    static SETTINGS: [Setting; 18] = ALL;
     SETTINGS.iter().find(|setting| setting.name == name)
 }
 
@@ -309,6 +323,8 @@ mod tests {
             ("innodb_use_fdatasync", Mysql, "8.0.25", None),
             ("innodb_use_fdatasync", Mariadb, "10.11.19", None),
             ("innodb_dedicated_server", Mysql, "8.0.36", Some("0")),
+            ("innodb_log_write_ahead_size", Mysql, "8.0.36", Some("8192")),
+            ("innodb_log_write_ahead_size", Mariadb, "10.11.19", None),
         ] {
             assert_eq!(default(name, line, version).as_deref(), expected, "{name} {version}");
         }
