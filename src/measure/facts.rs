@@ -191,6 +191,20 @@ mod tests {
         }
         assert!(!facts.get(&target, &probe::IMPLAUSIBLE).is_known());
         assert_eq!(facts.value(&target, &probe::OUTCOME).as_deref(), Some("not settled"));
+        assert_eq!(facts.value(&target, &probe::TRUSTED), Some(false), "there were no rounds");
+    }
+
+    #[test]
+    fn what_is_too_fast_is_no_figure_to_advise_from() {
+        let cells = [(Method::Fdatasync, 200.0), (Method::OpenDatasync, 1.0)];
+        let cells = cells.iter().flat_map(|(method, us)| [cell(*method, 1, *us), cell(*method, 2, *us)]);
+        let facts = probed(&of(cells.collect()), None);
+        let target = Subject::target("/t");
+        // The comparison is settled; that the default is best is not what it found.
+        assert_eq!(facts.value(&target, &probe::OUTCOME).as_deref(), Some("settled"));
+        assert_eq!(facts.value(&target, &probe::BEST_METHOD).as_deref(), Some("fdatasync"));
+        assert_eq!(facts.value(&target, &probe::ADVISES_CHANGE), Some(false));
+        assert_eq!(facts.value(&target, &probe::TRUSTED), Some(false));
     }
 
     /// What the facts say with a method in force that costs so much, by size and with pauses.

@@ -78,6 +78,7 @@ pub fn postgres_value(name: &str, value: &str, server: &Version) -> Ruling {
         Takes::Size => refused("a number with kB, MB, GB or TB"),
         Takes::Number(low, high) => match value.parse::<f64>() {
             Ok(number) if (low..=high).contains(&number) => known,
+            _ if high > 1e15 => refused(&format!("numbers from {low} on")),
             _ => refused(&format!("numbers from {low} to {high}")),
         },
         Takes::Words => word(name, value, server),

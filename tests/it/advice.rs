@@ -2,10 +2,10 @@
 //! covered: PostgreSQL 12 to 19, MySQL 5.7 to 9, MariaDB 10.5 to 12. That the table itself is right of the servers that are
 //! installed is for `settings`.
 
-use walwise::facts::catalog::{cluster, mysql, postgres, target};
-use walwise::facts::{FactSet, Scope, Source, Subject};
+use walwise::facts::catalog::{self, cluster, mysql, postgres, target};
+use walwise::facts::{FactSet, KeyInfo, Kind, Reading, Scope, Source, Subject, Value, Why};
 use walwise::rules::model::{Cond, Op};
-use walwise::rules::{Circumstances, Outcome, Risk, Rule, RuleSet, evaluate_one};
+use walwise::rules::{Circumstances, Level, Outcome, Risk, Rule, RuleSet, evaluate, evaluate_one};
 use walwise::validity::{ChangedBy, guard, server_settings};
 use walwise::version::Version;
 
@@ -215,5 +215,109 @@ fn what_a_release_does_not_take_is_held_back() {
         let release = Release::new(of, version);
         let ruling = guard(setting, &[value], &release.facts, &Subject::cluster("/db"));
         assert_eq!(ruling.is_ok(), taken, "{of} {version} {setting} = {value}: {ruling:?}");
+    }
+}
+
+/// What is not a setting: the place of a server that runs with the defaults of its release on ext4 on flash.
+const PLACE: &[(&str, &str)] = &[
+    ("kernel.version", "6.1.140"),
+    ("vm.dirty_background", "1717986918"),
+    ("mount.fstype", "ext4"),
+    ("mount.super_options", "rw"),
+    ("ext4.fast_commit", "off"),
+    ("target.kind", "directory"),
+    ("device.medium", "flash"),
+    ("device.write_cache", "write back"),
+    ("device.cache", "volatile"),
+    ("pg.running", "off"),
+    ("pg.wal_room", "60"),
+    ("mysql.running", "off"),
+    ("mysql.log_bin", "off"),
+];
+
+/// A value as people write it.
+fn value(kind: Kind, text: &str) -> Value {
+    let number = |text: &str| text.parse::<f64>().unwrap();
+    match kind {
+        Kind::Bool => Value::Bool(text == "on"),
+        Kind::Count => Value::Whole(text.parse().unwrap()),
+        Kind::Bytes => {
+            let units = [("kB", 1 << 10), ("MB", 1 << 20), ("GB", 1 << 30)];
+            let unit = units.iter().find_map(|(unit, of)| Some((text.strip_suffix(unit)?, *of)));
+            let (digits, of): (&str, u64) = unit.unwrap_or((text, 1));
+            Value::Whole(digits.parse::<u64>().unwrap() * of)
+        }
+        Kind::Micros | Kind::Number => Value::Number(number(text)),
+        Kind::Text | Kind::Choice(_) => Value::Text(text.to_owned()),
+        Kind::Version => Value::Version(version(text)),
+        Kind::List => Value::List(text.split(',').map(str::to_owned).collect()),
+    }
+}
+
+/// A server that nobody has configured.
+fn unconfigured(release: &Release) -> FactSet {
+    let (target, server) = (Subject::target("/db"), Subject::cluster("/db"));
+    let (mount, disk) = (Subject::mount("/db"), Subject::device("sda"));
+    let mut facts = release.facts.clone();
+    facts.stand(&mount, &disk);
+    for of in [&target, &server] {
+        facts.stand(of, &mount);
+        facts.link(of, &mount);
+        facts.link(of, &disk);
+    }
+    facts.rule_out_area(&server, if release.of == "postgres" { "mysql" } else { "pg" });
+    let log = if release.of == "postgres" { "wal" } else { "redo" };
+    facts.know(&target, &target::ROLES, vec!["data".to_owned(), log.to_owned()], Source::file("x"));
+    let at = |info: &KeyInfo| match info.scope {
+        Scope::Target => target.clone(),
+        Scope::Mount => mount.clone(),
+        Scope::Device => disk.clone(),
+        Scope::Host => Subject::host(),
+        _ => server.clone(),
+    };
+    let settings = server_settings(release.of, &release.version);
+    let own = format!("{}.", area(release.of));
+    for info in catalog::all().filter(|info| info.name.starts_with(&own) && !info.name.ends_with(".version"))
+    {
+        let setting = settings.iter().find(|setting| Some(setting.name) == info.name.strip_prefix(&own));
+        let reading = match setting.and_then(|setting| setting.default) {
+            Some(default) => {
+                Reading::known(value(info.kind, default), Source::Default { of: "x".to_owned() })
+            }
+            None => Reading::unknown(Why::Absent, "this release has none"),
+        };
+        facts.put_value(&at(info), info, reading);
+    }
+    for (name, text) in PLACE {
+        let info = catalog::find(name).unwrap();
+        if info.scope != Scope::Cluster || name.starts_with(&own) {
+            facts.put_value(&at(info), info, Reading::known(value(info.kind, text), Source::file("x")));
+        }
+    }
+    facts
+}
+
+/// Nothing serious is wrong with what a release does by itself on a good disk, and nobody is asked for what it lacks.
+#[test]
+fn a_server_with_the_defaults_of_its_release_is_found_in_order() {
+    let rules = RuleSet::builtin();
+    for of in ["postgres", "mysql", "mariadb"] {
+        for release in releases(of) {
+            let facts = unconfigured(&release);
+            let about = [Subject::cluster("/db"), Subject::target("/db")];
+            let found = evaluate(&about, &rules, &facts, Circumstances { live: true }).findings;
+            for finding in found.iter().filter(|one| one.rule.starts_with(area(of))) {
+                let at = format!("{of} {}: {}", release.version, finding.rule);
+                match &finding.outcome {
+                    Outcome::Applies => assert!(finding.level < Level::Warning, "{at}: {}", finding.title),
+                    // What was not measured is the one thing that may be open.
+                    Outcome::Undecided { needs } => {
+                        let best = needs.first().unwrap_or_else(|| panic!("{at}: nothing would decide it"));
+                        assert!(best.iter().all(|need| need.fact.starts_with("probe.")), "{at}: {best:?}");
+                    }
+                    Outcome::DoesNotApply => {}
+                }
+            }
+        }
     }
 }
