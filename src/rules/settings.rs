@@ -298,6 +298,13 @@ pub const ALL: &[Setting] = &[
         "Whether InnoDB writes neighbouring pages together.",
     ),
     one(
+        "mysql.innodb_checksum_algorithm",
+        Scope::Cluster,
+        Some(&mysql::CHECKSUM.info),
+        "How InnoDB's pages are made to tell that they are damaged.",
+    )
+    .losing(&["none", "strict_none"]),
+    one(
         "mysql.innodb_use_fdatasync",
         Scope::Cluster,
         Some(&mysql::USE_FDATASYNC.info),

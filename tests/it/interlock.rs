@@ -61,6 +61,7 @@ const LOSING: &[(&str, &[&str])] = &[
     ("mysql.innodb_doublewrite", &["OFF", "0", "DETECT_ONLY"]),
     ("mysql.innodb_flush_log_at_trx_commit", &["0", "2"]),
     ("mysql.sync_binlog", &["0"]),
+    ("mysql.innodb_checksum_algorithm", &["none", "strict_none"]),
     ("mysql.innodb_flush_method", &["nosync", "O_DIRECT_NO_FSYNC", "littlesync"]),
 ];
 

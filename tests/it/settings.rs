@@ -215,8 +215,8 @@ fn a_mariadb_runs_with_everything_that_a_rule_can_advise_and_is_as_the_table_say
     assert!(
         !Mariadb::takes("--innodb_flush_method=sideways") && !Mariadb::takes("--innodb_use_fdatasync=on")
     );
-    let lines: String = runs_with.iter().map(|(name, value)| format!("{name} = {value}\n")).collect();
-    server.write("conf.d/storage.cnf", &format!("[mariadb]\n{lines}"));
+    let lines: Vec<String> = runs_with.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+    server.write("conf.d/storage.cnf", &format!("[mariadb]\n{}\n", lines.join("\n")));
     server.start();
     for (name, value) in &runs_with {
         let shown = server.sql(&format!("SHOW GLOBAL VARIABLES LIKE '{name}'")).unwrap();

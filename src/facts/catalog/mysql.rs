@@ -35,6 +35,8 @@ facts! {
     BINLOG_ENGINE: String = Cluster "mysql.binlog_storage_engine" Kind::Text;
     /// `innodb_doublewrite` in force: `on`, `off`, `detect_only` (MySQL 8.0.30 and later), `fast` (MariaDB 11 and later).
     DOUBLEWRITE: String = Cluster "mysql.innodb_doublewrite" Kind::Text;
+    /// `innodb_checksum_algorithm` in force: how pages are made to tell that they are damaged; `none` is not at all.
+    CHECKSUM: String = Cluster "mysql.innodb_checksum_algorithm" Kind::Text;
     /// `innodb_io_capacity` in force, in operations per second.
     IO_CAPACITY: u64 = Cluster "mysql.innodb_io_capacity" Kind::Count;
     /// `innodb_io_capacity_max` in force, where it is set.

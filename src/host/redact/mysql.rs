@@ -8,9 +8,10 @@
 use crate::host::Setting;
 
 /// Settings that may leave an option file or a command line.
-pub const SETTINGS: [&str; 29] = [
+pub const SETTINGS: [&str; 30] = [
     "binlog_storage_engine",
     "datadir",
+    "innodb_checksum_algorithm",
     "innodb_data_file_buffering",
     "innodb_data_file_write_through",
     "innodb_data_home_dir",

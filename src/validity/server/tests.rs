@@ -7,6 +7,7 @@ fn v(text: &str) -> Version {
     Version::parse(text).unwrap()
 }
 
+use ChangedBy::{Reload, Restart, Statement};
 use Effect::{Deprecated, Refused, Unknown};
 
 #[test]
@@ -104,7 +105,6 @@ fn defaults_and_what_changes_a_setting_are_of_the_release() {
         assert!(named.next().is_none(), "{name} twice");
         found
     };
-    use ChangedBy::{Reload, Restart, Statement};
     for (of, name, server, expect) in [
         ("postgres", "checkpoint_completion_target", "13.9", Some((Some("0.5"), Reload))),
         ("postgres", "checkpoint_completion_target", "14", Some((Some("0.9"), Reload))),
