@@ -3,13 +3,13 @@
 //! installed is for `settings`.
 
 use walwise::facts::catalog::{self, cluster, mysql, postgres, target};
-use walwise::facts::{FactSet, KeyInfo, Kind, Reading, Scope, Source, Subject, Value, Why};
+use walwise::facts::{FactSet, KeyInfo, Reading, Scope, Source, Subject, Why};
 use walwise::rules::model::{Cond, Op};
 use walwise::rules::{Circumstances, Level, Outcome, Risk, Rule, RuleSet, evaluate, evaluate_one};
 use walwise::validity::{ChangedBy, guard, server_settings};
 use walwise::version::Version;
 
-use super::support::advised::{self, Advised};
+use super::support::advised::{self, Advised, as_value};
 
 /// A release of a server, as the cluster of a target.
 struct Release {
@@ -114,13 +114,14 @@ fn every_advised_value_is_taken_by_every_release_it_can_be_advised_for() {
         let releases = releases(of);
         for advised in advised::of(area(of), &rules) {
             let subject = Release::subject(advised.rule);
-            for release in releases.iter().filter(|release| release.may_advise(&advised)) {
-                for value in &advised.values {
-                    if let Err(because) = guard(advised.spec.setting.name, &[value], &release.facts, &subject)
-                    {
-                        wrong.push(format!("{} on {of} {}: {because}", advised.rule.id, release.version));
-                    }
-                }
+            let may: Vec<&Release> = releases.iter().filter(|one| one.may_advise(&advised)).collect();
+            for value in &advised.values {
+                let refused = may.iter().find_map(|release| {
+                    let because =
+                        guard(advised.spec.setting.name, &[value], &release.facts, &subject).err()?;
+                    Some(format!("{} on {of} {}: {because}", advised.rule.id, release.version))
+                });
+                wrong.extend(refused);
             }
         }
     }
@@ -235,25 +236,6 @@ const PLACE: &[(&str, &str)] = &[
     ("mysql.log_bin", "off"),
 ];
 
-/// A value as people write it.
-fn value(kind: Kind, text: &str) -> Value {
-    let number = |text: &str| text.parse::<f64>().unwrap();
-    match kind {
-        Kind::Bool => Value::Bool(text == "on"),
-        Kind::Count => Value::Whole(text.parse().unwrap()),
-        Kind::Bytes => {
-            let units = [("kB", 1 << 10), ("MB", 1 << 20), ("GB", 1 << 30)];
-            let unit = units.iter().find_map(|(unit, of)| Some((text.strip_suffix(unit)?, *of)));
-            let (digits, of): (&str, u64) = unit.unwrap_or((text, 1));
-            Value::Whole(digits.parse::<u64>().unwrap() * of)
-        }
-        Kind::Micros | Kind::Number => Value::Number(number(text)),
-        Kind::Text | Kind::Choice(_) => Value::Text(text.to_owned()),
-        Kind::Version => Value::Version(version(text)),
-        Kind::List => Value::List(text.split(',').map(str::to_owned).collect()),
-    }
-}
-
 /// A server that nobody has configured.
 fn unconfigured(release: &Release) -> FactSet {
     let (target, server) = (Subject::target("/db"), Subject::cluster("/db"));
@@ -282,7 +264,7 @@ fn unconfigured(release: &Release) -> FactSet {
         let setting = settings.iter().find(|setting| Some(setting.name) == info.name.strip_prefix(&own));
         let reading = match setting.and_then(|setting| setting.default) {
             Some(default) => {
-                Reading::known(value(info.kind, default), Source::Default { of: "x".to_owned() })
+                Reading::known(as_value(info.kind, default), Source::Default { of: "x".to_owned() })
             }
             None => Reading::unknown(Why::Absent, "this release has none"),
         };
@@ -291,7 +273,7 @@ fn unconfigured(release: &Release) -> FactSet {
     for (name, text) in PLACE {
         let info = catalog::find(name).unwrap();
         if info.scope != Scope::Cluster || name.starts_with(&own) {
-            facts.put_value(&at(info), info, Reading::known(value(info.kind, text), Source::file("x")));
+            facts.put_value(&at(info), info, Reading::known(as_value(info.kind, text), Source::file("x")));
         }
     }
     facts

@@ -7,22 +7,22 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use walwise::collect::Request;
-use walwise::facts::{FactSet, Subject};
+use walwise::facts::{FactSet, Subject, catalog};
 use walwise::host::LiveHost;
 use walwise::pipeline::Session;
 use walwise::rules::RuleSet;
 use walwise::validity::{ChangedBy, Effect, ServerSetting, guard, postgres_value, server_settings};
 use walwise::version::Version;
 
-use super::support::advised;
+use super::support::advised::{self, as_value};
 use super::support::mariadb::Mariadb;
 use super::support::postgres::Cluster;
 use super::support::stderr;
 
-/// What is known of a server's data directory, its release among it.
-fn look(data: &Path) -> FactSet {
+/// What is known of a server's data directory, with programs its full release too.
+fn look(data: &Path, without_programs: bool) -> FactSet {
     let host = LiveHost::asking_through(env!("CARGO_BIN_EXE_walwise").into());
-    let request = Request { target: Some(data.to_owned()), without_programs: false };
+    let request = Request { target: Some(data.to_owned()), without_programs };
     Session::look(&host, &request, RuleSet::default(), &mut |_, _| {}).judged().0
 }
 
@@ -30,6 +30,33 @@ fn look(data: &Path) -> FactSet {
 fn names(of: &str, releases: &[&str]) -> BTreeSet<&'static str> {
     let known = |release: &&str| server_settings(of, &Version::parse(release).unwrap());
     releases.iter().flat_map(known).map(|setting| setting.name).collect()
+}
+
+/// What is read of a cluster that nobody configured is what the table says of its release.
+#[test]
+fn defaults_that_are_read_are_those_of_the_table() {
+    for major in 12..=19 {
+        let directory = tempfile::tempdir().unwrap();
+        let data = directory.path().canonicalize().unwrap();
+        std::fs::create_dir(data.join("global")).unwrap();
+        std::fs::write(data.join("PG_VERSION"), format!("{major}\n")).unwrap();
+        std::fs::write(data.join("postgresql.conf"), "").unwrap();
+        let (facts, subject) = (look(&data, true), Subject::cluster(data.to_str().unwrap()));
+        let mut compared = 0;
+        for setting in server_settings("postgres", &Version::parse(&major.to_string()).unwrap()) {
+            let info = catalog::find(&format!("pg.{}", setting.name));
+            let Some((info, default)) = info.zip(setting.default) else { continue };
+            let read = facts.reading(&subject, info.name);
+            assert_eq!(
+                read.value(),
+                Some(&as_value(info.kind, default)),
+                "{} of {major}: {read:?}",
+                info.name
+            );
+            compared += 1;
+        }
+        assert!(compared >= 15, "{major}: {compared}");
+    }
 }
 
 /// A value as a line of postgresql.conf has it.
@@ -127,7 +154,7 @@ fn the_table_says_of_this_postgres_what_it_says_of_itself() {
 #[ignore = "needs root and PostgreSQL 15"]
 fn a_postgres_runs_with_everything_that_a_rule_can_advise_and_refuses_what_is_held_back() {
     let cluster = Cluster::new();
-    let (facts, subject) = (look(&cluster.data), Subject::cluster(cluster.path("data")));
+    let (facts, subject) = (look(&cluster.data, false), Subject::cluster(cluster.path("data")));
     let rules = RuleSet::builtin();
     let here = server_settings("postgres", &Version::parse("15.0").unwrap());
     // The last of several values for a setting is the one that it runs with; the methods have a test of their own.
@@ -201,7 +228,7 @@ fn a_mariadb_runs_with_everything_that_a_rule_can_advise_and_is_as_the_table_say
     let directory = tempfile::tempdir().unwrap();
     super::support::run("chmod", &["755", directory.path().to_str().unwrap()]);
     let mut server = Mariadb::beneath(directory.path(), "");
-    let (facts, subject) = (look(&server.data), Subject::cluster(server.data.to_str().unwrap()));
+    let (facts, subject) = (look(&server.data, false), Subject::cluster(server.data.to_str().unwrap()));
     let rules = RuleSet::builtin();
     let mut runs_with: BTreeMap<&str, String> = BTreeMap::new();
     for advised in advised::of("mysql", &rules) {
