@@ -1,5 +1,5 @@
 //! What a kernel, a tool or a server makes of an option: option × file system × kernel, as data in
-//! `rules/tables/validity.toml`.
+//! `rules/tables/validity.toml`, and setting × release of a server in `rules/tables/servers.toml`.
 //!
 //! It is asked twice: for lines that the next boot will mount ([`derive`]), and for every piece of advice before anybody
 //! sees it ([`guard`]). It reads no machine. The surprise: an option that the table does not know is *unknown*, never
@@ -23,7 +23,9 @@ pub use derive::derive;
 pub use guard::{Beside, guard, guard_with};
 pub use mkfs::{FeatureExample, features, leave_out, mkfs_defaults, mkfs_feature, mkfs_flag};
 pub use mount::{Example, examples, file_system, mount_option, mount_options, scheduler};
-pub use server::{mysql_setting, postgres_setting, wal_sync_method};
+pub use server::{
+    ChangedBy, ServerSetting, mysql_setting, postgres_setting, postgres_value, server_settings,
+};
 
 /// What becomes of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]

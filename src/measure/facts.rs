@@ -22,6 +22,16 @@ pub fn to_facts(found: &Measurement, target: &Subject, current_method: Option<&s
     let in_force = current_method.and_then(|name| row_named(found, name)).or_else(|| row(found, default));
     let commit =
         in_force.map_or_else(|| missing("the probe measured no commit"), |r| known(r.median_us.value));
+    let half = |us: &f64| {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "microseconds, not negative; a float that is too large becomes the largest number"
+        )]
+        let half = (us / 2.0).round() as u64;
+        half
+    };
+    facts.put(target, &probe::COMMIT_DELAY_START, commit.clone().map(|us| half(&us)));
     facts.put(target, &probe::COMMIT, commit);
 
     if let Some(name) = found.best.server_name() {
@@ -31,6 +41,7 @@ pub fn to_facts(found: &Measurement, target: &Subject, current_method: Option<&s
     let gain = gain_over(found, in_force_method, default);
     facts.know(target, &probe::GAIN_PERCENT, gain, source());
     let spoken_against = found.caveats.iter().any(|c| c.refuses_advice);
+    facts.know(target, &probe::TRUSTED, !spoken_against, source());
     let change = found.best != in_force_method && !spoken_against && gain >= MEANINGFUL_PERCENT;
     facts.know(target, &probe::ADVISES_CHANGE, change, source());
     facts.know(target, &probe::OUTCOME, outcome(found, default).word().to_owned(), source());
@@ -161,6 +172,8 @@ mod tests {
         assert!(near(&probe::COMMIT, 200.0));
         assert!(near(&probe::FLUSHES_PER_COMMIT, 2.0) && near(&probe::FLUSH_COST, 150.0));
         assert!(near(&probe::COMMITS_PER_SECOND, 5_000.0) && near(&probe::GAIN_PERCENT, 50.0));
+        assert_eq!(facts.value(&target, &probe::COMMIT_DELAY_START), Some(100));
+        assert_eq!(facts.value(&target, &probe::TRUSTED), Some(true));
         assert_eq!(facts.value(&target, &probe::BEST_METHOD).as_deref(), Some("open_datasync"));
         assert_eq!(facts.value(&target, &probe::ADVISES_CHANGE), Some(true));
         assert_eq!(facts.value(&target, &probe::OUTCOME).as_deref(), Some("settled"));
@@ -178,6 +191,20 @@ mod tests {
         }
         assert!(!facts.get(&target, &probe::IMPLAUSIBLE).is_known());
         assert_eq!(facts.value(&target, &probe::OUTCOME).as_deref(), Some("not settled"));
+        assert_eq!(facts.value(&target, &probe::TRUSTED), Some(false), "there were no rounds");
+    }
+
+    #[test]
+    fn what_is_too_fast_is_no_figure_to_advise_from() {
+        let cells = [(Method::Fdatasync, 200.0), (Method::OpenDatasync, 1.0)];
+        let cells = cells.iter().flat_map(|(method, us)| [cell(*method, 1, *us), cell(*method, 2, *us)]);
+        let facts = probed(&of(cells.collect()), None);
+        let target = Subject::target("/t");
+        // The comparison is settled; that the default is best is not what it found.
+        assert_eq!(facts.value(&target, &probe::OUTCOME).as_deref(), Some("settled"));
+        assert_eq!(facts.value(&target, &probe::BEST_METHOD).as_deref(), Some("fdatasync"));
+        assert_eq!(facts.value(&target, &probe::ADVISES_CHANGE), Some(false));
+        assert_eq!(facts.value(&target, &probe::TRUSTED), Some(false));
     }
 
     /// What the facts say with a method in force that costs so much, by size and with pauses.

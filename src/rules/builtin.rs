@@ -17,6 +17,7 @@ const FILES: &[(&str, &str)] = &[
     ("rules/mount-options.toml", include_str!("../../rules/mount-options.toml")),
     ("rules/mysql-redo.toml", include_str!("../../rules/mysql-redo.toml")),
     ("rules/next-boot.toml", include_str!("../../rules/next-boot.toml")),
+    ("rules/postgres-data.toml", include_str!("../../rules/postgres-data.toml")),
     ("rules/postgres-wal.toml", include_str!("../../rules/postgres-wal.toml")),
     ("rules/shared.toml", include_str!("../../rules/shared.toml")),
     ("rules/verdict.toml", include_str!("../../rules/verdict.toml")),

@@ -28,7 +28,9 @@ pub struct Setting {
 impl Setting {
     /// Whether this change can lose data.
     pub fn can_lose(&self, change: &Change) -> bool {
-        change.values().iter().any(|value| self.loses.contains(&value.as_str()))
+        // Servers take their words in any case.
+        let loses = |value: &String| self.loses.iter().any(|word| word.eq_ignore_ascii_case(value));
+        change.values().iter().any(loses)
     }
 
     const fn losing(mut self, loses: &'static [&'static str]) -> Self {
@@ -51,6 +53,9 @@ const LOSING_OPTIONS: &[&str] = &[
     "soft",
     "softerr",
 ];
+
+/// A switch that is off, as PostgreSQL writes it (bool.c).
+const OFF: &[&str] = &["off", "false", "no", "0"];
 
 /// What values a setting has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -163,21 +168,21 @@ pub const ALL: &[Setting] = &[
         "How PostgreSQL asks for its WAL to be on disk.",
     ),
     one("pg.fsync", Scope::Cluster, Some(&postgres::FSYNC.info), "Whether PostgreSQL flushes at all.")
-        .losing(&["off"]),
+        .losing(OFF),
     one(
         "pg.synchronous_commit",
         Scope::Cluster,
         Some(&postgres::SYNCHRONOUS_COMMIT.info),
         "Whether a commit waits for its WAL to be on disk.",
     )
-    .losing(&["off", "false", "no", "0"]),
+    .losing(OFF),
     one(
         "pg.full_page_writes",
         Scope::Cluster,
         Some(&postgres::FULL_PAGE_WRITES.info),
         "Whether whole pages go into the WAL after a checkpoint, against torn pages.",
     )
-    .losing(&["off"]),
+    .losing(OFF),
     one(
         "pg.wal_init_zero",
         Scope::Cluster,
@@ -202,12 +207,55 @@ pub const ALL: &[Setting] = &[
         Some(&postgres::DATA_SYNC_RETRY.info),
         "Whether PostgreSQL tries again after a flush of data files failed.",
     )
-    .losing(&["on"]),
+    .losing(&["on", "true", "yes", "1"]),
     one(
         "pg.debug_io_direct",
         Scope::Cluster,
         Some(&postgres::DEBUG_IO_DIRECT.info),
         "Which files PostgreSQL opens for direct I/O; a developer's option.",
+    ),
+    one(
+        "pg.wal_compression",
+        Scope::Cluster,
+        Some(&postgres::WAL_COMPRESSION.info),
+        "Whether and how whole pages in the WAL are compressed.",
+    ),
+    one(
+        "pg.checkpoint_completion_target",
+        Scope::Cluster,
+        Some(&postgres::CHECKPOINT_TARGET.info),
+        "Over which share of the time between checkpoints one is spread.",
+    ),
+    one(
+        "pg.checkpoint_flush_after",
+        Scope::Cluster,
+        Some(&postgres::CHECKPOINT_FLUSH_AFTER.info),
+        "How much a checkpoint writes before it asks the kernel to write it too.",
+    ),
+    one(
+        "pg.recovery_init_sync_method",
+        Scope::Cluster,
+        Some(&postgres::RECOVERY_INIT_SYNC.info),
+        "How the data directory is flushed before recovery from a crash.",
+    )
+    .losing(&["syncfs"]),
+    one(
+        "pg.effective_io_concurrency",
+        Scope::Cluster,
+        Some(&postgres::IO_CONCURRENCY.info),
+        "How many reads a session asks for ahead.",
+    ),
+    one(
+        "pg.random_page_cost",
+        Scope::Cluster,
+        Some(&postgres::RANDOM_PAGE_COST.info),
+        "What the planner thinks a page read at random costs, in pages read in sequence.",
+    ),
+    one(
+        "pg.file_extend_method",
+        Scope::Cluster,
+        Some(&postgres::FILE_EXTEND_METHOD.info),
+        "How tables are extended by many pages at once.",
     ),
     one(
         "mysql.innodb_flush_log_at_trx_commit",
@@ -236,7 +284,7 @@ pub const ALL: &[Setting] = &[
         Some(&mysql::DOUBLEWRITE.info),
         "Whether InnoDB writes pages twice, against torn pages.",
     )
-    .losing(&["off", "detect_only", "fast"]),
+    .losing(&["off", "false", "0", "detect_only", "fast"]),
     one(
         "mysql.innodb_io_capacity",
         Scope::Cluster,
@@ -248,6 +296,31 @@ pub const ALL: &[Setting] = &[
         Scope::Cluster,
         Some(&mysql::FLUSH_NEIGHBORS.info),
         "Whether InnoDB writes neighbouring pages together.",
+    ),
+    one(
+        "mysql.innodb_checksum_algorithm",
+        Scope::Cluster,
+        Some(&mysql::CHECKSUM.info),
+        "How InnoDB's pages are made to tell that they are damaged.",
+    )
+    .losing(&["none", "strict_none"]),
+    one(
+        "mysql.innodb_use_fdatasync",
+        Scope::Cluster,
+        Some(&mysql::USE_FDATASYNC.info),
+        "Whether InnoDB flushes with fdatasync instead of fsync.",
+    ),
+    one(
+        "mysql.innodb_data_file_buffering",
+        Scope::Cluster,
+        Some(&mysql::DATA_FILE_BUFFERING.info),
+        "Whether MariaDB's data files pass through the kernel's cache.",
+    ),
+    one(
+        "mysql.innodb_log_write_ahead_size",
+        Scope::Cluster,
+        Some(&mysql::LOG_WRITE_AHEAD.info),
+        "The size to which MySQL fills up writes of its redo log.",
     ),
     one("pg.data_checksums", Scope::Cluster, None, "Whether data pages carry checksums."),
 ];

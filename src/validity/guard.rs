@@ -5,7 +5,7 @@
 //! is on its way out is held back too, for it is no advice.
 
 use super::mount::{file_system, mount_options, scheduler};
-use super::server::{always, mysql_setting, postgres_setting, wal_sync_method};
+use super::server::{always, mysql_setting, postgres_value};
 use super::{Effect, Ruling, mkfs_defaults, mkfs_feature};
 use crate::facts::catalog::{boot, cluster, host, kernel, mount, mysql, postgres};
 use crate::facts::{FactSet, Key, Scope, Subject};
@@ -135,19 +135,11 @@ fn feature(fs: &str, name: &str, facts: &FactSet) -> Result<(), String> {
 fn server(name: &str, values: &[&str], facts: &FactSet, subject: &Subject) -> Result<(), String> {
     let cluster = facts.resolve(subject, Scope::Cluster);
     let version = cluster.and_then(|of| facts.value(&of, &postgres::VERSION));
-    match &version {
-        Some(version) => accepted(name, &postgres_setting(name, version))?,
-        None if always(name) => {}
-        None => return Err(format!("Whether the server knows {name} is not known: its version is not.")),
-    }
-    if name == "wal_sync_method" {
-        let version = version.or_else(|| Version::parse("9.4"));
-        let Some(version) = version else { return Ok(()) };
-        values.iter().try_for_each(|method| {
-            accepted(&format!("wal_sync_method = {method}"), &wal_sync_method(method, &version))
-        })?;
-    }
-    Ok(())
+    values.iter().try_for_each(|value| match &version {
+        Some(version) => accepted(&format!("{name} = {value}"), &postgres_value(name, value, version)),
+        None if always(name, value) => Ok(()),
+        None => Err(format!("Whether the server takes {name} = {value} is not known: its version is not.")),
+    })
 }
 
 fn mysql_server(name: &str, values: &[&str], facts: &FactSet, subject: &Subject) -> Result<(), String> {

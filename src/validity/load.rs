@@ -1,14 +1,13 @@
 //! Reads the table and says everything that is wrong with it at once, each with the row it is in.
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::Effect;
 use super::life::{Life, Step, release};
-use super::table::{Feature, Form, InForce, Method, MysqlSetting, Row, Setting, Table};
+use super::table::{Feature, Form, InForce, Row, Table};
 use crate::version::Version;
 
 /// The table, compiled in.
@@ -62,37 +61,6 @@ struct RawOptions {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct RawSetting {
-    names: Vec<String>,
-    since: Vec<String>,
-    source: String,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawMysql {
-    of: String,
-    names: Vec<String>,
-    #[serde(default)]
-    values: Vec<String>,
-    since: String,
-    deprecated: Option<String>,
-    #[serde(default)]
-    because: String,
-    source: String,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawMethod {
-    names: Vec<String>,
-    is: Effect,
-    because: String,
-    source: String,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct RawFeature {
     of: String,
     feature: String,
@@ -114,14 +82,16 @@ struct RawFeature {
 
 /// What is wrong, collected.
 #[derive(Default)]
-struct Problems(Vec<String>);
+pub struct Problems(Vec<String>);
 
 impl Problems {
-    fn add(&mut self, place: &str, what: impl std::fmt::Display) {
+    /// One more, of a row.
+    pub fn add(&mut self, place: &str, what: impl std::fmt::Display) {
         self.0.push(format!("{place}: {what}"));
     }
 
-    fn version(&mut self, place: &str, text: &str) -> Option<Version> {
+    /// Reads a version.
+    pub fn version(&mut self, place: &str, text: &str) -> Option<Version> {
         let version = Version::parse(text);
         if version.is_none() {
             self.add(place, format!("`{text}` is no version"));
@@ -132,69 +102,38 @@ impl Problems {
 
 /// Reads a table; everything that is wrong with it otherwise.
 pub fn load(text: &str) -> Result<Table, Vec<String>> {
+    let mut table = Table::default();
+    read(text, &["options", "mkfs"], |document, problems| {
+        for (place, raw) in rows::<RawOptions>(document, "options", problems) {
+            options(&mut table, &place, raw, problems);
+        }
+        for (place, raw) in rows::<RawFeature>(document, "mkfs", problems) {
+            table.features.extend(feature(&place, raw, problems));
+        }
+    })?;
+    Ok(table)
+}
+
+/// Reads a text that has rows of these kinds and no others; everything that is wrong with it otherwise.
+pub fn read(
+    text: &str,
+    kinds: &[&str],
+    mut put: impl FnMut(&toml::Table, &mut Problems),
+) -> Result<(), Vec<String>> {
     let document: toml::Table = match text.parse() {
         Ok(document) => document,
         Err(error) => return Err(vec![error.to_string()]),
     };
     let mut problems = Problems::default();
-    let mut table = Table::default();
-    for name in document
-        .keys()
-        .filter(|name| !["options", "postgres", "mysql", "wal_sync_method", "mkfs"].contains(&name.as_str()))
-    {
+    for name in document.keys().filter(|name| !kinds.contains(&name.as_str())) {
         problems.add(name, "no such table");
     }
-    for (place, raw) in rows::<RawOptions>(&document, "options", &mut problems) {
-        options(&mut table, &place, raw, &mut problems);
-    }
-    for (place, raw) in rows::<RawSetting>(&document, "postgres", &mut problems) {
-        let since: Vec<Version> =
-            raw.since.iter().filter_map(|text| problems.version(&place, text)).collect();
-        for name in raw.names {
-            let setting = Setting { since: since.clone(), source: raw.source.clone() };
-            insert(&mut table.postgres, name, setting, &place, &mut problems);
-        }
-    }
-    for (place, raw) in rows::<RawMysql>(&document, "mysql", &mut problems) {
-        mysql(&mut table, &place, raw, &mut problems);
-    }
-    for (place, raw) in rows::<RawMethod>(&document, "wal_sync_method", &mut problems) {
-        for name in raw.names {
-            let method = Method { is: raw.is, because: raw.because.clone(), source: raw.source.clone() };
-            insert(&mut table.methods, name, method, &place, &mut problems);
-        }
-    }
-    for (place, raw) in rows::<RawFeature>(&document, "mkfs", &mut problems) {
-        table.features.extend(feature(&place, raw, &mut problems));
-    }
-    if problems.0.is_empty() { Ok(table) } else { Err(problems.0) }
-}
-
-/// A row per name.
-fn mysql(table: &mut Table, place: &str, raw: RawMysql, problems: &mut Problems) {
-    if !["mysql", "mariadb"].contains(&raw.of.as_str()) {
-        problems.add(place, format!("`{}` is neither mysql nor mariadb", raw.of));
-    }
-    if raw.deprecated.is_some() && raw.because.is_empty() {
-        problems.add(place, "say why it is deprecated");
-    }
-    let deprecated = raw.deprecated.and_then(|text| problems.version(place, &text));
-    let Some(since) = problems.version(place, &raw.since) else { return };
-    for name in raw.names {
-        table.mysql.push(MysqlSetting {
-            of: raw.of.clone(),
-            name,
-            values: raw.values.clone(),
-            since: since.clone(),
-            deprecated: deprecated.clone(),
-            because: raw.because.clone(),
-            source: raw.source.clone(),
-        });
-    }
+    put(&document, &mut problems);
+    if problems.0.is_empty() { Ok(()) } else { Err(problems.0) }
 }
 
 /// The rows of one kind that can be read; the others are problems.
-fn rows<T: DeserializeOwned>(
+pub fn rows<T: DeserializeOwned>(
     document: &toml::Table,
     kind: &str,
     problems: &mut Problems,
@@ -215,15 +154,6 @@ fn rows<T: DeserializeOwned>(
         }
     }
     read
-}
-
-fn insert<T>(map: &mut BTreeMap<String, T>, name: String, value: T, place: &str, problems: &mut Problems) {
-    match map.entry(name) {
-        Entry::Vacant(free) => {
-            free.insert(value);
-        }
-        Entry::Occupied(taken) => problems.add(place, format!("`{}` stands there twice", taken.key())),
-    }
 }
 
 fn options(table: &mut Table, place: &str, raw: RawOptions, problems: &mut Problems) {
@@ -368,10 +298,6 @@ mod tests {
             names = ["c"]
             source = "s"
             steps = [{ from = "soon", is = "gone" }]
-            [[postgres]]
-            names = ["x"]
-            since = ["never"]
-            source = "s"
             [[surprise]]
             "#,
         )
@@ -385,7 +311,6 @@ mod tests {
             "no step",
             "`a` of xfs stands there twice",
             "options 3 (c)",
-            "`never` is no version",
             "surprise: no such table",
         ] {
             assert!(all.contains(expected), "{expected} is not in:\n{all}");

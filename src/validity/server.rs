@@ -1,29 +1,44 @@
-//! Settings of PostgreSQL, MySQL and MariaDB by release, and the values of `wal_sync_method` on Linux. A server refuses to
-//! start with a setting or a value that it does not know.
+//! Settings of PostgreSQL, MySQL and MariaDB by release, with their values, as data in `rules/tables/servers.toml`. A
+//! server refuses to start with a setting or a value that it does not know.
+//!
+//! The surprise: a value can hang on how a server was built, which its version does not tell; it is unknown then.
 
-use super::table::table;
+mod load;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use self::table::{Mysql, Takes, default_in, servers};
 use super::{Effect, Ruling};
 use crate::version::Version;
 
-/// What a server makes of a value of `wal_sync_method` on Linux. The same in every supported release so far.
-pub fn wal_sync_method(method: &str, server: &Version) -> Ruling {
-    match table().methods.get(method) {
-        Some(found) => {
-            Ruling { effect: found.is, because: found.because.clone(), source: found.source.clone() }
-        }
-        None => Ruling::unknown(format!(
-            "The table does not know the wal_sync_method {method} of PostgreSQL {server}."
-        )),
-    }
+pub use self::table::ChangedBy;
+
+/// A setting that a release of a server knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ServerSetting {
+    /// Its name.
+    pub name: &'static str,
+    /// What holds when nothing sets it, as one writes it; `None` where that hangs on the machine or on other settings.
+    pub default: Option<&'static str>,
+    /// What makes a new value hold.
+    pub changed_by: ChangedBy,
 }
 
 /// Whether a server knows a setting. The version may lack its minor release, as in `PG_VERSION`; then a setting that a
 /// minor release brought is unknown.
 pub fn postgres_setting(name: &str, server: &Version) -> Ruling {
-    let Some(setting) = table().postgres.get(name) else {
+    let Some(setting) = servers().postgres.get(name) else {
         return Ruling::unknown(format!("The table does not know the setting {name}."));
     };
     let ruling = |effect, because: String| Ruling { effect, because, source: setting.source.clone() };
+    if setting.removed.as_ref().is_some_and(|from| server >= from) {
+        let instead = &setting.instead;
+        return ruling(
+            Effect::Refused,
+            format!("PostgreSQL {server} does not know it any more and would not start; it has {instead}."),
+        );
+    }
     let (line, minor) = line(server);
     let newest = setting.since.iter().max();
     if newest.is_some_and(|newest| line >= self::line(newest).0)
@@ -44,32 +59,123 @@ pub fn postgres_setting(name: &str, server: &Version) -> Ruling {
     }
 }
 
+/// What PostgreSQL on Linux makes of a setting with this value.
+pub fn postgres_value(name: &str, value: &str, server: &Version) -> Ruling {
+    let known = postgres_setting(name, server);
+    let Some(setting) = servers().postgres.get(name).filter(|_| known.effect == Effect::Ok) else {
+        return known;
+    };
+    let refused = |what: &str| Ruling {
+        effect: Effect::Refused,
+        because: format!("PostgreSQL takes {what} for {name}."),
+        source: setting.source.clone(),
+    };
+    match setting.takes {
+        Takes::Anything => known,
+        Takes::Switch if ["on", "off"].contains(&value) => known,
+        Takes::Switch => Ruling::unknown(format!("The table knows {name} as a switch that is on or off.")),
+        Takes::Size if is_size(value) => known,
+        Takes::Size => refused("a number with kB, MB, GB or TB"),
+        Takes::Number(low, high) => match value.parse::<f64>() {
+            Ok(number) if (low..=high).contains(&number) => known,
+            _ if high > 1e15 => refused(&format!("numbers from {low} on")),
+            _ => refused(&format!("numbers from {low} to {high}")),
+        },
+        Takes::Words => word(name, value, server),
+    }
+}
+
+fn word(name: &str, value: &str, server: &Version) -> Ruling {
+    let Some(found) = servers().values.get(&(name.to_owned(), value.to_owned())) else {
+        return Ruling::unknown(format!("The table does not know {name} = {value} of PostgreSQL {server}."));
+    };
+    match &found.since {
+        Some(since) if server < since => Ruling {
+            effect: Effect::Refused,
+            because: format!("PostgreSQL {server} does not know {value} and would not start."),
+            source: found.source.clone(),
+        },
+        _ => Ruling { effect: found.is, because: found.because.clone(), source: found.source.clone() },
+    }
+}
+
+/// A number as the server reads sizes (guc.c).
+fn is_size(value: &str) -> bool {
+    let digits = value.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = value.strip_prefix(digits).unwrap_or_default();
+    ["", "B", "kB", "MB", "GB", "TB"].contains(&unit) && digits.parse::<u64>().is_ok()
+}
+
 /// What MySQL or MariaDB (`line` is `mysql` or `mariadb`) makes of a setting with this value.
 pub fn mysql_setting(name: &str, value: &str, line: &str, server: &Version) -> Ruling {
-    let all = &table().mysql;
-    let known: Vec<_> = all.iter().filter(|row| row.of == line && row.name == name).collect();
-    if known.is_empty() {
+    let mut known = servers().mysql.iter().filter(|row| row.of == line && row.name == name).peekable();
+    if known.peek().is_none() {
         return Ruling::unknown(format!("The table does not know the setting {name} of {line}."));
     }
-    let Some(row) =
-        known.iter().find(|row| row.values.is_empty() || row.values.iter().any(|one| one == value))
-    else {
+    let Some(row) = known.find(|row| row.is_about(value)) else {
         return Ruling::unknown(format!("The table does not know {name} = {value} of {line}."));
     };
     let ruling = |effect, because: String| Ruling { effect, because, source: row.source.clone() };
+    let base = server.base();
     if *server < row.since {
-        ruling(Effect::Refused, format!("{line} {} does not know it and would not start.", server.base()))
+        ruling(Effect::Refused, format!("{line} {base} does not know it and would not start."))
+    } else if row.removed.as_ref().is_some_and(|from| server >= from) {
+        let instead = &row.instead;
+        ruling(
+            Effect::Refused,
+            format!("{line} {base} does not know it any more and would not start; it has {instead}."),
+        )
     } else if row.deprecated.as_ref().is_some_and(|from| server >= from) {
-        ruling(Effect::Deprecated, row.because.clone())
+        ruling(Effect::Deprecated, format!("{} It has {} instead.", row.because, row.instead))
     } else {
         ruling(Effect::Ok, String::new())
     }
 }
 
-/// Whether every release that the table covers knows a setting.
-pub(super) fn always(name: &str) -> bool {
-    let oldest = Version::parse("9.4");
-    table().postgres.get(name).zip(oldest).is_some_and(|(setting, oldest)| setting.since == [oldest])
+impl Mysql {
+    fn is_about(&self, value: &str) -> bool {
+        match self.range {
+            Some([low, high]) => value.parse().is_ok_and(|number: f64| (low..=high).contains(&number)),
+            None => self.values.is_empty() || self.values.iter().any(|one| one == value),
+        }
+    }
+}
+
+/// Everything that the table knows of a release of `postgres`, `mysql` or `mariadb`, each setting once.
+pub fn server_settings(of: &str, server: &Version) -> Vec<ServerSetting> {
+    if of == "postgres" {
+        let known =
+            servers().postgres.iter().filter(|(name, _)| postgres_setting(name, server).effect == Effect::Ok);
+        return known
+            .map(|(name, setting)| ServerSetting {
+                name,
+                default: default_in(&setting.default, server),
+                changed_by: setting.changed_by,
+            })
+            .collect();
+    }
+    let known = servers().mysql.iter().filter(|row| {
+        row.of == of && *server >= row.since && row.removed.as_ref().is_none_or(|from| server < from)
+    });
+    let mut settings: Vec<ServerSetting> = Vec::new();
+    for row in known {
+        let dynamic = row.dynamic.as_ref().is_some_and(|from| server >= from);
+        if !settings.iter().any(|one| one.name == row.name) {
+            settings.push(ServerSetting {
+                name: &row.name,
+                default: default_in(&row.default, server),
+                changed_by: if dynamic { ChangedBy::Statement } else { ChangedBy::Restart },
+            });
+        }
+    }
+    settings
+}
+
+/// Whether every release of PostgreSQL that the table covers takes a value.
+pub(super) fn always(name: &str, value: &str) -> bool {
+    let Some(oldest) = Version::parse("9.4") else { return false };
+    servers().postgres.get(name).is_some_and(|setting| setting.removed.is_none())
+        && postgres_value(name, value, &oldest).effect == Effect::Ok
 }
 
 /// The major release (9.6, 10, 18) and, where it is told, the minor one.

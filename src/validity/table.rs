@@ -52,45 +52,6 @@ pub struct Row {
     pub source: String,
 }
 
-/// A PostgreSQL setting.
-#[derive(Clone, Debug)]
-pub struct Setting {
-    /// The releases that brought it.
-    pub since: Vec<Version>,
-    /// Who says so.
-    pub source: String,
-}
-
-/// A setting of MySQL or MariaDB, with some of its values or all.
-#[derive(Clone, Debug)]
-pub struct MysqlSetting {
-    /// `mysql` or `mariadb`.
-    pub of: String,
-    /// Its name.
-    pub name: String,
-    /// The values that this is about; any where there are none.
-    pub values: Vec<String>,
-    /// The release that brought it.
-    pub since: Version,
-    /// The release that warns of it.
-    pub deprecated: Option<Version>,
-    /// Why it is on its way out.
-    pub because: String,
-    /// Who says so.
-    pub source: String,
-}
-
-/// A value of `wal_sync_method`.
-#[derive(Clone, Debug)]
-pub struct Method {
-    /// What becomes of it on Linux.
-    pub is: Effect,
-    /// Why.
-    pub because: String,
-    /// Who says so.
-    pub source: String,
-}
-
 /// A feature of a file system that is chosen when it is made.
 #[derive(Clone, Debug)]
 pub struct Feature {
@@ -127,12 +88,6 @@ pub struct Table {
     pub rows: Vec<Row>,
     /// Which row an option of something is in, by (what takes it, its name as written in the table).
     pub names: BTreeMap<(String, String), usize>,
-    /// PostgreSQL settings by name.
-    pub postgres: BTreeMap<String, Setting>,
-    /// Settings of MySQL and MariaDB.
-    pub mysql: Vec<MysqlSetting>,
-    /// Values of `wal_sync_method`.
-    pub methods: BTreeMap<String, Method>,
     /// Features of file systems.
     pub features: Vec<Feature>,
 }

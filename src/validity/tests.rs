@@ -164,45 +164,6 @@ fn everything_but_ok_says_why() {
 }
 
 #[test]
-fn servers() {
-    for (name, server, expect) in [
-        ("commit_delay", "9.6.24", Effect::Ok),
-        ("wal_init_zero", "12", Effect::Ok),
-        ("wal_recycle", "16.4 (Debian 16.4-1)", Effect::Ok),
-        ("wal_recycle", "11.22", Refused),
-        ("debug_io_direct", "15.20", Refused),
-        ("debug_io_direct", "16", Effect::Ok),
-        ("file_extend_method", "15.20", Refused),
-        ("file_extend_method", "16.11", Refused),
-        ("file_extend_method", "16.12", Effect::Ok),
-        ("file_extend_method", "17.7", Refused),
-        ("file_extend_method", "17.8", Effect::Ok),
-        ("file_extend_method", "18.2", Effect::Ok),
-        ("file_extend_method", "18", Unknown),
-        ("file_extend_method", "19beta3", Effect::Ok),
-        ("file_extend_method", "20.1", Effect::Ok),
-        ("data_sync_retry", "9.6.11", Refused),
-        ("data_sync_retry", "9.6.12", Effect::Ok),
-        ("data_sync_retry", "11.1", Refused),
-        ("data_sync_retry", "13.1", Effect::Ok),
-        ("io_method", "17.8", Refused),
-        ("make_it_fast", "17.8", Unknown),
-    ] {
-        assert_eq!(postgres_setting(name, &v(server)).effect, expect, "{name} on {server}");
-    }
-    for (method, expect) in [
-        ("fdatasync", Effect::Ok),
-        ("fsync", Effect::Ok),
-        ("open_datasync", Effect::Ok),
-        ("open_sync", Effect::Ok),
-        ("fsync_writethrough", Refused),
-        ("O_DIRECT", Unknown),
-    ] {
-        assert_eq!(wal_sync_method(method, &v("17.8")).effect, expect, "{method}");
-    }
-}
-
-#[test]
 fn features_of_new_file_systems() {
     let judge = |fs: &str, feature: &str, tool: &str, kernel: &str| {
         let backports = kernel.contains(".el");
@@ -436,25 +397,5 @@ mod lines_and_advice {
         assert!(guard("ext4.fast_commit", &["off"], &facts, &mounted).is_ok());
         assert!(guard("block.scheduler", &["mq-deadline"], &facts, &mounted).is_ok());
         assert!(guard("block.scheduler", &["cfq"], &facts, &mounted).is_err());
-    }
-}
-
-#[test]
-fn mysql_and_mariadb_take_what_their_versions_know() {
-    use Effect::{Deprecated, Ok, Refused, Unknown};
-    for (line, version, name, value, expected) in [
-        ("mysql", "8.0.36", "innodb_flush_method", "O_DIRECT", Ok),
-        ("mysql", "8.0.29", "innodb_doublewrite", "detect_only", Refused),
-        ("mysql", "8.0.30", "innodb_doublewrite", "detect_only", Ok),
-        ("mysql", "8.0.36", "innodb_flush_log_at_trx_commit", "3", Unknown),
-        ("mariadb", "10.11.19", "innodb_flush_log_at_trx_commit", "3", Ok),
-        ("mariadb", "10.11.19", "innodb_flush_method", "O_DIRECT", Ok),
-        ("mariadb", "11.4.2", "innodb_flush_method", "O_DIRECT", Deprecated),
-        ("mariadb", "10.1.48", "sync_binlog", "1", Refused),
-        ("mysql", "8.4.0", "innodb_use_fdatasync", "on", Ok),
-        ("mariadb", "11.4.2", "innodb_use_fdatasync", "on", Unknown),
-    ] {
-        let ruling = super::mysql_setting(name, value, line, &Version::parse(version).unwrap());
-        assert_eq!(ruling.effect, expected, "{line} {version} {name} = {value}: {}", ruling.because);
     }
 }

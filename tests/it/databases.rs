@@ -3,13 +3,6 @@
 use std::path::Path;
 
 use serde_json::Value;
-use walwise::collect::Request;
-use walwise::facts::Subject;
-use walwise::host::LiveHost;
-use walwise::pipeline::Session;
-use walwise::rules::model::ChangeSpec;
-use walwise::rules::{Change, RuleSet};
-use walwise::validity;
 
 use super::support::loops::{ext4, file_system, xfs};
 use super::support::mariadb::Mariadb;
@@ -45,7 +38,8 @@ fn a_running_postgres_is_found_with_its_wal_and_a_tablespace_on_other_file_syste
     let cluster = Cluster::beneath(&data.point, &wal.point);
     let space = more.dir("space");
     cluster.give(&space);
-    cluster.append("postgresql.conf", "wal_sync_method = open_datasync\nfsync = on\n");
+    cluster
+        .append("postgresql.conf", "wal_sync_method = open_datasync\nfsync = on\nfull_page_writes = off\n");
     cluster.start();
     cluster.sql(&format!("CREATE TABLESPACE more LOCATION '{}'", space.display()));
 
@@ -60,6 +54,13 @@ fn a_running_postgres_is_found_with_its_wal_and_a_tablespace_on_other_file_syste
     {
         assert_eq!(roles(&report, directory), [role]);
         assert!(verdict(&report, directory).is_some(), "{}", report["verdicts"]);
+    }
+    // Pages are torn where they lie, not where their log lies.
+    for (directory, expect) in
+        [(&cluster.data, "applies"), (&space, "applies"), (&cluster.wal, "does-not-apply")]
+    {
+        let target = format!("target {}", directory.display());
+        assert_eq!(outcome(&report, "pg.full-page-writes-off", &target), Some(expect), "{target}");
     }
     assert_eq!(fact(&report, &subject, "cluster.kind").unwrap(), "postgres");
     let set = source(&report, &subject, "pg.wal_sync_method");
@@ -186,31 +187,4 @@ fn a_mariadb_with_mounts_of_its_own_is_found_where_its_data_lies_here() {
     assert_eq!(fact(&report, &subject, "mysql.running").unwrap(), true);
     assert_eq!(fact(&report, &subject, "mysql.sync_binlog").unwrap(), 1);
     assert!(verdict(&report, &server.data).is_some(), "{}", report["verdicts"]);
-}
-
-#[test]
-#[ignore = "needs root and MariaDB"]
-fn a_mariadb_takes_every_setting_that_a_rule_can_advise() {
-    let directory = tempfile::tempdir().unwrap();
-    super::support::run("chmod", &["755", directory.path().to_str().unwrap()]);
-    let server = Mariadb::beneath(directory.path(), "");
-    let subject = Subject::cluster(server.data.to_str().unwrap());
-    let host = LiveHost::asking_through(env!("CARGO_BIN_EXE_walwise").into());
-    let request = Request { target: Some(server.data.clone()), without_programs: false };
-    let facts = Session::look(&host, &request, RuleSet::default(), &mut |_, _| {}).judged().0;
-    let rules = RuleSet::builtin();
-    let mut taken = 0;
-    for advice in rules.rules().iter().flat_map(|rule| &rule.advise) {
-        let (Some(name), ChangeSpec::Fixed(Change::Set(value))) =
-            (advice.setting.name.strip_prefix("mysql."), &advice.change)
-        else {
-            continue;
-        };
-        if validity::guard(advice.setting.name, &[value], &facts, &subject).is_ok() {
-            assert!(Mariadb::takes(&format!("--{name}={value}")), "{name} = {value}");
-            taken += 1;
-        }
-    }
-    assert!(taken >= 5, "{taken}");
-    assert!(!Mariadb::takes("--innodb_flush_method=sideways"));
 }

@@ -57,9 +57,11 @@ const LOSING: &[(&str, &[&str])] = &[
     ("pg.full_page_writes", &["off"]),
     ("pg.synchronous_commit", &["off"]),
     ("pg.data_sync_retry", &["on"]),
+    ("pg.recovery_init_sync_method", &["syncfs"]),
     ("mysql.innodb_doublewrite", &["OFF", "0", "DETECT_ONLY"]),
     ("mysql.innodb_flush_log_at_trx_commit", &["0", "2"]),
     ("mysql.sync_binlog", &["0"]),
+    ("mysql.innodb_checksum_algorithm", &["none", "strict_none"]),
     ("mysql.innodb_flush_method", &["nosync", "O_DIRECT_NO_FSYNC", "littlesync"]),
 ];
 

@@ -9,6 +9,7 @@
     reason = "a test may fail loudly"
 )]
 
+mod advice;
 mod architecture;
 mod captures;
 mod cli;
@@ -27,6 +28,7 @@ mod script;
 mod seam;
 mod secrets;
 mod server;
+mod settings;
 mod storage;
 mod support;
 mod targets;

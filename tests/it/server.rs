@@ -11,9 +11,7 @@ use walwise::facts::{FactSet, Source, Subject};
 use walwise::host::LiveHost;
 use walwise::pipeline::Session;
 use walwise::report::{Report, conf, text};
-use walwise::rules::model::ChangeSpec;
 use walwise::rules::{Change, RuleSet};
-use walwise::validity;
 
 use super::support::loops::{Mounted, ext4, xfs};
 use super::support::postgres::Cluster;
@@ -200,51 +198,4 @@ fn side_by_side(report: &Report, before: &str, method: &str, data: &str) {
     assert_eq!(source, format!("{data}/advised.conf:1"));
     let text = text::render(report).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains(&format!("{before} → {method}")), "{text}");
-}
-
-#[test]
-#[ignore = "needs root and PostgreSQL 15"]
-fn a_server_takes_every_setting_that_a_rule_can_advise_and_refuses_what_is_held_back() {
-    let cluster = Cluster::new();
-    let subject = Subject::cluster(cluster.path("data"));
-    let host = LiveHost::asking_through(env!("CARGO_BIN_EXE_walwise").into());
-    let request = Request { target: Some(cluster.data.clone()), without_programs: true };
-    let facts = Session::look(&host, &request, RuleSet::default(), &mut |_, _| {}).judged().0;
-    let rules = RuleSet::builtin();
-    let fixed = |change: &ChangeSpec| match change {
-        ChangeSpec::Fixed(Change::Set(value)) => Some(value.clone()),
-        _ => None,
-    };
-    let literals = rules
-        .rules()
-        .iter()
-        .flat_map(|rule| &rule.advise)
-        .filter_map(|a| Some((a.setting.name, fixed(&a.change)?)));
-    let methods = METHODS.iter().map(|method| ("pg.wal_sync_method", (*method).to_owned()));
-    let (mut taken, mut refused) = (0, 0);
-    for (setting, value) in literals.chain(methods) {
-        // Chosen when a cluster is made; no line of a configuration file.
-        let Some(name) = setting.strip_prefix("pg.").filter(|name| *name != "data_checksums") else {
-            continue;
-        };
-        let allowed = validity::guard(setting, &[&value], &facts, &subject);
-        let output = cluster
-            .command("postgres")
-            .args(["-D", &cluster.path("data"), "-C", name, "-c", &format!("{name}={value}")])
-            .output()
-            .unwrap();
-        assert_eq!(
-            output.status.success(),
-            allowed.is_ok(),
-            "{name} = {value}: {allowed:?}; {}",
-            stderr(&output)
-        );
-        if allowed.is_ok() {
-            assert_eq!(stdout(&output).trim(), value, "{name}");
-            taken += 1;
-        } else {
-            refused += 1;
-        }
-    }
-    assert!(taken >= 10 && refused >= 1, "debug_io_direct came with 16: {taken} {refused}");
 }

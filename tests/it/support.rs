@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "every test module uses its own share")]
 
+pub mod advised;
 pub mod fuse;
 pub mod loops;
 pub mod machine;

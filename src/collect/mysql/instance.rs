@@ -191,8 +191,12 @@ impl Found {
             let chosen = self.in_force(setting, &conf, answer.as_ref(), &shown, facts);
             setting.put(facts, &subject, chosen, &self.edition);
         }
-        if answer.is_none_or(|answer| answer.get("innodb_flush_method").is_none()) {
+        let unsaid = |name: &str| answer.as_ref().is_none_or(|answer| answer.get(name).is_none());
+        if unsaid("innodb_flush_method") {
             self.chosen_method(&conf, &subject, facts);
+        }
+        if unsaid("innodb_data_file_buffering") {
+            buffering_by_method(&conf, &subject, facts);
         }
         facts.put(&subject, &mysql::VERSION, self.edition.version);
     }
@@ -283,5 +287,15 @@ impl Found {
             Ok(name) => Reading::known(safe(&name), Source::call(format!("stat {shown}"))),
             Err(miss) => refused(&miss, &format!("the name of user {uid}")),
         }
+    }
+}
+
+/// From 11 on `innodb_flush_method`, where it is set, sets `innodb_data_file_buffering` too (MariaDB 11.0 release notes);
+/// to what it comes in the end only the server says.
+fn buffering_by_method(conf: &Conf, subject: &Subject, facts: &mut FactSet) {
+    let key = &mysql::DATA_FILE_BUFFERING;
+    if conf.get("innodb_flush_method").is_some() && facts.get(subject, key).is_known() {
+        let detail = "innodb_flush_method is set and sets it too; ask the running server";
+        facts.put(subject, key, Reading::unknown(Why::Ambiguous, detail));
     }
 }

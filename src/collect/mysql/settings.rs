@@ -36,7 +36,7 @@ pub enum Default {
 use Default::{Is, None as No, Own};
 
 /// All of them.
-pub const ALL: [Setting; 16] = [
+pub const ALL: [Setting; 19] = [
     Setting {
         name: "innodb_flush_method",
         slot: Slot::Word(&mysql::FLUSH_METHOD, flush_method),
@@ -70,6 +70,14 @@ pub const ALL: [Setting; 16] = [
         name: "innodb_doublewrite",
         slot: Slot::Word(&mysql::DOUBLEWRITE, doublewrite),
         default: |_, _| Is("on"),
+    },
+    Setting {
+        name: "innodb_checksum_algorithm",
+        slot: Slot::Word(&mysql::CHECKSUM, checksum),
+        default: |line, version| match line {
+            Line::Mariadb if from(version, 10, 5) => Is("full_crc32"),
+            _ => Is("crc32"),
+        },
     },
     Setting {
         name: "innodb_io_capacity",
@@ -109,6 +117,18 @@ pub const ALL: [Setting; 16] = [
         name: "innodb_dedicated_server",
         slot: Slot::Flag(&mysql::DEDICATED),
         default: |line, version| if line == Line::Mysql && since(version, [8, 0, 3]) { Is("0") } else { No },
+    },
+    Setting {
+        name: "innodb_log_write_ahead_size",
+        slot: Slot::Bytes(&mysql::LOG_WRITE_AHEAD),
+        default: |line, version| {
+            if line == Line::Mysql && since(version, [5, 7, 4]) { Is("8192") } else { No }
+        },
+    },
+    Setting {
+        name: "innodb_data_file_buffering",
+        slot: Slot::Flag(&mysql::DATA_FILE_BUFFERING),
+        default: |line, version| if line == Line::Mariadb && from(version, 11, 0) { Is("0") } else { No },
     },
     Setting {
         name: "innodb_log_file_buffering",
@@ -170,6 +190,9 @@ impl Setting {
             | "innodb_redo_log_capacity"
             | "innodb_log_file_size"
             | "innodb_log_file_buffering"
+            | "innodb_log_write_ahead_size"
+            | "innodb_checksum_algorithm"
+            | "innodb_data_file_buffering"
             | "innodb_use_fdatasync" => true,
             "innodb_doublewrite" => edition.known().is_none_or(|(line, version)| match line {
                 Line::Mysql => since(version, [8, 0, 30]),
@@ -210,7 +233,7 @@ pub fn series(line: Line, version: &Version) -> String {
 
 /// A setting of this name.
 pub fn named(name: &str) -> Option<&'static Setting> {
-    static SETTINGS: [Setting; 16] = ALL;
+    static SETTINGS: [Setting; 19] = ALL;
     SETTINGS.iter().find(|setting| setting.name == name)
 }
 
@@ -219,6 +242,21 @@ fn flush_method(text: &str) -> Option<&'static str> {
     const METHODS: [&str; 6] = ["fsync", "O_DSYNC", "littlesync", "nosync", "O_DIRECT", "O_DIRECT_NO_FSYNC"];
     let by_number = text.parse().ok().and_then(|number: usize| METHODS.get(number).copied());
     by_number.or_else(|| METHODS.into_iter().find(|method| method.eq_ignore_ascii_case(text)))
+}
+
+/// The word for a kind of page checksum. The numbers differ between versions.
+fn checksum(text: &str) -> Option<&'static str> {
+    const WORDS: [&str; 8] = [
+        "crc32",
+        "strict_crc32",
+        "innodb",
+        "strict_innodb",
+        "none",
+        "strict_none",
+        "full_crc32",
+        "strict_full_crc32",
+    ];
+    WORDS.into_iter().find(|word| word.eq_ignore_ascii_case(text))
 }
 
 /// The word for a kind of doublewrite. The numbers beyond 1 differ between versions.
@@ -300,6 +338,8 @@ mod tests {
             ("sync_binlog", Mysql, "5.6.51", Some("0")),
             ("sync_binlog", Mariadb, "11.4.2", Some("0")),
             ("log_bin", Mysql, "8.0.36", Some("1")),
+            ("innodb_checksum_algorithm", Mysql, "8.0.36", Some("crc32")),
+            ("innodb_checksum_algorithm", Mariadb, "10.11.19", Some("full_crc32")),
             ("log_bin", Mysql, "5.7.44", Some("0")),
             ("log_bin", Mariadb, "10.11.19", Some("0")),
             ("innodb_io_capacity", Mysql, "8.4.1", Some("10000")),
@@ -309,6 +349,8 @@ mod tests {
             ("innodb_use_fdatasync", Mysql, "8.0.25", None),
             ("innodb_use_fdatasync", Mariadb, "10.11.19", None),
             ("innodb_dedicated_server", Mysql, "8.0.36", Some("0")),
+            ("innodb_log_write_ahead_size", Mysql, "8.0.36", Some("8192")),
+            ("innodb_log_write_ahead_size", Mariadb, "10.11.19", None),
         ] {
             assert_eq!(default(name, line, version).as_deref(), expected, "{name} {version}");
         }

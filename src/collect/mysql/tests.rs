@@ -176,6 +176,27 @@ fn what_was_changed_since_the_start_is_not_in_force() {
     assert_eq!(told(&collect(&unknown_start), "mysql.sync_binlog"), "? ambiguous");
 }
 
+/// From 11 on the flush method sets it too, to what only the server says.
+#[test]
+fn the_flush_method_leaves_open_what_it_makes_of_other_settings() {
+    const ELEVEN: &str = "mariadbd  Ver 11.4.2-MariaDB for debian-linux-gnu on x86_64";
+    let name = "mysql.innodb_data_file_buffering";
+    let set = [("mysqld.innodb_flush_method", "fsync")];
+    let told_of = |version: &str, lines: &[(&str, &str)], says: &str| {
+        let fake = cnf(running("/usr/sbin/mariadbd", version), "/etc/my.cnf", lines);
+        told(&collect(&saying(fake, says)), name)
+    };
+    let said = "innodb_data_file_buffering\t";
+    assert_eq!(told_of(ELEVEN, &[], &format!("{said}OFF\n")), "no default of MariaDB 11.4");
+    assert_eq!(
+        told_of(ELEVEN, &set, &format!("{said}ON\n")),
+        "yes the server at /run/mysqld/mysqld.sock",
+        "whoever reads the files alone would think otherwise"
+    );
+    assert_eq!(told_of(ELEVEN, &set, "innodb_io_capacity\t200\n"), "? ambiguous");
+    assert_eq!(told_of(MARIADB, &set, ""), "? absent", "10.11 has none");
+}
+
 /// SET GLOBAL leaves no trace in any file.
 #[test]
 fn what_the_server_says_is_in_force_and_the_line_is_named_that_says_so_too() {

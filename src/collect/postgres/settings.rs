@@ -22,12 +22,17 @@ enum Slot {
     Flag(&'static Key<bool>),
     Word(&'static Key<String>),
     Count(&'static Key<u64>),
-    /// A size; without a unit it is so many megabytes.
-    Size(&'static Key<u64>),
+    Number(&'static Key<f64>),
+    /// A size; without a unit it is so many of these bytes.
+    Size(&'static Key<u64>, u64),
 }
 
+const MEGABYTE: u64 = 1 << 20;
+/// A page of a server as nearly everybody builds it (BLCKSZ).
+const PAGE: u64 = 8 << 10;
+
 /// All of them.
-pub const ALL: [Setting; 12] = [
+pub const ALL: [Setting; 19] = [
     Setting { name: "fsync", slot: Slot::Flag(&postgres::FSYNC), exists: always, default: |_| "on" },
     Setting {
         name: "synchronous_commit",
@@ -74,7 +79,7 @@ pub const ALL: [Setting; 12] = [
     },
     Setting {
         name: "max_wal_size",
-        slot: Slot::Size(&postgres::MAX_WAL_SIZE),
+        slot: Slot::Size(&postgres::MAX_WAL_SIZE, MEGABYTE),
         // 9.5 and 9.6 counted it in segments, and had 64 of them as the default.
         exists: |version| from_major(version, 10),
         default: |_| "1gb",
@@ -97,6 +102,49 @@ pub const ALL: [Setting; 12] = [
         exists: |version| from_major(version, 16),
         default: |_| "",
     },
+    Setting {
+        name: "wal_compression",
+        slot: Slot::Word(&postgres::WAL_COMPRESSION),
+        exists: |version| from_release(version, (9, 5)),
+        default: |_| "off",
+    },
+    Setting {
+        name: "checkpoint_completion_target",
+        slot: Slot::Number(&postgres::CHECKPOINT_TARGET),
+        exists: always,
+        default: |version| if version.number(0) >= 14 { "0.9" } else { "0.5" },
+    },
+    Setting {
+        name: "checkpoint_flush_after",
+        slot: Slot::Size(&postgres::CHECKPOINT_FLUSH_AFTER, PAGE),
+        exists: |version| from_release(version, (9, 6)),
+        // DEFAULT_CHECKPOINT_FLUSH_AFTER of bufmgr.h, where the system has sync_file_range(2).
+        default: |_| "256kb",
+    },
+    Setting {
+        name: "recovery_init_sync_method",
+        slot: Slot::Word(&postgres::RECOVERY_INIT_SYNC),
+        exists: |version| from_major(version, 14),
+        default: |_| "fsync",
+    },
+    Setting {
+        name: "effective_io_concurrency",
+        slot: Slot::Count(&postgres::IO_CONCURRENCY),
+        exists: always,
+        default: |version| if version.number(0) >= 18 { "16" } else { "1" },
+    },
+    Setting {
+        name: "random_page_cost",
+        slot: Slot::Number(&postgres::RANDOM_PAGE_COST),
+        exists: always,
+        default: |_| "4",
+    },
+    Setting {
+        name: "file_extend_method",
+        slot: Slot::Word(&postgres::FILE_EXTEND_METHOD),
+        exists: file_extend_method,
+        default: |_| "posix_fallocate",
+    },
 ];
 
 fn always(_: &Version) -> Truth {
@@ -104,12 +152,16 @@ fn always(_: &Version) -> Truth {
 }
 
 fn from_major(version: &Version, major: u64) -> Truth {
-    if version.number(0) >= major { Truth::True } else { Truth::False }
+    Truth::from(version.number(0) >= major)
+}
+
+fn from_release(version: &Version, release: (u64, u64)) -> Truth {
+    Truth::from((version.number(0), version.number(1)) >= release)
 }
 
 /// It came with 12 and, on 2019-02-14, with the minor releases 11.2, 10.7, 9.6.12, 9.5.16 and 9.4.21.
 fn data_sync_retry(version: &Version) -> Truth {
-    let minor = match (version.number(0), version.number(1)) {
+    let (at, from) = match (version.number(0), version.number(1)) {
         (12.., _) => return Truth::True,
         (11, _) => (1, 2),
         (10, _) => (1, 7),
@@ -118,11 +170,23 @@ fn data_sync_retry(version: &Version) -> Truth {
         (9, 4) => (2, 21),
         _ => return Truth::False,
     };
-    match minor {
-        (at, _) if version.depth() <= at => Truth::Unknown,
-        (at, from) if version.number(at) >= from => Truth::True,
+    from_minor(version, at, from)
+}
+
+/// It came with 19 and, on 2026-02-12, with the minor releases 18.2, 17.8 and 16.12.
+fn file_extend_method(version: &Version) -> Truth {
+    match version.number(0) {
+        19.. => Truth::True,
+        18 => from_minor(version, 1, 2),
+        17 => from_minor(version, 1, 8),
+        16 => from_minor(version, 1, 12),
         _ => Truth::False,
     }
+}
+
+/// Whether the number at this place, the minor release, is so much or more; a version may lack it.
+fn from_minor(version: &Version, at: usize, from: u64) -> Truth {
+    if version.depth() > at { Truth::from(version.number(at) >= from) } else { Truth::Unknown }
 }
 
 impl Setting {
@@ -139,7 +203,8 @@ impl Setting {
             Slot::Flag(key) => facts.put(cluster, key, reading.and_then(|text| flag(&text))),
             Slot::Word(key) => facts.put(cluster, key, reading),
             Slot::Count(key) => facts.put(cluster, key, reading.and_then(|text| count(&text))),
-            Slot::Size(key) => facts.put(cluster, key, reading.and_then(|text| size(&text))),
+            Slot::Number(key) => facts.put(cluster, key, reading.and_then(|text| number(&text))),
+            Slot::Size(key, unit) => facts.put(cluster, key, reading.and_then(|text| size(&text, unit))),
         }
     }
 
@@ -171,8 +236,8 @@ impl Setting {
     pub fn spelled(&self, value: &[u8]) -> String {
         let text = safe(value.trim_ascii()).to_ascii_lowercase();
         match (self.name, text.as_str(), &self.slot) {
-            ("synchronous_commit", "true" | "yes" | "1", _) => "on".to_owned(),
-            ("synchronous_commit", "false" | "no" | "0", _) => "off".to_owned(),
+            ("synchronous_commit" | "wal_compression", "true" | "yes" | "1", _) => "on".to_owned(),
+            ("synchronous_commit" | "wal_compression", "false" | "no" | "0", _) => "off".to_owned(),
             ("wal_level", "archive" | "hot_standby", _) => "replica".to_owned(),
             ("debug_io_direct", list, _) => {
                 list.split(',').map(str::trim).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(",")
@@ -182,8 +247,11 @@ impl Setting {
                 Err(_) => text,
             },
             (_, _, Slot::Count(_)) => count(&text).map_or(text, |number| number.to_string()),
+            (_, _, Slot::Number(_)) => number(&text).map_or(text, |number| number.to_string()),
             // However it is written, a server's `1GB` and a file's `1024MB` are no difference.
-            (_, _, Slot::Size(_)) => size(&text).map_or(text, |bytes| format!("{}kb", bytes / 1024)),
+            (_, _, Slot::Size(_, unit)) => {
+                size(&text, *unit).map_or(text, |bytes| format!("{}kb", bytes / 1024))
+            }
             _ => text,
         }
     }
@@ -222,21 +290,25 @@ fn count(text: &str) -> Result<u64, String> {
         }
         None => radix(word, 10),
     };
-    let fraction = || {
-        let numeric = word.bytes().all(|b| b.is_ascii_digit() || b".eE+-".contains(&b));
-        let number = word.parse::<f64>().ok().filter(|number| numeric && (0.0..=1e15).contains(number))?;
-        format!("{:.0}", number.round_ties_even()).parse().ok()
-    };
+    let fraction = || format!("{:.0}", number(word).ok()?.round_ties_even()).parse().ok();
     whole.or_else(fraction).ok_or_else(|| format!("`{text}` is no number of this setting"))
 }
 
-/// A size in bytes, as the server reads it: a number with `kB`, `MB`, `GB` or `TB`, or of megabytes (guc.c, of settings
-/// whose unit is a megabyte). Case is lost before.
-fn size(text: &str) -> Result<u64, String> {
+/// A number with a fraction, without a unit.
+fn number(text: &str) -> Result<f64, String> {
+    let word = text.trim();
+    let numeric = word.bytes().all(|b| b.is_ascii_digit() || b".eE+-".contains(&b));
+    let number = word.parse::<f64>().ok().filter(|number| numeric && (0.0..=1e15).contains(number));
+    number.ok_or_else(|| format!("`{text}` is no number of this setting"))
+}
+
+/// A size in bytes, as the server reads it: a number with `kB`, `MB`, `GB` or `TB`, or of the setting's unit (guc.c).
+/// Case is lost before.
+fn size(text: &str, unit: u64) -> Result<u64, String> {
     const UNITS: [(&str, u64); 4] = [("kb", 1 << 10), ("mb", 1 << 20), ("gb", 1 << 30), ("tb", 1 << 40)];
     let word = text.trim().to_ascii_lowercase();
     let with_unit = UNITS.iter().find_map(|(unit, bytes)| Some((word.strip_suffix(unit)?, *bytes)));
-    let (number, unit) = with_unit.unwrap_or((&word, 1 << 20));
+    let (number, unit) = with_unit.unwrap_or((&word, unit));
     let fraction =
         || number.trim().parse::<f64>().ok().filter(|n| number.contains('.') && (0.0..=1e6).contains(n));
     let bytes = match fraction() {
@@ -259,7 +331,7 @@ mod tests {
     use crate::collect::testing::shown;
 
     fn setting(name: &str) -> &'static Setting {
-        static SETTINGS: [Setting; 12] = ALL;
+        static SETTINGS: [Setting; 19] = ALL;
         SETTINGS.iter().find(|setting| setting.name == name).unwrap()
     }
 
@@ -329,10 +401,12 @@ mod tests {
             ("1 PB", None),
             ("-1", None),
         ] {
-            assert_eq!(size(text).ok(), expected, "{text}");
+            assert_eq!(size(text, MEGABYTE).ok(), expected, "{text}");
         }
-        let spelled = |text: &str| setting("max_wal_size").spelled(text.as_bytes());
-        assert_eq!(spelled("1GB"), spelled("1024"));
+        let spelled = |name, text: &str| setting(name).spelled(text.as_bytes());
+        assert_eq!(spelled("max_wal_size", "1GB"), spelled("max_wal_size", "1024"));
+        assert_eq!(spelled("checkpoint_flush_after", "256kB"), spelled("checkpoint_flush_after", "32"));
+        assert_eq!(spelled("random_page_cost", "4.0"), spelled("random_page_cost", "4"));
     }
 
     #[test]
@@ -346,13 +420,22 @@ mod tests {
             default("fsync", "15.20").source(),
             Some(&Source::Default { of: "PostgreSQL 15".to_owned() })
         );
-        for (name, of) in [("wal_init_zero", "11.9"), ("debug_io_direct", "15"), ("data_sync_retry", "9.3.2")]
-        {
+        for (name, of) in [
+            ("wal_init_zero", "11.9"),
+            ("debug_io_direct", "15"),
+            ("data_sync_retry", "9.3.2"),
+            ("file_extend_method", "16.11"),
+            ("recovery_init_sync_method", "13.20"),
+        ] {
             assert!(matches!(default(name, of), Reading::Unknown { why: Why::Absent, .. }), "{name} {of}");
         }
         assert!(matches!(default("data_sync_retry", "11"), Reading::Unknown { why: Why::Ambiguous, .. }));
         assert_eq!(value("data_sync_retry", "11.2").as_deref(), Some("off"));
         assert_eq!(value("data_sync_retry", "9.6.11"), None);
+        assert_eq!(value("file_extend_method", "17.8").as_deref(), Some("posix_fallocate"));
+        assert!(matches!(default("file_extend_method", "18"), Reading::Unknown { why: Why::Ambiguous, .. }));
+        assert_eq!(value("checkpoint_completion_target", "13.4").as_deref(), Some("0.5"));
+        assert_eq!(value("effective_io_concurrency", "18.2").as_deref(), Some("16"));
         assert!(!setting("fsync").in_force(None, None).is_known());
     }
 
@@ -360,6 +443,7 @@ mod tests {
     fn synonyms_become_the_word_the_server_shows() {
         for (name, value, expected) in [
             ("synchronous_commit", "TRUE", "on"),
+            ("wal_compression", "true", "on"),
             ("synchronous_commit", "remote_apply", "remote_apply"),
             ("wal_level", "hot_standby", "replica"),
             ("full_page_writes", "no", "off"),

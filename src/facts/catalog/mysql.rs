@@ -35,6 +35,8 @@ facts! {
     BINLOG_ENGINE: String = Cluster "mysql.binlog_storage_engine" Kind::Text;
     /// `innodb_doublewrite` in force: `on`, `off`, `detect_only` (MySQL 8.0.30 and later), `fast` (MariaDB 11 and later).
     DOUBLEWRITE: String = Cluster "mysql.innodb_doublewrite" Kind::Text;
+    /// `innodb_checksum_algorithm` in force: how pages are made to tell that they are damaged; `none` is not at all.
+    CHECKSUM: String = Cluster "mysql.innodb_checksum_algorithm" Kind::Text;
     /// `innodb_io_capacity` in force, in operations per second.
     IO_CAPACITY: u64 = Cluster "mysql.innodb_io_capacity" Kind::Count;
     /// `innodb_io_capacity_max` in force, where it is set.
@@ -51,9 +53,11 @@ facts! {
     LOG_FILE_SIZE: u64 = Cluster "mysql.innodb_log_file_size" Kind::Bytes;
     /// `innodb_use_fdatasync` in force (MySQL 8.0.26 and later).
     USE_FDATASYNC: bool = Cluster "mysql.innodb_use_fdatasync" Kind::Bool;
+    /// `innodb_log_write_ahead_size` in force (MySQL).
+    LOG_WRITE_AHEAD: u64 = Cluster "mysql.innodb_log_write_ahead_size" Kind::Bytes;
     /// `innodb_dedicated_server` in force (MySQL 8.0.3 and later), which chooses the flush method in 8.0.
     DEDICATED: bool = Cluster "mysql.innodb_dedicated_server" Kind::Bool;
-    /// `innodb_data_file_buffering` in force, where it is set (MariaDB 11.0 and later).
+    /// `innodb_data_file_buffering` in force, or what `innodb_flush_method` makes it (MariaDB 11.0 and later).
     DATA_FILE_BUFFERING: bool = Cluster "mysql.innodb_data_file_buffering" Kind::Bool;
     /// `innodb_log_file_buffering` in force, where it is set (MariaDB 10.8.4 and later).
     LOG_FILE_BUFFERING: bool = Cluster "mysql.innodb_log_file_buffering" Kind::Bool;

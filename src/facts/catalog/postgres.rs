@@ -45,6 +45,20 @@ facts! {
     COMMIT_DELAY: u64 = Cluster "pg.commit_delay" Kind::Count;
     /// `debug_io_direct` in force (16 and later).
     DEBUG_IO_DIRECT: String = Cluster "pg.debug_io_direct" Kind::Text;
+    /// `wal_compression` in force (9.5 and later): `off`, `on`, or how (15 and later).
+    WAL_COMPRESSION: String = Cluster "pg.wal_compression" Kind::Text;
+    /// `checkpoint_completion_target` in force: the share of the time between checkpoints over which one is spread.
+    CHECKPOINT_TARGET: f64 = Cluster "pg.checkpoint_completion_target" Kind::Number;
+    /// `checkpoint_flush_after` in force (9.6 and later): how much a checkpoint writes before it asks the kernel to; 0 is never.
+    CHECKPOINT_FLUSH_AFTER: u64 = Cluster "pg.checkpoint_flush_after" Kind::Bytes;
+    /// `recovery_init_sync_method` in force (14 and later): how the data directory is flushed before recovery.
+    RECOVERY_INIT_SYNC: String = Cluster "pg.recovery_init_sync_method" Kind::Text;
+    /// `effective_io_concurrency` in force as the server's default.
+    IO_CONCURRENCY: u64 = Cluster "pg.effective_io_concurrency" Kind::Count;
+    /// `random_page_cost` in force as the server's default.
+    RANDOM_PAGE_COST: f64 = Cluster "pg.random_page_cost" Kind::Number;
+    /// `file_extend_method` in force (16.12, 17.8, 18.2 and later).
+    FILE_EXTEND_METHOD: String = Cluster "pg.file_extend_method" Kind::Text;
 }
 
 use crate::version::Version;

@@ -12,6 +12,10 @@ facts! {
     /// Whether the comparison came to an end: `settled`, `no meaningful difference`, or `not settled`.
     OUTCOME: String = Target "probe.outcome"
         Kind::Choice(&["settled", "no meaningful difference", "not settled"]);
+    /// Whether nothing that was noticed while measuring forbids advice from it.
+    TRUSTED: bool = Target "probe.trusted" Kind::Bool;
+    /// Half the median time of one 8 kB commit with the method in force, in microseconds: where the PostgreSQL manual starts with `commit_delay`.
+    COMMIT_DELAY_START: u64 = Target "probe.commit_delay_start" Kind::Count;
     /// Flushes that arrived at the disks per fdatasync.
     FLUSHES_PER_COMMIT: f64 = Target "probe.flushes_per_commit" Kind::Number;
     /// Median of overwrite + fdatasync minus median of the same overwrite unflushed, both O_DIRECT: what a flush costs.

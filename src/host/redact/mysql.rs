@@ -8,9 +8,10 @@
 use crate::host::Setting;
 
 /// Settings that may leave an option file or a command line.
-pub const SETTINGS: [&str; 28] = [
+pub const SETTINGS: [&str; 30] = [
     "binlog_storage_engine",
     "datadir",
+    "innodb_checksum_algorithm",
     "innodb_data_file_buffering",
     "innodb_data_file_write_through",
     "innodb_data_home_dir",
@@ -27,6 +28,7 @@ pub const SETTINGS: [&str; 28] = [
     "innodb_log_file_size",
     "innodb_log_file_write_through",
     "innodb_log_group_home_dir",
+    "innodb_log_write_ahead_size",
     "innodb_page_size",
     "innodb_redo_log_capacity",
     "innodb_undo_directory",

@@ -6,7 +6,9 @@
 use crate::host::Setting;
 
 /// Settings that may leave a configuration file or a server.
-pub const SETTINGS: [&str; 22] = [
+pub const SETTINGS: [&str; 28] = [
+    "checkpoint_completion_target",
+    "checkpoint_flush_after",
     "checkpoint_timeout",
     "commit_delay",
     "commit_siblings",
@@ -15,11 +17,15 @@ pub const SETTINGS: [&str; 22] = [
     "data_directory",
     "data_sync_retry",
     "debug_io_direct",
+    "effective_io_concurrency",
+    "file_extend_method",
     "fsync",
     "full_page_writes",
     "max_wal_senders",
     "max_wal_size",
     "port",
+    "random_page_cost",
+    "recovery_init_sync_method",
     "synchronous_commit",
     "unix_socket_directories",
     "wal_compression",

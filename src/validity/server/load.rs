@@ -1,0 +1,281 @@
+//! Reads the table of servers and says everything that is wrong with it at once, each with the row it is in.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::table::{ChangedBy, Defaults, Mysql, Postgres, PostgresValue, Servers, Takes};
+use crate::validity::Effect;
+use crate::validity::load::{Problems, read, rows};
+use crate::version::Version;
+
+/// The table, compiled in.
+pub const TEXT: &str = include_str!("../../../rules/tables/servers.toml");
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawPostgres {
+    names: Vec<String>,
+    since: Vec<String>,
+    removed: Option<String>,
+    #[serde(default)]
+    instead: String,
+    #[serde(default)]
+    default: BTreeMap<String, String>,
+    change: ChangedBy,
+    takes: Option<Word>,
+    range: Option<[f64; 2]>,
+    source: String,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Word {
+    Switch,
+    Words,
+    Size,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawValue {
+    of: String,
+    names: Vec<String>,
+    since: Option<String>,
+    is: Option<Effect>,
+    #[serde(default)]
+    because: String,
+    source: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawMysql {
+    of: String,
+    names: Vec<String>,
+    #[serde(default)]
+    values: Vec<String>,
+    range: Option<[f64; 2]>,
+    since: String,
+    deprecated: Option<String>,
+    removed: Option<String>,
+    #[serde(default)]
+    instead: String,
+    #[serde(default)]
+    default: BTreeMap<String, String>,
+    dynamic: Option<String>,
+    #[serde(default)]
+    because: String,
+    source: String,
+}
+
+/// Reads a table; everything that is wrong with it otherwise.
+pub fn load(text: &str) -> Result<Servers, Vec<String>> {
+    let mut servers = Servers::default();
+    read(text, &["postgres", "postgres_value", "mysql"], |document, problems| {
+        for (place, raw) in rows::<RawPostgres>(document, "postgres", problems) {
+            postgres(&mut servers, &place, raw, problems);
+        }
+        for (place, raw) in rows::<RawValue>(document, "postgres_value", problems) {
+            value(&mut servers, &place, raw, problems);
+        }
+        for (place, raw) in rows::<RawMysql>(document, "mysql", problems) {
+            mysql(&mut servers, &place, raw, problems);
+        }
+        let wordless = |(name, setting): &(&String, &Postgres)| {
+            setting.takes == Takes::Words && !servers.values.keys().any(|(of, _)| of == *name)
+        };
+        for (name, _) in servers.postgres.iter().filter(wordless) {
+            problems.add("postgres", format!("{name} takes words, and no row says which"));
+        }
+    })?;
+    Ok(servers)
+}
+
+/// A row per name.
+fn postgres(servers: &mut Servers, place: &str, raw: RawPostgres, problems: &mut Problems) {
+    sourced(place, &raw.source, problems);
+    let since: Vec<Version> = raw.since.iter().filter_map(|text| problems.version(place, text)).collect();
+    if since.is_empty() {
+        problems.add(place, "no release brought it");
+    }
+    let removed = raw.removed.and_then(|text| problems.version(place, &text));
+    if removed.is_some() && raw.instead.is_empty() {
+        problems.add(place, "say what there is instead");
+    }
+    let takes = match (raw.takes, raw.range) {
+        (None, None) => Takes::Anything,
+        (Some(Word::Switch), None) => Takes::Switch,
+        (Some(Word::Words), None) => Takes::Words,
+        (Some(Word::Size), None) => Takes::Size,
+        (None, Some([low, high])) => Takes::Number(low, high),
+        (Some(_), Some(_)) => {
+            problems.add(place, "a range is for a number alone");
+            Takes::Anything
+        }
+    };
+    let default = defaults(place, raw.default, problems);
+    for name in raw.names {
+        let setting = Postgres {
+            since: since.clone(),
+            removed: removed.clone(),
+            instead: raw.instead.clone(),
+            default: default.clone(),
+            changed_by: raw.change,
+            takes,
+            source: raw.source.clone(),
+        };
+        if servers.postgres.insert(name.clone(), setting).is_some() {
+            problems.add(place, format!("`{name}` stands there twice"));
+        }
+    }
+}
+
+fn value(servers: &mut Servers, place: &str, raw: RawValue, problems: &mut Problems) {
+    sourced(place, &raw.source, problems);
+    if servers.postgres.get(&raw.of).is_none_or(|setting| setting.takes != Takes::Words) {
+        problems.add(place, format!("`{}` is no setting that takes words", raw.of));
+    }
+    let is = raw.is.unwrap_or(Effect::Ok);
+    if is != Effect::Ok && raw.because.is_empty() {
+        problems.add(place, format!("it is {}: say why", is.word()));
+    }
+    let since = raw.since.and_then(|text| problems.version(place, &text));
+    for name in raw.names {
+        let value = PostgresValue {
+            since: since.clone(),
+            is,
+            because: raw.because.clone(),
+            source: raw.source.clone(),
+        };
+        if servers.values.insert((raw.of.clone(), name.clone()), value).is_some() {
+            problems.add(place, format!("`{name}` stands there twice"));
+        }
+    }
+}
+
+/// A row per name.
+fn mysql(servers: &mut Servers, place: &str, raw: RawMysql, problems: &mut Problems) {
+    sourced(place, &raw.source, problems);
+    if !["mysql", "mariadb"].contains(&raw.of.as_str()) {
+        problems.add(place, format!("`{}` is neither mysql nor mariadb", raw.of));
+    }
+    if raw.deprecated.is_some() && raw.because.is_empty() {
+        problems.add(place, "say why it is deprecated");
+    }
+    if (raw.deprecated.is_some() || raw.removed.is_some()) && raw.instead.is_empty() {
+        problems.add(place, "say what there is instead");
+    }
+    if raw.range.is_some() && !raw.values.is_empty() {
+        problems.add(place, "a value is a number or one of some words, not both");
+    }
+    let mut version = |text: Option<String>| text.and_then(|text| problems.version(place, &text));
+    let (deprecated, removed) = (version(raw.deprecated), version(raw.removed));
+    let (dynamic, since) = (version(raw.dynamic), version(Some(raw.since)));
+    let default = defaults(place, raw.default, problems);
+    let Some(since) = since else { return };
+    for name in raw.names {
+        servers.mysql.push(Mysql {
+            of: raw.of.clone(),
+            name,
+            values: raw.values.clone(),
+            range: raw.range,
+            since: since.clone(),
+            deprecated: deprecated.clone(),
+            removed: removed.clone(),
+            instead: raw.instead.clone(),
+            default: default.clone(),
+            dynamic: dynamic.clone(),
+            because: raw.because.clone(),
+            source: raw.source.clone(),
+        });
+    }
+}
+
+fn sourced(place: &str, source: &str, problems: &mut Problems) {
+    if source.is_empty() {
+        problems.add(place, "a row needs a source");
+    }
+}
+
+fn defaults(place: &str, raw: BTreeMap<String, String>, problems: &mut Problems) -> Defaults {
+    let read = |(from, value): (String, String)| Some((problems.version(place, &from)?, value));
+    let mut defaults: Defaults = raw.into_iter().filter_map(read).collect();
+    defaults.sort_by(|(a, _), (b, _)| a.cmp(b));
+    defaults
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_loads() {
+        let servers = load(TEXT).unwrap_or_else(|problems| panic!("{}", problems.join("\n")));
+        assert!(servers.postgres.len() > 35 && servers.mysql.len() > 25 && servers.values.len() > 20);
+    }
+
+    #[test]
+    fn everything_wrong_is_said_at_once() {
+        let problems = load(
+            r#"
+            [[postgres]]
+            names = ["x", "y"]
+            since = ["never"]
+            removed = "13"
+            change = "reload"
+            takes = "size"
+            range = [0, 1]
+            source = ""
+            [[postgres]]
+            names = ["x"]
+            since = ["12"]
+            change = "tomorrow"
+            source = "s"
+            [[postgres]]
+            names = ["x", "words"]
+            since = ["12"]
+            change = "reload"
+            takes = "words"
+            default = { soon = "on" }
+            source = "s"
+            [[postgres_value]]
+            of = "y"
+            names = ["a", "a"]
+            is = "refused"
+            source = "s"
+            [[mysql]]
+            of = "oracle"
+            names = ["x"]
+            values = ["a"]
+            range = [0, 1]
+            since = "5.7"
+            deprecated = "8.0"
+            source = "s"
+            [[surprise]]
+            "#,
+        )
+        .unwrap_err();
+        let all = problems.join("\n");
+        for expected in [
+            "`never` is no version",
+            "no release brought it",
+            "say what there is instead",
+            "a range is for a number alone",
+            "needs a source",
+            "postgres 2 (x): unknown variant `tomorrow`",
+            "`x` stands there twice",
+            "`soon` is no version",
+            "words takes words, and no row says which",
+            "`y` is no setting that takes words",
+            "it is refused: say why",
+            "`a` stands there twice",
+            "neither mysql nor mariadb",
+            "say why it is deprecated",
+            "not both",
+            "surprise: no such table",
+        ] {
+            assert!(all.contains(expected), "{expected} is not in:\n{all}");
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! The settings of database servers as values. The table is compiled in; [`super::load`] reads it.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use crate::validity::Effect;
+use crate::version::Version;
+
+/// What makes a new value hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ChangedBy {
+    /// A statement, at once and for everybody.
+    Statement,
+    /// A statement for one session, a reload for everybody.
+    Session,
+    /// A reload.
+    Reload,
+    /// A restart.
+    Restart,
+    /// Nothing: it is chosen when the cluster is made.
+    Initdb,
+}
+
+/// What a value must be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Takes {
+    /// Anything.
+    Anything,
+    /// `on` or `off`.
+    Switch,
+    /// One of the words that the table lists.
+    Words,
+    /// A number, with a unit or without.
+    Size,
+    /// A number in this range.
+    Number(f64, f64),
+}
+
+/// What holds when nothing sets a setting, each from a release on, in ascending order.
+pub type Defaults = Vec<(Version, String)>;
+
+/// A PostgreSQL setting.
+#[derive(Clone, Debug)]
+pub struct Postgres {
+    /// The releases that brought it.
+    pub since: Vec<Version>,
+    /// The release that took it away.
+    pub removed: Option<Version>,
+    /// What there is in its place then.
+    pub instead: String,
+    /// What holds when nothing sets it.
+    pub default: Defaults,
+    /// What makes a new value hold.
+    pub changed_by: ChangedBy,
+    /// What a value must be.
+    pub takes: Takes,
+    /// Who says so.
+    pub source: String,
+}
+
+/// A value of a PostgreSQL setting that takes words.
+#[derive(Clone, Debug)]
+pub struct PostgresValue {
+    /// The release that brought it; where there is none, as old as the setting.
+    pub since: Option<Version>,
+    /// What becomes of it on Linux from then on.
+    pub is: Effect,
+    /// Why.
+    pub because: String,
+    /// Who says so.
+    pub source: String,
+}
+
+/// A setting of MySQL or MariaDB, with some of its values or all.
+#[derive(Clone, Debug)]
+pub struct Mysql {
+    /// `mysql` or `mariadb`.
+    pub of: String,
+    /// Its name.
+    pub name: String,
+    /// The values that this is about; any where there are none, and no range.
+    pub values: Vec<String>,
+    /// The numbers that this is about.
+    pub range: Option<[f64; 2]>,
+    /// The release that brought it.
+    pub since: Version,
+    /// The release that warns of it.
+    pub deprecated: Option<Version>,
+    /// The release that took it away.
+    pub removed: Option<Version>,
+    /// What there is in its place.
+    pub instead: String,
+    /// What holds when nothing sets it.
+    pub default: Defaults,
+    /// The release from which on SET GLOBAL changes it.
+    pub dynamic: Option<Version>,
+    /// Why it is on its way out.
+    pub because: String,
+    /// Who says so.
+    pub source: String,
+}
+
+/// The whole table.
+#[derive(Clone, Debug, Default)]
+pub struct Servers {
+    /// PostgreSQL settings by name.
+    pub postgres: BTreeMap<String, Postgres>,
+    /// Values of PostgreSQL settings, by setting and value.
+    pub values: BTreeMap<(String, String), PostgresValue>,
+    /// Settings of MySQL and MariaDB.
+    pub mysql: Vec<Mysql>,
+}
+
+/// The table that walwise brings. Should it not load, which a test excludes, everything in it is unknown.
+pub fn servers() -> &'static Servers {
+    static SERVERS: LazyLock<Servers> =
+        LazyLock::new(|| super::load::load(super::load::TEXT).unwrap_or_default());
+    &SERVERS
+}
+
+/// What holds in a release when nothing sets it.
+pub fn default_in<'t>(defaults: &'t Defaults, server: &Version) -> Option<&'t str> {
+    defaults.iter().rev().find(|(from, _)| server >= from).map(|(_, value)| value.as_str())
+}

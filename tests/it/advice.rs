@@ -1,0 +1,305 @@
+//! What the built-in rules can advise for database servers, against the table of settings, for every release that is
+//! covered: PostgreSQL 12 to 19, MySQL 5.7 to 9, MariaDB 10.5 to 12. That the table itself is right of the servers that are
+//! installed is for `settings`.
+
+use walwise::facts::catalog::{self, cluster, mysql, postgres, target};
+use walwise::facts::{FactSet, KeyInfo, Reading, Scope, Source, Subject, Why};
+use walwise::rules::model::{Cond, Op};
+use walwise::rules::{Circumstances, Level, Outcome, Risk, Rule, RuleSet, evaluate, evaluate_one};
+use walwise::validity::{ChangedBy, guard, server_settings};
+use walwise::version::Version;
+
+use super::support::advised::{self, Advised, as_value};
+
+/// A release of a server, as the cluster of a target.
+struct Release {
+    of: &'static str,
+    version: Version,
+    facts: FactSet,
+}
+
+impl Release {
+    fn new(of: &'static str, version: &str) -> Self {
+        let version = self::version(version);
+        let source = || Source::file("/usr/sbin/server");
+        let (subject, target) = (Subject::cluster("/db"), Subject::target("/db"));
+        let mut facts = FactSet::default();
+        facts.mention(&target);
+        facts.link(&target, &subject);
+        facts.link(&subject, &target);
+        facts.know(&subject, &cluster::KIND, of.to_owned(), source());
+        let key = if of == "postgres" { &postgres::VERSION } else { &mysql::VERSION };
+        facts.know(&subject, key, version.clone(), source());
+        Self { of, version, facts }
+    }
+
+    fn subject(rule: &Rule) -> Subject {
+        match rule.scope {
+            Scope::Cluster => Subject::cluster("/db"),
+            Scope::Target => Subject::target("/db"),
+            other => panic!("{}: a rule for a {other} advises settings of a server", rule.id),
+        }
+    }
+
+    /// Whether the server lacks the setting that a fact is about, and others of its line have it.
+    fn lacks(&self, fact: &str) -> bool {
+        let Some(name) =
+            fact.split_once('.').and_then(|(from, name)| (from == area(self.of)).then_some(name))
+        else {
+            return false;
+        };
+        let has = |version: &Version| server_settings(self.of, version).iter().any(|one| one.name == name);
+        !has(&self.version) && ["5.7.9", "10.5.0", "12.0", "99.0"].iter().any(|other| has(&version(other)))
+    }
+
+    /// Whether a condition asks for something that the server lacks, so that it never holds.
+    fn never(&self, cond: &Cond) -> bool {
+        match cond {
+            Cond::All(parts) => parts.iter().any(|part| self.never(part)),
+            Cond::Any(parts) => parts.iter().all(|part| self.never(part)),
+            Cond::Fact(test) => !matches!(test.op, Op::Known(_)) && self.lacks(test.fact.name),
+            Cond::Not(_) | Cond::Every(..) | Cond::Some(..) => false,
+        }
+    }
+
+    /// Whether a condition can hold on this release, whatever else is the case.
+    fn may(&self, rule: &Rule, cond: &Cond) -> bool {
+        let rule = Rule { when: cond.clone(), ..rule.clone() };
+        let found = evaluate_one(&rule, &self.facts, &Self::subject(&rule), Circumstances { live: true });
+        found.outcome != Outcome::DoesNotApply && !self.never(cond)
+    }
+
+    fn may_advise(&self, advised: &Advised<'_>) -> bool {
+        let when = [Some(&advised.rule.when), advised.spec.when.as_ref()];
+        when.into_iter().flatten().all(|cond| self.may(advised.rule, cond))
+    }
+}
+
+fn version(text: &str) -> Version {
+    Version::parse(text).unwrap()
+}
+
+fn area(of: &str) -> &'static str {
+    if of == "postgres" { "pg" } else { "mysql" }
+}
+
+/// Every series with its minor releases as far as anything depends on them.
+fn releases(of: &'static str) -> Vec<Release> {
+    let minors = |line: &str, from: u32, to: u32| -> Vec<String> {
+        (from..=to).map(|minor| format!("{line}.{minor}")).collect()
+    };
+    let versions: Vec<String> = match of {
+        "postgres" => (12..=19).flat_map(|major| minors(&major.to_string(), 0, 13)).collect(),
+        "mysql" => {
+            [("5.7", 9, 26), ("8.0", 11, 36), ("8.1", 0, 0), ("8.2", 0, 0), ("8.3", 0, 0), ("8.4", 0, 4)]
+                .into_iter()
+                .flat_map(|(line, from, to)| minors(line, from, to))
+                .chain((0..=9).flat_map(|series| minors(&format!("9.{series}"), 0, 1)))
+                .collect()
+        }
+        _ => (5..=11)
+            .flat_map(|series| minors(&format!("10.{series}"), 0, 9))
+            .chain((0..=8).flat_map(|series| minors(&format!("11.{series}"), 0, 6)))
+            .chain((0..=3).flat_map(|series| minors(&format!("12.{series}"), 0, 3)))
+            .collect(),
+    };
+    versions.iter().map(|version| Release::new(of, version)).collect()
+}
+
+#[test]
+fn every_advised_value_is_taken_by_every_release_it_can_be_advised_for() {
+    let rules = RuleSet::builtin();
+    let mut wrong = Vec::new();
+    for of in ["postgres", "mysql", "mariadb"] {
+        let releases = releases(of);
+        for advised in advised::of(area(of), &rules) {
+            let subject = Release::subject(advised.rule);
+            let may: Vec<&Release> = releases.iter().filter(|one| one.may_advise(&advised)).collect();
+            for value in &advised.values {
+                let refused = may.iter().find_map(|release| {
+                    let because =
+                        guard(advised.spec.setting.name, &[value], &release.facts, &subject).err()?;
+                    Some(format!("{} on {of} {}: {because}", advised.rule.id, release.version))
+                });
+                wrong.extend(refused);
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_advice_can_be_given_on_some_release() {
+    let rules = RuleSet::builtin();
+    for (area, servers) in [("pg", &["postgres"][..]), ("mysql", &["mysql", "mariadb"])] {
+        let releases: Vec<Release> = servers.iter().flat_map(|of| releases(of)).collect();
+        for advised in advised::of(area, &rules) {
+            let possible = releases.iter().any(|release| release.may_advise(&advised));
+            assert!(possible, "{} never advises {}", advised.rule.id, advised.name);
+        }
+    }
+}
+
+#[test]
+fn what_is_advised_without_a_server_is_taken_by_every_release() {
+    let rules = RuleSet::builtin();
+    let subject = Subject::target("/unused");
+    let mut facts = FactSet::default();
+    facts.know(&subject, &target::ROLES, Vec::new(), Source::file("/proc"));
+    let mut advice = 0;
+    for advised in advised::of("pg", &rules).iter().filter(|one| one.rule.scope == Scope::Target) {
+        let found = evaluate_one(advised.rule, &facts, &subject, Circumstances { live: true });
+        if found.outcome == Outcome::DoesNotApply {
+            continue;
+        }
+        for value in &advised.values {
+            let ruling = guard(advised.spec.setting.name, &[value], &facts, &subject);
+            assert!(ruling.is_ok(), "{}: {ruling:?}", advised.rule.id);
+            advice += 1;
+        }
+    }
+    assert!(advice >= 5, "four methods, and checksums: {advice}");
+}
+
+/// What the server wants done before a new value holds is what the advice says.
+#[test]
+fn advice_names_the_reload_or_restart_that_its_setting_needs() {
+    let rules = RuleSet::builtin();
+    for of in ["postgres", "mysql", "mariadb"] {
+        let releases = releases(of);
+        for advised in advised::of(area(of), &rules) {
+            if advised.values.is_empty() {
+                continue;
+            }
+            for release in releases.iter().filter(|release| release.may_advise(&advised)) {
+                let settings = server_settings(of, &release.version);
+                let known = settings.iter().find(|setting| setting.name == advised.name).unwrap();
+                let needs = match known.changed_by {
+                    ChangedBy::Statement | ChangedBy::Initdb => Risk::None,
+                    ChangedBy::Session | ChangedBy::Reload => Risk::NeedsReload,
+                    ChangedBy::Restart => Risk::NeedsRestart,
+                };
+                assert!(
+                    advised.spec.risk >= needs,
+                    "{}: {} on {of} {} needs {needs:?}",
+                    advised.rule.id,
+                    advised.name,
+                    release.version
+                );
+            }
+        }
+    }
+}
+
+/// The releases that brought, changed or took away something that storage decides, told by their public documents.
+#[test]
+fn what_a_release_does_not_take_is_held_back() {
+    for (of, version, setting, value, taken) in [
+        ("postgres", "17.7", "pg.file_extend_method", "write_zeros", false),
+        ("postgres", "17.8", "pg.file_extend_method", "write_zeros", true),
+        ("postgres", "14.9", "pg.wal_compression", "pglz", false),
+        ("postgres", "15.1", "pg.wal_compression", "zstd", false),
+        ("postgres", "13.9", "pg.recovery_init_sync_method", "fsync", false),
+        ("postgres", "18.2", "pg.io_method", "io_uring", false),
+        ("postgres", "16.4", "pg.wal_sync_method", "fsync_writethrough", false),
+        ("postgres", "16.4", "pg.made_up", "on", false),
+        ("mysql", "8.0.25", "mysql.innodb_use_fdatasync", "on", false),
+        ("mysql", "8.0.26", "mysql.innodb_use_fdatasync", "on", true),
+        ("mysql", "8.4.1", "mysql.innodb_data_file_buffering", "off", false),
+        ("mysql", "8.4.1", "mysql.innodb_flush_log_at_trx_commit", "3", false),
+        ("mariadb", "10.11.19", "mysql.innodb_flush_method", "O_DIRECT", true),
+        ("mariadb", "11.4.2", "mysql.innodb_flush_method", "O_DIRECT", false),
+        ("mariadb", "10.11.19", "mysql.innodb_data_file_buffering", "off", false),
+        ("mariadb", "11.4.2", "mysql.innodb_data_file_buffering", "off", true),
+        ("mariadb", "11.4.2", "mysql.innodb_use_fdatasync", "on", false),
+    ] {
+        let release = Release::new(of, version);
+        let ruling = guard(setting, &[value], &release.facts, &Subject::cluster("/db"));
+        assert_eq!(ruling.is_ok(), taken, "{of} {version} {setting} = {value}: {ruling:?}");
+    }
+}
+
+/// What is not a setting: the place of a server that runs with the defaults of its release on ext4 on flash.
+const PLACE: &[(&str, &str)] = &[
+    ("kernel.version", "6.1.140"),
+    ("vm.dirty_background", "1717986918"),
+    ("mount.fstype", "ext4"),
+    ("mount.super_options", "rw"),
+    ("ext4.fast_commit", "off"),
+    ("target.kind", "directory"),
+    ("device.medium", "flash"),
+    ("device.write_cache", "write back"),
+    ("device.cache", "volatile"),
+    ("pg.running", "off"),
+    ("pg.wal_room", "60"),
+    ("mysql.running", "off"),
+    ("mysql.log_bin", "off"),
+];
+
+/// A server that nobody has configured.
+fn unconfigured(release: &Release) -> FactSet {
+    let (target, server) = (Subject::target("/db"), Subject::cluster("/db"));
+    let (mount, disk) = (Subject::mount("/db"), Subject::device("sda"));
+    let mut facts = release.facts.clone();
+    facts.stand(&mount, &disk);
+    for of in [&target, &server] {
+        facts.stand(of, &mount);
+        facts.link(of, &mount);
+        facts.link(of, &disk);
+    }
+    facts.rule_out_area(&server, if release.of == "postgres" { "mysql" } else { "pg" });
+    let log = if release.of == "postgres" { "wal" } else { "redo" };
+    facts.know(&target, &target::ROLES, vec!["data".to_owned(), log.to_owned()], Source::file("x"));
+    let at = |info: &KeyInfo| match info.scope {
+        Scope::Target => target.clone(),
+        Scope::Mount => mount.clone(),
+        Scope::Device => disk.clone(),
+        Scope::Host => Subject::host(),
+        _ => server.clone(),
+    };
+    let settings = server_settings(release.of, &release.version);
+    let own = format!("{}.", area(release.of));
+    for info in catalog::all().filter(|info| info.name.starts_with(&own) && !info.name.ends_with(".version"))
+    {
+        let setting = settings.iter().find(|setting| Some(setting.name) == info.name.strip_prefix(&own));
+        let reading = match setting.and_then(|setting| setting.default) {
+            Some(default) => {
+                Reading::known(as_value(info.kind, default), Source::Default { of: "x".to_owned() })
+            }
+            None => Reading::unknown(Why::Absent, "this release has none"),
+        };
+        facts.put_value(&at(info), info, reading);
+    }
+    for (name, text) in PLACE {
+        let info = catalog::find(name).unwrap();
+        if info.scope != Scope::Cluster || name.starts_with(&own) {
+            facts.put_value(&at(info), info, Reading::known(as_value(info.kind, text), Source::file("x")));
+        }
+    }
+    facts
+}
+
+/// Nothing serious is wrong with what a release does by itself on a good disk, and nobody is asked for what it lacks.
+#[test]
+fn a_server_with_the_defaults_of_its_release_is_found_in_order() {
+    let rules = RuleSet::builtin();
+    for of in ["postgres", "mysql", "mariadb"] {
+        for release in releases(of) {
+            let facts = unconfigured(&release);
+            let about = [Subject::cluster("/db"), Subject::target("/db")];
+            let found = evaluate(&about, &rules, &facts, Circumstances { live: true }).findings;
+            for finding in found.iter().filter(|one| one.rule.starts_with(area(of))) {
+                let at = format!("{of} {}: {}", release.version, finding.rule);
+                match &finding.outcome {
+                    Outcome::Applies => assert!(finding.level < Level::Warning, "{at}: {}", finding.title),
+                    // What was not measured is the one thing that may be open.
+                    Outcome::Undecided { needs } => {
+                        let best = needs.first().unwrap_or_else(|| panic!("{at}: nothing would decide it"));
+                        assert!(best.iter().all(|need| need.fact.starts_with("probe.")), "{at}: {best:?}");
+                    }
+                    Outcome::DoesNotApply => {}
+                }
+            }
+        }
+    }
+}

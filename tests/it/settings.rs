@@ -1,0 +1,279 @@
+//! The table of servers' settings and everything that rules advise, against real servers: what the table says of the
+//! installed release must be what that release says of itself, and it must run with every value that can be advised.
+//!
+//! All of it is taken from the rules and the table, so that a new rule or row is tried by itself.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use walwise::collect::Request;
+use walwise::facts::{FactSet, Subject, catalog};
+use walwise::host::LiveHost;
+use walwise::pipeline::Session;
+use walwise::rules::RuleSet;
+use walwise::validity::{ChangedBy, Effect, ServerSetting, guard, postgres_value, server_settings};
+use walwise::version::Version;
+
+use super::support::advised::{self, as_value};
+use super::support::mariadb::Mariadb;
+use super::support::postgres::Cluster;
+use super::support::stderr;
+
+/// What is known of a server's data directory, with programs its full release too.
+fn look(data: &Path, without_programs: bool) -> FactSet {
+    let host = LiveHost::asking_through(env!("CARGO_BIN_EXE_walwise").into());
+    let request = Request { target: Some(data.to_owned()), without_programs };
+    Session::look(&host, &request, RuleSet::default(), &mut |_, _| {}).judged().0
+}
+
+/// Every setting that the table knows of some release.
+fn names(of: &str, releases: &[&str]) -> BTreeSet<&'static str> {
+    let known = |release: &&str| server_settings(of, &Version::parse(release).unwrap());
+    releases.iter().flat_map(known).map(|setting| setting.name).collect()
+}
+
+/// What is read of a cluster that nobody configured is what the table says of its release.
+#[test]
+fn defaults_that_are_read_are_those_of_the_table() {
+    for major in 12..=19 {
+        let directory = tempfile::tempdir().unwrap();
+        let data = directory.path().canonicalize().unwrap();
+        std::fs::create_dir(data.join("global")).unwrap();
+        std::fs::write(data.join("PG_VERSION"), format!("{major}\n")).unwrap();
+        std::fs::write(data.join("postgresql.conf"), "").unwrap();
+        let (facts, subject) = (look(&data, true), Subject::cluster(data.to_str().unwrap()));
+        let mut compared = 0;
+        for setting in server_settings("postgres", &Version::parse(&major.to_string()).unwrap()) {
+            let info = catalog::find(&format!("pg.{}", setting.name));
+            let Some((info, default)) = info.zip(setting.default) else { continue };
+            let read = facts.reading(&subject, info.name);
+            assert_eq!(
+                read.value(),
+                Some(&as_value(info.kind, default)),
+                "{} of {major}: {read:?}",
+                info.name
+            );
+            compared += 1;
+        }
+        assert!(compared >= 15, "{major}: {compared}");
+    }
+}
+
+/// A value as a line of postgresql.conf has it.
+fn line(name: &str, value: &str) -> String {
+    format!("{name} = '{value}'\n")
+}
+
+/// What PostgreSQL says of one of its settings.
+struct Row {
+    context: String,
+    setting: String,
+    boot: String,
+    least: String,
+    most: String,
+    words: Vec<String>,
+}
+
+fn rows(cluster: &Cluster) -> BTreeMap<String, Row> {
+    let answer = cluster.sql(
+        "SELECT name, context, setting, boot_val, min_val, max_val, array_to_string(enumvals, ',') FROM pg_settings",
+    );
+    let row = |line: &str| {
+        let fields: Vec<String> = line.split('|').map(str::to_owned).collect();
+        let [name, context, setting, boot, least, most, words] =
+            <[String; 7]>::try_from(fields).expect("seven fields");
+        let words = words.split(',').filter(|word| !word.is_empty()).map(str::to_owned).collect();
+        (name, Row { context, setting, boot, least, most, words })
+    };
+    // A value may hold a line break or a bar; none of those that storage decides does.
+    answer.lines().filter(|line| line.split('|').count() == 7).map(row).collect()
+}
+
+fn changed_by(context: &str) -> ChangedBy {
+    match context {
+        "user" | "superuser" => ChangedBy::Session,
+        "sighup" => ChangedBy::Reload,
+        "postmaster" => ChangedBy::Restart,
+        "internal" => ChangedBy::Initdb,
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+#[ignore = "needs root and PostgreSQL 15"]
+fn the_table_says_of_this_postgres_what_it_says_of_itself() {
+    let cluster = Cluster::new();
+    let version =
+        Version::parse(&cluster.program("postgres", &["--version"]).replace("postgres (PostgreSQL) ", ""));
+    let version = version.unwrap();
+    let known = server_settings("postgres", &version);
+    // With every default written out the server must come to the same as with nothing written.
+    let written = known.iter().filter(|setting| setting.changed_by != ChangedBy::Initdb);
+    let defaults: String = written.filter_map(|setting| Some(line(setting.name, setting.default?))).collect();
+    cluster.append("postgresql.conf", &defaults);
+    cluster.start();
+    let rows = rows(&cluster);
+    let mut wrong = Vec::new();
+    for ServerSetting { name, default, changed_by: says } in &known {
+        let Some(row) = rows.get(*name) else {
+            wrong.push(format!("{name} is not there"));
+            continue;
+        };
+        if changed_by(&row.context) != *says {
+            wrong.push(format!("{name} is {}, not {says:?}", row.context));
+        }
+        let is_default = row.setting == row.boot || *default == Some(row.boot.as_str());
+        if default.is_some() && *says != ChangedBy::Initdb && !is_default {
+            wrong.push(format!("{name}: {default:?} is {}, the default is {}", row.setting, row.boot));
+        }
+        // Every word that the server has is one that the table has.
+        for word in &row.words {
+            let ruling = postgres_value(name, word, &version);
+            let known = ruling.effect == Effect::Ok || !ruling.source.is_empty();
+            if !known || ruling.effect == Effect::Refused {
+                wrong.push(format!("{name} = {word}: {ruling:?}"));
+            }
+        }
+        for number in [&row.least, &row.most].into_iter().filter(|number| !number.is_empty()) {
+            if postgres_value(name, number, &version).effect == Effect::Refused && !number.starts_with('-') {
+                wrong.push(format!("{name} = {number} is refused, and the server takes it"));
+            }
+        }
+    }
+    let here: BTreeSet<&str> = known.iter().map(|setting| setting.name).collect();
+    for name in names("postgres", &["9.4.21", "12.0", "16.12", "19.0"]).difference(&here) {
+        if rows.contains_key(*name) {
+            wrong.push(format!("{name} is there"));
+        }
+    }
+    assert!(wrong.is_empty(), "{version}:\n{}", wrong.join("\n"));
+    assert!(here.len() > 30, "{here:?}");
+}
+
+#[test]
+#[ignore = "needs root and PostgreSQL 15"]
+fn a_postgres_runs_with_everything_that_a_rule_can_advise_and_refuses_what_is_held_back() {
+    let cluster = Cluster::new();
+    let (facts, subject) = (look(&cluster.data, false), Subject::cluster(cluster.path("data")));
+    let rules = RuleSet::builtin();
+    let here = server_settings("postgres", &Version::parse("15.0").unwrap());
+    // The last of several values for a setting is the one that it runs with; the methods have a test of their own.
+    let mut runs_with: BTreeMap<&str, String> = BTreeMap::new();
+    let mut refused = BTreeSet::new();
+    for advised in advised::of("pg", &rules) {
+        let name = advised.name;
+        // What is chosen when a cluster is made is no line of a configuration file.
+        if here.iter().any(|one| one.name == name && one.changed_by == ChangedBy::Initdb) {
+            continue;
+        }
+        for value in advised.values {
+            let allowed = guard(advised.spec.setting.name, &[&value], &facts, &subject);
+            let given = format!("{name}={value}");
+            let mut command = cluster.command("postgres");
+            let output =
+                command.args(["-D", &cluster.path("data"), "-C", name, "-c", &given]).output().unwrap();
+            let taken = output.status.success();
+            assert_eq!(taken, allowed.is_ok(), "{given}: {allowed:?}; {}", stderr(&output));
+            if taken {
+                runs_with.insert(name, value);
+            } else {
+                refused.insert(name);
+            }
+        }
+    }
+    let lines: String = runs_with.iter().map(|(name, value)| line(name, value)).collect();
+    cluster.append("postgresql.conf", &lines);
+    cluster.start();
+    for (name, value) in &runs_with {
+        assert_eq!(cluster.sql(&format!("SHOW {name}")), *value, "{name}");
+        let error =
+            cluster.sql(&format!("SELECT error FROM pg_file_settings WHERE name = '{name}' AND NOT applied"));
+        assert!(error.is_empty(), "{name}: {error}");
+    }
+    assert!(runs_with.len() >= 12 && refused.contains("file_extend_method"), "{runs_with:?} {refused:?}");
+}
+
+#[test]
+#[ignore = "needs root and PostgreSQL 15"]
+fn checksums_are_chosen_as_advised_when_a_cluster_is_made() {
+    let cluster = Cluster::new();
+    let rules = RuleSet::builtin();
+    let advised = advised::of("pg", &rules);
+    let spec = advised.iter().find(|one| one.name == "data_checksums").unwrap().spec;
+    let command = spec.apply[0].source().replace("DIRECTORY", &cluster.path("another"));
+    let words: Vec<&str> = command.split_whitespace().collect();
+    cluster.program(words[0], &words[1..]);
+    let shown = cluster.program("pg_controldata", &[&cluster.path("another")]);
+    assert!(
+        shown.lines().any(|line| line.starts_with("Data page checksum version:") && line.ends_with('1')),
+        "{shown}"
+    );
+}
+
+/// Every variable of the server: whether it is read-only, and its default.
+fn variables(server: &Mariadb) -> BTreeMap<String, (bool, String)> {
+    let answer = server.sql(
+        "SELECT LOWER(VARIABLE_NAME), READ_ONLY, COALESCE(DEFAULT_VALUE, '') FROM information_schema.SYSTEM_VARIABLES",
+    );
+    let row = |line: &str| {
+        let mut fields = line.split('\t').map(str::to_owned);
+        Some((fields.next()?, (fields.next()? == "YES", fields.next()?)))
+    };
+    answer.unwrap().lines().filter_map(row).collect()
+}
+
+#[test]
+#[ignore = "needs root and MariaDB"]
+fn a_mariadb_runs_with_everything_that_a_rule_can_advise_and_is_as_the_table_says() {
+    let directory = tempfile::tempdir().unwrap();
+    super::support::run("chmod", &["755", directory.path().to_str().unwrap()]);
+    let mut server = Mariadb::beneath(directory.path(), "");
+    let (facts, subject) = (look(&server.data, false), Subject::cluster(server.data.to_str().unwrap()));
+    let rules = RuleSet::builtin();
+    let mut runs_with: BTreeMap<&str, String> = BTreeMap::new();
+    for advised in advised::of("mysql", &rules) {
+        for value in advised.values {
+            if guard(advised.spec.setting.name, &[&value], &facts, &subject).is_ok() {
+                assert!(Mariadb::takes(&format!("--{}={value}", advised.name)), "{} = {value}", advised.name);
+                runs_with.insert(advised.name, value);
+            }
+        }
+    }
+    assert!(
+        !Mariadb::takes("--innodb_flush_method=sideways") && !Mariadb::takes("--innodb_use_fdatasync=on")
+    );
+    let lines: Vec<String> = runs_with.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+    server.write("conf.d/storage.cnf", &format!("[mariadb]\n{}\n", lines.join("\n")));
+    server.start();
+    for (name, value) in &runs_with {
+        let shown = server.sql(&format!("SHOW GLOBAL VARIABLES LIKE '{name}'")).unwrap();
+        assert_eq!(shown.to_lowercase(), format!("{name}\t{value}").to_lowercase());
+    }
+    assert!(runs_with.len() >= 6, "{runs_with:?}");
+
+    let release = server.sql("SELECT VERSION()").unwrap();
+    let version = Version::parse(&release).unwrap();
+    let (known, variables) = (server_settings("mariadb", &version), variables(&server));
+    let mut wrong = Vec::new();
+    for ServerSetting { name, default, changed_by } in &known {
+        match variables.get(*name) {
+            None => wrong.push(format!("{name} is not there")),
+            Some((read_only, is)) => {
+                if (*changed_by == ChangedBy::Restart) != *read_only {
+                    wrong.push(format!("{name}: {changed_by:?}, and read-only is {read_only}"));
+                }
+                if default.is_some_and(|default| !default.eq_ignore_ascii_case(is)) {
+                    wrong.push(format!("{name}: the default is {is}, not {default:?}"));
+                }
+            }
+        }
+    }
+    let here: BTreeSet<&str> = known.iter().map(|setting| setting.name).collect();
+    for name in names("mariadb", &["10.5.9", "12.3.0"]).difference(&here) {
+        if variables.contains_key(*name) {
+            wrong.push(format!("{name} is there"));
+        }
+    }
+    assert!(wrong.is_empty(), "{release}:\n{}", wrong.join("\n"));
+    assert!(here.len() > 8, "{here:?}");
+}

@@ -1,0 +1,63 @@
+//! Every value that the built-in rules can advise for database servers, taken from the rules, so that a new rule is among
+//! them by itself.
+
+use walwise::facts::{Kind, Value};
+use walwise::measure::Method;
+use walwise::rules::model::{AdviceSpec, ChangeSpec};
+use walwise::rules::{Change, Rule, RuleSet};
+use walwise::version::Version;
+
+/// What a rule can advise for a setting.
+pub struct Advised<'r> {
+    pub rule: &'r Rule,
+    pub spec: &'r AdviceSpec,
+    /// The setting without its area: `wal_init_zero`.
+    pub name: &'static str,
+    pub values: Vec<String>,
+}
+
+/// What all rules can advise for the settings of an area: `pg` or `mysql`. Advice that keeps what is has no values.
+pub fn of<'r>(area: &str, rules: &'r RuleSet) -> Vec<Advised<'r>> {
+    let specs = rules.rules().iter().flat_map(|rule| rule.advise.iter().map(move |spec| (rule, spec)));
+    let named = specs.filter_map(|(rule, spec)| {
+        let name = spec.setting.name.strip_prefix(area)?.strip_prefix('.')?;
+        Some(Advised { rule, spec, name, values: values(&spec.change) })
+    });
+    named.collect()
+}
+
+fn values(change: &ChangeSpec) -> Vec<String> {
+    match change {
+        ChangeSpec::Fixed(Change::Set(value)) => vec![value.clone()],
+        ChangeSpec::SetFrom(fact) => match fact.name {
+            "probe.best_method" => methods(),
+            "probe.commit_delay_start" => ["0", "50", "4150", "100000"].map(str::to_owned).to_vec(),
+            other => panic!("say here what {other} can be"),
+        },
+        _ => Vec::new(),
+    }
+}
+
+fn methods() -> Vec<String> {
+    let methods = [Method::Fdatasync, Method::OpenDatasync, Method::Fsync, Method::OpenSync];
+    methods.iter().filter_map(|method| method.server_name()).map(str::to_owned).collect()
+}
+
+/// A value as people write it.
+pub fn as_value(kind: Kind, text: &str) -> Value {
+    let number = |text: &str| text.parse::<f64>().unwrap();
+    match kind {
+        Kind::Bool => Value::Bool(text == "on"),
+        Kind::Count => Value::Whole(text.parse().unwrap()),
+        Kind::Bytes => {
+            let units = [("kB", 1 << 10), ("MB", 1 << 20), ("GB", 1 << 30)];
+            let unit = units.iter().find_map(|(unit, of)| Some((text.strip_suffix(unit)?, *of)));
+            let (digits, of): (&str, u64) = unit.unwrap_or((text, 1));
+            Value::Whole(digits.parse::<u64>().unwrap() * of)
+        }
+        Kind::Micros | Kind::Number => Value::Number(number(text)),
+        Kind::Text | Kind::Choice(_) => Value::Text(text.to_owned()),
+        Kind::Version => Value::Version(Version::parse(text).unwrap()),
+        Kind::List => Value::List(text.split(',').map(str::to_owned).collect()),
+    }
+}
