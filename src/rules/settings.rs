@@ -26,11 +26,9 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// Whether this change can lose data.
+    /// Whether this change can lose data. Servers take their words in any case.
     pub fn can_lose(&self, change: &Change) -> bool {
-        // Servers take their words in any case.
-        let loses = |value: &String| self.loses.iter().any(|word| word.eq_ignore_ascii_case(value));
-        change.values().iter().any(loses)
+        change.values().iter().any(|value| self.loses.iter().any(|word| word.eq_ignore_ascii_case(value)))
     }
 
     const fn losing(mut self, loses: &'static [&'static str]) -> Self {
@@ -40,7 +38,7 @@ impl Setting {
 }
 
 /// Mount options that stop flushes, let the journal run ahead of the data, or give up on errors: ext4(5), nfs(5),
-/// Documentation/filesystems/f2fs.rst of the kernel.
+/// Documentation/filesystems/f2fs.rst and overlayfs.rst of the kernel.
 const LOSING_OPTIONS: &[&str] = &[
     "nobarrier",
     "barrier=0",
@@ -52,10 +50,13 @@ const LOSING_OPTIONS: &[&str] = &[
     "noload",
     "soft",
     "softerr",
+    "volatile",
+    "fsync=volatile",
 ];
 
-/// A switch that is off, as PostgreSQL writes it (bool.c).
+/// How servers write that something is off, and on.
 const OFF: &[&str] = &["off", "false", "no", "0"];
+const ON: &[&str] = &["on", "true", "yes", "1"];
 
 /// What values a setting has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,7 +125,7 @@ pub const ALL: &[Setting] = &[
         Some(&device::WRITE_CACHE.info),
         "What the kernel believes of the disk's cache, which decides whether flushes are sent.",
     )
-    .losing(&["write through"]),
+    .losing(&["write through", "none"]),
     one("block.scheduler", Scope::Device, Some(&device::SCHEDULER.info), "I/O scheduler of the disk."),
     one(
         "md.array",
@@ -152,7 +153,7 @@ pub const ALL: &[Setting] = &[
         Some(&kernel::ZFS_NO_FLUSH.info),
         "Whether ZFS leaves out the flushes that it would send to its disks.",
     )
-    .losing(&["on", "true"]),
+    .losing(ON),
     one(
         "vm.dirty_background_bytes",
         Scope::Host,
@@ -207,7 +208,7 @@ pub const ALL: &[Setting] = &[
         Some(&postgres::DATA_SYNC_RETRY.info),
         "Whether PostgreSQL tries again after a flush of data files failed.",
     )
-    .losing(&["on", "true", "yes", "1"]),
+    .losing(ON),
     one(
         "pg.debug_io_direct",
         Scope::Cluster,

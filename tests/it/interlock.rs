@@ -7,7 +7,7 @@ use walwise::durability::judge;
 use walwise::facts::Scope;
 use walwise::report::{Report, script};
 use walwise::rules::model::ChangeSpec;
-use walwise::rules::{Circumstances, Finding, RuleSet, evaluate_one, subjects};
+use walwise::rules::{Change, Circumstances, Finding, RuleSet, evaluate_one, settings, subjects};
 
 use crate::support::machine::Machine;
 
@@ -28,7 +28,6 @@ const LOSING: &[(&str, &[&str])] = &[
             "fsync_mode=nobarrier",
             "volatile",
             "soft",
-            "async",
             "norecovery",
             "noload",
         ],
@@ -44,7 +43,6 @@ const LOSING: &[(&str, &[&str])] = &[
             "fsync_mode=nobarrier",
             "volatile",
             "soft",
-            "async",
             "norecovery",
             "noload",
         ],
@@ -87,6 +85,16 @@ const LOSING_COMMANDS: &[&str] = &[
     "hdparm -W1",
     "hdparm -W 1",
 ];
+
+#[test]
+fn the_settings_know_what_loses_data() {
+    for (name, words) in LOSING {
+        let Some(setting) = settings::find(name) else { continue };
+        for word in *words {
+            assert!(setting.can_lose(&Change::Set((*word).to_owned())), "{name} {word}");
+        }
+    }
+}
 
 fn loses(setting: &str, values: &[String]) -> bool {
     let words = LOSING.iter().find(|(name, _)| *name == setting).map_or(&[][..], |(_, words)| words);
