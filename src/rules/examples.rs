@@ -58,9 +58,15 @@ fn run_one(rule: &Rule, example: &Example) -> Option<Failure> {
 
 /// What the rule comes to on an example.
 pub(super) fn finding(rule: &Rule, example: &Example) -> Finding {
+    let (subject, facts) = machine(rule, example);
+    evaluate_one(rule, &facts, &subject, Circumstances { live: true })
+}
+
+/// The machine of an example: what the rule is evaluated on, and everything known of it.
+pub(super) fn machine(rule: &Rule, example: &Example) -> (Subject, FactSet) {
     let subject = subject(rule.scope, "example");
     let facts = facts(example, &subject);
-    evaluate_one(rule, &facts, &subject, Circumstances { live: true })
+    (subject, facts)
 }
 
 fn problem(finding: &Finding, example: &Example) -> Option<String> {

@@ -3,7 +3,11 @@
 mod arbitrary;
 mod coverage;
 mod machines;
+mod mutants;
 mod properties;
+mod safety;
+mod scale;
+mod worlds;
 
 use proptest::prelude::*;
 

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use super::worlds::givens;
 use crate::facts::{Reading, Value, Why};
 use crate::rules::model::{Cond, Example, Given, Rule, Test};
 use crate::rules::{RuleSet, builtin, examples};
@@ -22,12 +23,7 @@ fn without(example: &Example, fact: &str) -> Vec<Example> {
     let mut all = Vec::new();
     for place in 0.. {
         let mut other = example.clone();
-        let mut given: Vec<&mut Given> = other.facts.iter_mut().collect();
-        if let Some(stack) = &mut other.stack {
-            for elements in [&mut stack.leaves, &mut stack.layers, &mut stack.mounts] {
-                given.extend(elements.iter_mut().flatten());
-            }
-        }
+        let given = givens(&mut other);
         let known = |given: &&mut Given| given.0.name == fact && given.1.is_known();
         let Some((_, reading)) = given.into_iter().filter(known).nth(place) else { return all };
         *reading = Reading::<Value>::unknown(Why::Denied, "taken away");

@@ -1,0 +1,271 @@
+//! The asymmetry rule over the rules that come with walwise, now and later: advice that can lose data, and a losing value
+//! that would be called right, in every combination of what can be read of the facts that decide it.
+//!
+//! Each fact has every value that the rule's own tests tell apart, each of them seen here, stated, concluded from what was
+//! stated, measured, and concluded from what was measured; or it is not known. What was measured is tried as measured
+//! here and elsewhere. That the one fact which stands for many (`target.flush_removal_allowed`) is true for no other machines
+//! than it should is enumerated beside the interlock. The surprise: what must have been seen is written here a second
+//! time, from the product's words, so that a rule which loses a condition is caught too.
+
+use super::worlds::{self, Slot, asked, combinations, each, machine, slots, unknown};
+use crate::facts::{FactSet, KeyInfo, Kind, Reading, Source, Subject, Value};
+use crate::rules::ground::Ground;
+use crate::rules::model::{AdviceSpec, ChangeSpec, Cond, Op, Rule};
+use crate::rules::settings::{self, Setting};
+use crate::rules::{
+    Advice, Change, Circumstances, Level, Outcome, Risk, RuleSet, builtin, evaluate_one, examples,
+};
+use crate::truth::Truth;
+
+/// Settings, values that lose data, and what must be seen to be so on this machine before they may be offered. What does
+/// not stand here may never be.
+const UNLOCKED_BY: &[(&str, &str, &[(&str, &str)])] = &[(
+    "mount.options",
+    "nobarrier",
+    &[("mount.fstype", "ext4"), ("mount.barrier", "on"), ("target.flush_removal_allowed", "yes")],
+)];
+
+/// A value that loses data as advice and is nevertheless right where it is found.
+const RIGHT_WHERE_IT_IS: &str = "block.write_cache"; // a disk without a cache writes through
+
+/// More combinations than this are not visited.
+const MOST: usize = 300_000;
+
+/// Every way to know a value, then fewer.
+fn ways(value: &Value, how_many: usize) -> Vec<Reading<Value>> {
+    let concluded = Source::Derived { of: vec!["device.cache".to_owned()], stated: true };
+    let ways = [
+        Source::file("/a/file"),
+        Source::Stated,
+        Source::Probe { id: "commit".to_owned() },
+        concluded,
+        Source::derived(["probe.flush_cost"]),
+    ];
+    ways.into_iter().take(how_many).map(|source| Reading::known(value.clone(), source)).collect()
+}
+
+/// Whether a reading is of the machine that it is about.
+fn here(reading: &Reading<Value>, live: bool) -> bool {
+    match reading.source() {
+        None | Some(Source::Stated | Source::Derived { stated: true, .. }) => false,
+        Some(Source::Probe { .. }) => live,
+        Some(Source::Derived { of, .. }) => live || of.iter().all(|fact| !fact.starts_with("probe.")),
+        Some(_) => true,
+    }
+}
+
+fn word(value: &Value) -> String {
+    match value {
+        Value::Bool(on) => if *on { "on" } else { "off" }.to_owned(),
+        value => value.to_string(),
+    }
+}
+
+fn is_losing(setting: &Setting, word: &str) -> bool {
+    setting.can_lose(&Change::Set(word.to_owned()))
+}
+
+/// The values of a setting's fact, those that lose data among them.
+fn values_of(setting: &Setting, info: &KeyInfo) -> Vec<Value> {
+    let text = |words: &[&str]| words.iter().map(|word| Value::Text((*word).to_owned())).collect();
+    match info.kind {
+        Kind::Bool => vec![Value::Bool(true), Value::Bool(false)],
+        Kind::Count | Kind::Bytes => {
+            let losing = setting.loses.iter().filter_map(|word| word.parse().ok());
+            losing.chain([1, 7]).map(Value::Whole).collect()
+        }
+        Kind::List => setting.loses.iter().map(|word| Value::List(vec![(*word).to_owned()])).collect(),
+        Kind::Choice(words) => text(words),
+        _ => text(&[setting.loses, &["something else"]].concat()),
+    }
+}
+
+/// Whether this advice could ever be to lose data.
+fn could_lose(spec: &AdviceSpec) -> bool {
+    let (setting, change) = (spec.setting, &spec.change);
+    !setting.loses.is_empty()
+        && match change {
+            ChangeSpec::Fixed(Change::Keep) => setting.name != RIGHT_WHERE_IT_IS,
+            ChangeSpec::Fixed(change) => setting.can_lose(change),
+            // What the table of features has mkfs leave out is never the journal: src/validity/tests.
+            ChangeSpec::AddFrom(fact) if fact.name.ends_with("_leave_out") => false,
+            ChangeSpec::SetFrom(_) | ChangeSpec::AddFrom(_) => true,
+            ChangeSpec::RemoveFrom(_) => false,
+        }
+}
+
+/// The facts that decide a piece of advice, with everything that can be read of each.
+fn deciding(rule: &Rule, spec: &AdviceSpec) -> Vec<Slot> {
+    let conds: Vec<&Cond> = [Some(&rule.when), spec.when.as_ref()].into_iter().flatten().collect();
+    let value = match &spec.change {
+        ChangeSpec::SetFrom(fact) | ChangeSpec::AddFrom(fact) => Some(*fact),
+        ChangeSpec::Fixed(Change::Keep) => spec.setting.current,
+        _ => None,
+    };
+    let quantified = asked(&conds).iter().any(|(_, within)| within.is_some());
+    let with = |how_many: usize| {
+        let read = |value: &Value| ways(value, how_many);
+        let mut slots = slots(&conds, if quantified { 2 } else { 1 }, read);
+        if let Some(info) = value {
+            slots.retain(|slot| slot.info.name != info.name);
+            let values =
+                [values_of(spec.setting, info), worlds::values(&conds).remove(info.name).unwrap_or_default()];
+            let known = values.iter().flatten().flat_map(read);
+            slots.push(Slot::of_subject(info, known.chain([unknown()]).collect()));
+        }
+        slots
+    };
+    let fits = [5, 3, 2].into_iter().map(with).find(|slots| combinations(slots) <= MOST);
+    let advice = "let one derived fact stand for them, enumerated where it is derived";
+    fits.unwrap_or_else(|| panic!("{}: too many facts decide what can lose data; {advice}", rule.id))
+}
+
+/// One combination: what was read, and whether the facts are of the machine that walwise runs on.
+struct Case<'a> {
+    rule: &'a Rule,
+    spec: &'a AdviceSpec,
+    slots: &'a [Slot],
+    chosen: &'a [usize],
+    live: bool,
+}
+
+impl Case<'_> {
+    fn reading(&self, slot: usize) -> &Reading<Value> {
+        &self.slots[slot].readings[self.chosen[slot]]
+    }
+
+    fn shown(&self) -> String {
+        let shown = |(slot, choice): (&Slot, &usize)| match &slot.readings[*choice] {
+            Reading::Known { value, source } => format!("{} = {value} ({source})", slot.info.name),
+            Reading::Unknown { .. } => format!("{} unknown", slot.info.name),
+        };
+        let facts: Vec<String> = self.slots.iter().zip(self.chosen).map(shown).collect();
+        format!("{}; live: {}", facts.join(", "), self.live)
+    }
+
+    /// Whether a fact of the subject was seen here with this word.
+    fn was_seen(&self, fact: &str, wanted: &str) -> bool {
+        let of = (0..self.slots.len()).filter(|slot| self.slots[*slot].info.name == fact);
+        let mut readings = of.map(|slot| self.reading(slot));
+        readings.any(|reading| {
+            here(reading, self.live) && reading.value().is_some_and(|value| value.to_string() == wanted)
+        })
+    }
+
+    /// Whether the conditions hold whatever those facts are that were not seen here.
+    fn holds_whatever_was_not_seen(&self) -> bool {
+        let not_seen: Vec<usize> =
+            (0..self.slots.len()).filter(|slot| !here(self.reading(*slot), self.live)).collect();
+        let open: Vec<Slot> = not_seen.iter().map(|slot| self.slots[*slot].only_known()).collect();
+        each(&open, |values| {
+            let mut chosen = self.chosen.to_vec();
+            not_seen.iter().zip(values).for_each(|(slot, value)| chosen[*slot] = *value);
+            let (subject, facts) = examples::machine(self.rule, &machine(self.slots, &chosen));
+            let conds = [Some(&self.rule.when), self.spec.when.as_ref()];
+            conds.into_iter().flatten().all(|cond| holds(cond, &facts, &subject))
+        })
+    }
+
+    /// What is wrong with advice that was given, if anything is.
+    fn wrong(&self, level: Level, advice: &Advice) -> Option<String> {
+        let setting = settings::find(&advice.setting)?;
+        if advice.change == Change::Keep {
+            let losing = advice.current.value().is_some_and(|value| is_losing(setting, &word(value)));
+            return losing.then(|| format!("{} is called right", setting.name));
+        }
+        if !setting.can_lose(&advice.change) {
+            return None;
+        }
+        if level != Level::Option || advice.risk != Risk::DataLossIfWrong {
+            return Some("it is more than an option, or said to be harmless".to_owned());
+        }
+        for value in advice.change.values().iter().filter(|value| is_losing(setting, value)) {
+            let entry = UNLOCKED_BY.iter().find(|(of, what, _)| *of == setting.name && what == value);
+            let Some((_, _, facts)) = entry else { return Some(format!("nothing unlocks {value}")) };
+            if let Some((fact, wanted)) = facts.iter().find(|(fact, wanted)| !self.was_seen(fact, wanted)) {
+                return Some(format!("{value} although {fact} was not seen here to be {wanted}"));
+            }
+        }
+        (!self.holds_whatever_was_not_seen())
+            .then(|| "something that was not seen here decides it".to_owned())
+    }
+}
+
+fn holds(cond: &Cond, facts: &FactSet, subject: &Subject) -> bool {
+    Ground::of(cond, facts, subject).truth() == Truth::True
+}
+
+/// Visits every combination for every advice of a rule that could be to lose data: how often it was given, or the first
+/// combination in which it must not have been.
+pub fn visit(rule: &Rule) -> Result<usize, String> {
+    let mut given = 0;
+    for spec in rule.advise.iter().filter(|spec| could_lose(spec)) {
+        let slots = deciding(rule, spec);
+        let mut wrong = None;
+        each(&slots, |chosen| {
+            let (subject, facts) = examples::machine(rule, &machine(&slots, chosen));
+            for live in [true, false] {
+                let case = Case { rule, spec, slots: &slots, chosen, live };
+                let finding = evaluate_one(rule, &facts, &subject, Circumstances { live });
+                assert!(finding.advice.is_empty() || finding.outcome == Outcome::Applies);
+                for advice in finding.advice.iter().filter(|advice| advice.setting == spec.setting.name) {
+                    given += 1;
+                    let problem = case.wrong(finding.level, advice);
+                    wrong = wrong
+                        .take()
+                        .or(problem.map(|problem| format!("{}: {problem}: {}", rule.id, case.shown())));
+                }
+            }
+            wrong.is_none()
+        });
+        if let Some(wrong) = wrong {
+            return Err(wrong);
+        }
+    }
+    Ok(given)
+}
+
+#[test]
+fn what_can_lose_data_is_offered_for_no_combination_but_those_that_unlock_it() {
+    let (set, _) = RuleSet::parse(&builtin::files());
+    let mut offered = 0;
+    for rule in set.rules() {
+        let given = visit(rule).unwrap_or_else(|wrong| panic!("{wrong}"));
+        offered += if rule.level == Level::Option { given } else { 0 };
+    }
+    assert!(offered > 0, "nothing was ever offered, so nothing was shown");
+}
+
+#[test]
+fn what_unlocks_a_value_is_of_a_value_that_loses_data_and_that_a_rule_offers() {
+    let (set, _) = RuleSet::parse(&builtin::files());
+    for (name, value, _) in UNLOCKED_BY {
+        let setting = settings::find(name).unwrap();
+        let change = Change::Add(vec![(*value).to_owned()]);
+        assert!(setting.can_lose(&change), "{name} {value}");
+        let offers = |spec: &AdviceSpec| match &spec.change {
+            ChangeSpec::Fixed(change) => change.values().iter().any(|one| one == value),
+            _ => false,
+        };
+        let specs = set.rules().iter().flat_map(|rule| &rule.advise);
+        assert!(specs.filter(|spec| spec.setting.name == *name).any(offers), "{name} {value}");
+    }
+}
+
+/// Critical rules that go by whether a fact is known at all, so that what cannot be read may silence them; and why it may.
+const SILENT_UNREAD: &[(&str, &str, &str)] =
+    &[("disk.ephemeral", "device.cloud", "no machine but one of a known cloud has it")];
+
+/// Every other test of an unknown fact is unknown, and a property says what follows: unknown settles nothing.
+#[test]
+fn what_cannot_be_read_silences_no_critical_rule() {
+    let (set, _) = RuleSet::parse(&builtin::files());
+    let critical = set.rules().iter().filter(|rule| rule.level == Level::Critical);
+    let found: Vec<(&str, &str)> = critical
+        .flat_map(|rule| asked(&[&rule.when]).into_iter().map(|(test, _)| (rule.id.as_str(), test)))
+        .filter(|(_, test)| matches!(test.op, Op::Known(_)))
+        .map(|(rule, test)| (rule, test.fact.name))
+        .collect();
+    let listed: Vec<(&str, &str)> = SILENT_UNREAD.iter().map(|(rule, fact, _)| (*rule, *fact)).collect();
+    assert_eq!(found, listed);
+}

@@ -1,0 +1,198 @@
+//! Every machine that some conditions tell apart, as examples: each of their facts with each value that their tests tell
+//! apart, and not known, in every combination.
+//!
+//! What a quantifier ranges over has as many elements as asked for, each with facts of its own. The surprise: there can be
+//! too many combinations to visit; then the machines are those of a rule's own examples with every two facts changed.
+
+use std::collections::BTreeMap;
+
+use crate::facts::{KeyInfo, Reading, Source, Value, Why};
+use crate::rules::model::{Cond, Example, ExampleStack, Expect, Given, Relation, Rule, Test};
+use crate::rules::needs::domain;
+
+/// More combinations than this are not visited.
+const MOST: usize = 60_000;
+
+/// Where a fact is: of the subject and what it is linked to, or of an element of its stack.
+type Place = Option<(Relation, usize)>;
+
+/// A fact with everything that can be read of it, as far as anybody looks.
+pub struct Slot {
+    pub info: &'static KeyInfo,
+    place: Place,
+    pub readings: Vec<Reading<Value>>,
+}
+
+impl Slot {
+    /// A fact of the subject or of what it is linked to.
+    pub fn of_subject(info: &'static KeyInfo, readings: Vec<Reading<Value>>) -> Self {
+        Self { info, place: None, readings }
+    }
+
+    /// The same without the readings that say nothing, which are the last ones.
+    pub fn only_known(&self) -> Self {
+        let known = self.readings.iter().filter(|reading| reading.is_known()).cloned();
+        Self { readings: known.collect(), ..*self }
+    }
+}
+
+/// The facts that conditions ask for, each where it is asked for.
+pub fn asked<'c>(conds: &[&'c Cond]) -> Vec<(&'c Test, Option<Relation>)> {
+    fn walk<'c>(cond: &'c Cond, within: Option<Relation>, found: &mut Vec<(&'c Test, Option<Relation>)>) {
+        match cond {
+            Cond::All(kids) | Cond::Any(kids) => kids.iter().for_each(|kid| walk(kid, within, found)),
+            Cond::Not(kid) => walk(kid, within, found),
+            Cond::Every(relation, kid) | Cond::Some(relation, kid) => walk(kid, Some(*relation), found),
+            Cond::Fact(test) => {
+                found.push((test, within.filter(|relation| relation.scope() == test.fact.scope)));
+            }
+        }
+    }
+    let mut found = Vec::new();
+    conds.iter().for_each(|cond| walk(cond, None, &mut found));
+    found
+}
+
+/// The values of each fact that some conditions tell apart.
+pub fn values(conds: &[&Cond]) -> BTreeMap<&'static str, Vec<Value>> {
+    let mut tests: BTreeMap<&'static str, Vec<&Test>> = BTreeMap::new();
+    for (test, _) in asked(conds) {
+        tests.entry(test.fact.name).or_default().push(test);
+    }
+    tests.into_iter().map(|(fact, tests)| (fact, domain::values(&tests))).collect()
+}
+
+/// Each fact of the conditions, with quantifiers of so many elements, and what `read` makes of each of its values.
+pub fn slots(conds: &[&Cond], elements: usize, read: impl Fn(&Value) -> Vec<Reading<Value>>) -> Vec<Slot> {
+    let values = values(conds);
+    let mut slots: Vec<Slot> = Vec::new();
+    for (test, within) in asked(conds) {
+        let places: Vec<Place> = match within {
+            Some(relation) => (0..elements).map(|element| Some((relation, element))).collect(),
+            None => vec![None],
+        };
+        for place in places {
+            if slots.iter().any(|slot| slot.info.name == test.fact.name && slot.place == place) {
+                continue;
+            }
+            let known = values.get(test.fact.name).into_iter().flatten().flat_map(&read);
+            slots.push(Slot { info: test.fact, place, readings: known.chain([unknown()]).collect() });
+        }
+    }
+    slots
+}
+
+/// Seen here.
+pub fn seen(value: &Value) -> Vec<Reading<Value>> {
+    vec![Reading::known(value.clone(), Source::file("/a/file"))]
+}
+
+/// Not read.
+pub fn unknown() -> Reading<Value> {
+    Reading::unknown(Why::Denied, "not read")
+}
+
+/// How many combinations there are; [`usize::MAX`] for more than can be counted.
+pub fn combinations(slots: &[Slot]) -> usize {
+    slots.iter().fold(1, |product, slot| product.saturating_mul(slot.readings.len()))
+}
+
+/// Visits every combination, as which reading of each slot it is, until one is refused.
+pub fn each(slots: &[Slot], mut visit: impl FnMut(&[usize]) -> bool) -> bool {
+    let mut chosen = vec![0; slots.len()];
+    loop {
+        if !visit(&chosen) {
+            return false;
+        }
+        let Some(place) = (0..slots.len()).find(|&i| chosen[i] + 1 < slots[i].readings.len()) else {
+            return true;
+        };
+        chosen[place] += 1;
+        chosen[..place].fill(0);
+    }
+}
+
+/// The machine of one combination.
+pub fn machine(slots: &[Slot], chosen: &[usize]) -> Example {
+    let mut example = Example {
+        name: String::new(),
+        facts: Vec::new(),
+        stack: None,
+        expect: Expect::Applies,
+        advise: None,
+        line: 0,
+    };
+    for (slot, &choice) in slots.iter().zip(chosen) {
+        let given: Given = (slot.info, slot.readings[choice].clone());
+        let Some((relation, element)) = slot.place else {
+            example.facts.push(given);
+            continue;
+        };
+        let elements = of(example.stack.get_or_insert_default(), relation);
+        elements.resize(elements.len().max(element + 1), Vec::new());
+        elements[element].push(given);
+    }
+    example
+}
+
+fn of(stack: &mut ExampleStack, relation: Relation) -> &mut Vec<Vec<Given>> {
+    match relation {
+        Relation::Leaf => &mut stack.leaves,
+        Relation::Layer => &mut stack.layers,
+        Relation::Mount => &mut stack.mounts,
+    }
+}
+
+/// Visits the machines that these conditions tell apart, with one and with two elements of what they quantify over: all
+/// of them, or where there are too many those of the examples with every two facts read otherwise. Ends when one is refused.
+pub fn visit(conds: &[&Cond], rule: &Rule, mut visit: impl FnMut(&Example) -> bool) -> bool {
+    let quantified = asked(conds).iter().any(|(_, within)| within.is_some());
+    for elements in 1..=(if quantified { 2 } else { 1 }) {
+        let slots = slots(conds, elements, seen);
+        let fine = if combinations(&slots) <= MOST {
+            each(&slots, |chosen| visit(&machine(&slots, chosen)))
+        } else {
+            rule.examples.iter().all(|example| around(example, conds, &mut visit))
+        };
+        if !fine {
+            return false;
+        }
+    }
+    true
+}
+
+/// The example with every two of its facts read otherwise.
+fn around(example: &Example, conds: &[&Cond], visit: &mut impl FnMut(&Example) -> bool) -> bool {
+    let values = values(conds);
+    let readings = |(info, _): &Given| -> Vec<Reading<Value>> {
+        values.get(info.name).into_iter().flatten().flat_map(seen).chain([unknown()]).collect()
+    };
+    let given = givens(&mut example.clone()).len();
+    for first in 0..given {
+        for second in first..given {
+            for a in readings(&*givens(&mut example.clone())[first]) {
+                for b in readings(&*givens(&mut example.clone())[second]) {
+                    let mut other = example.clone();
+                    let mut givens = givens(&mut other);
+                    givens[first].1 = a.clone();
+                    givens[second].1 = b;
+                    if !visit(&other) {
+                        return false;
+                    }
+                }
+            }
+        }
+    }
+    true
+}
+
+/// Every fact that an example gives.
+pub fn givens(example: &mut Example) -> Vec<&mut Given> {
+    let mut given: Vec<&mut Given> = example.facts.iter_mut().collect();
+    if let Some(stack) = &mut example.stack {
+        for elements in [&mut stack.leaves, &mut stack.layers, &mut stack.mounts] {
+            given.extend(elements.iter_mut().flatten());
+        }
+    }
+    given
+}
