@@ -21,6 +21,7 @@ mod interlock;
 mod journeys;
 mod loops;
 mod overrides;
+mod pack;
 mod postgres;
 mod probes;
 mod questions;
