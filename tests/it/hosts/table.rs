@@ -82,6 +82,13 @@ const HOSTS: &[Row] = &[
     ["lab-sd-card", "/lab/sd-card", "unproven", "mmcblk0", "unknown", "write through", "device mmcblk0", "device.transport", "mmc"],
     ["lab-swap-beside", "/lab/swap-beside", "durable", "sda", "volatile", "write back", "target /lab/swap-beside", "target.swap_beside", "[\"sda\"]"],
     ["lab-usb", "/lab/usb", "unproven", "sda", "volatile", "write back", "device sda", "device.transport", "usb"],
+    ["seed-vm-ext4", "/data01", "unproven", "sdb", "volatile", "?absent", "mount /data01", "mount.barrier", "on"],
+    ["seed-vm-btrfs", "/data01", "unproven", "sdb", "volatile", "?absent", "mount /data01", "btrfs.nodatacow", "yes"],
+    ["seed-sas-ext3", "/data", "unproven", "sda", "unknown", "?absent", "mount /", "mount.barrier", "?ambiguous"],
+    ["seed-desktop-ext3", "/data", "unproven", "sda", "volatile", "?absent", "mount /data", "mount.barrier", "?ambiguous"],
+    ["seed-raid-xfs", "/data", "at-risk", "sdb", "unknown", "?absent", "mount /data", "mount.barrier", "off"],
+    ["seed-cloud-fast-commit", "/mnt/vdc1", "durable", "vdc", "volatile", "write back", "mount /mnt/vdc1", "ext4.fast_commit", "yes"],
+    ["seed-cloud-nobarrier", "/mnt/vdc1", "at-risk", "vdc", "volatile", "write back", "mount /mnt/vdc1", "ext4.data", "writeback"],
 ];
 
 #[test]

@@ -1,0 +1,278 @@
+//! Five published documents beside walwise: what each concluded, and what walwise finds on a machine like the one it
+//! describes, in the words that a user reads. rules/SEEDS.md is made here.
+//!
+//! The machines are recorded hosts (`seed-*`), put together from what the documents say. What they measured with
+//! pg_test_fsync is in tests/imports. The surprise: where a document is right, that stands here too.
+
+use std::fmt::Write;
+
+use serde_json::Value;
+
+use super::checked_at;
+
+/// A document.
+struct Document {
+    source: &'static str,
+    machine: &'static str,
+    rows: &'static [Row],
+}
+
+/// What it concluded; then host, target, rule and subject of walwise's finding, which may stay undecided; whether that
+/// agrees; and a part of the sentence that says why.
+type Row = (&'static str, &'static str, &'static str, &'static str, &'static str, bool, &'static str);
+
+const DOCUMENTS: &[Document] = &[
+    Document {
+        source: "digoal: Use pg_test_fsync test which wal_sync_method is fastest in your filesystem (2011)",
+        machine: "RAID 1 of SAS disks at 10,000 rpm under ext3, PostgreSQL 9.0; and its /dev/shm",
+        rows: &[
+            (
+                "a method that the platform lacks keeps the server from starting",
+                "seed-sas-ext3",
+                "/data",
+                "pg.sync-method-lacking",
+                "cluster /data",
+                true,
+                "refuses to start",
+            ),
+            (
+                "ext3 is measured without asking whether it flushes",
+                "seed-sas-ext3",
+                "/data",
+                "filesystem.ext3",
+                "target /data",
+                false,
+                "did not send flushes by default until Linux 3.1",
+            ),
+            (
+                "412,626 fdatasync per second in /dev/shm",
+                "seed-sas-ext3",
+                "/dev/shm",
+                "filesystem.memory",
+                "target /dev/shm",
+                false,
+                "says nothing about a disk",
+            ),
+        ],
+    },
+    Document {
+        source: "ilsistemista.net: a comparison of ext3, ext4, XFS and btrfs (2010)",
+        machine: "Fedora 14 on a desktop with two cores and one hard disk",
+        rows: &[
+            (
+                "a database server is almost bound to use ext3: four times as fast as ext4 and XFS, sixteen times as btrfs",
+                "seed-desktop-ext3",
+                "/data",
+                "filesystem.ext3",
+                "target /data",
+                false,
+                "their author withdrew the conclusion",
+            ),
+            (
+                "(added later) ext3 had no barriers, so what was flushed may be in the disk's cache only",
+                "seed-desktop-ext3",
+                "/data",
+                "verdict.unproven",
+                "target /data",
+                true,
+                "",
+            ),
+        ],
+    },
+    Document {
+        source: "digoal: btrfs vs ext4 fsync (2015)",
+        machine: "CentOS 7 in a virtual machine with one virtual disk of 40 GiB, PostgreSQL 9.5, btrfs-progs 4.3.1",
+        rows: &[
+            (
+                "fdatasync on btrfs is about a third of ext4's",
+                "seed-vm-btrfs",
+                "/data01",
+                "filesystem.btrfs",
+                "target /data01",
+                true,
+                "at least two device flushes",
+            ),
+            (
+                "mount btrfs with nodatacow",
+                "seed-vm-btrfs",
+                "/data01",
+                "btrfs.nodatacow-mount",
+                "mount /data01",
+                false,
+                "it is enough to set the attribute +C",
+            ),
+            (
+                "mount ext4 with discard",
+                "seed-vm-ext4",
+                "/data01",
+                "mount.sync-discard",
+                "target /data01",
+                false,
+                "advises fstrim instead",
+            ),
+            (
+                "mount with nodiratime beside noatime",
+                "seed-vm-ext4",
+                "/data01",
+                "boot.nodiratime",
+                "boot /data01",
+                false,
+                "redundant",
+            ),
+            (
+                "mount with data=ordered",
+                "seed-vm-ext4",
+                "/data01",
+                "boot.default-noise",
+                "boot /data01",
+                false,
+                "have been defaults",
+            ),
+            (
+                "ext4 stays the choice",
+                "seed-vm-ext4",
+                "/data01",
+                "filesystem.keep",
+                "target /data01",
+                true,
+                "equal first choices",
+            ),
+        ],
+    },
+    Document {
+        source: "yangyidba: xfs vs ext4 性能压测对比 (2019)",
+        machine: "CentOS 7.2, ten SSDs in RAID 5 behind a controller that writes back, Percona Server 5.7.22",
+        rows: &[
+            (
+                "XFS is 5 to 10 per cent faster under many threads, ext4 steadier, alike below that",
+                "seed-raid-xfs",
+                "/data",
+                "filesystem.keep",
+                "target /data",
+                true,
+                "5 to 10 per cent",
+            ),
+            (
+                "mount XFS with nobarrier where a battery protects the cache",
+                "seed-raid-xfs",
+                "/data",
+                "mount.no-flush",
+                "target /data",
+                false,
+                "After a power failure commits are gone",
+            ),
+            (
+                "the controller writes back (nothing is said of its battery)",
+                "seed-raid-xfs",
+                "/data",
+                "verdict.at-risk",
+                "target /data",
+                false,
+                "",
+            ),
+            (
+                "mount with inode64 against a full disk that is not full; no longer needed since 3.7",
+                "seed-raid-xfs",
+                "/data",
+                "boot.default-noise",
+                "boot /backup",
+                true,
+                "have been defaults",
+            ),
+        ],
+    },
+    Document {
+        source: "Alibaba Cloud: Ext4 Fast Commit (2021)",
+        machine: "Alibaba Cloud Linux 3 with kernel 5.10 and e2fsprogs 1.46.2 built by hand",
+        rows: &[
+            (
+                "fast_commit doubles what fs_mark creates and flushes, so it will help MySQL and PostgreSQL",
+                "seed-cloud-fast-commit",
+                "/mnt/vdc1",
+                "ext4.fast-commit-old-kernel",
+                "target /mnt/vdc1",
+                false,
+                "not a WAL",
+            ),
+            (
+                "e2fsprogs must be 1.46.0 or later",
+                "seed-cloud-fast-commit",
+                "/mnt/vdc1",
+                "ext4.fast-commit-tools-too-old",
+                "target /mnt/vdc1",
+                false,
+                "up to 1.46.4 e2fsck crashed",
+            ),
+            (
+                "it was measured with nobarrier as well, faster by a half",
+                "seed-cloud-nobarrier",
+                "/mnt/vdc1",
+                "barrier.ext4-off",
+                "mount /mnt/vdc1",
+                false,
+                "fsync does not reach the disk",
+            ),
+            (
+                "and with data=writeback",
+                "seed-cloud-nobarrier",
+                "/mnt/vdc1",
+                "ext4.data-writeback",
+                "target /mnt/vdc1",
+                false,
+                "was about ext3",
+            ),
+        ],
+    },
+];
+
+/// The finding of a rule on a subject, unless it does not apply.
+fn finding<'r>(report: &'r Value, rule: &str, subject: &str) -> &'r Value {
+    let findings = report["findings"].as_array().unwrap();
+    let is_it = |f: &&Value| f["rule"] == rule && f["subject"] == subject;
+    findings.iter().find(is_it).unwrap_or_else(|| panic!("{rule} does not apply to {subject}"))
+}
+
+/// The sentence of a finding that has these words; its title where none are asked for.
+fn sentence(finding: &Value, words: &str) -> String {
+    let title = finding["title"].as_str().unwrap();
+    let because = finding["because"].as_str().unwrap();
+    if words.is_empty() {
+        return because.split_inclusive(". ").next().unwrap_or(title).trim().to_owned();
+    }
+    let found = because.split_inclusive(". ").find(|sentence| sentence.contains(words));
+    found.unwrap_or_else(|| panic!("no sentence has `{words}`: {because}")).trim().to_owned()
+}
+
+fn page() -> String {
+    let mut page = "# Five documents beside walwise\n\nMade by `WALWISE_UPDATE=1 cargo test --test it seeds`; do not edit. What five published comparisons and \
+         notes concluded, and what walwise\nfinds on a machine like theirs (`tests/hosts/seed-*.host`), in the words that a user reads.\n"
+        .to_owned();
+    for Document { source, machine, rows } in DOCUMENTS {
+        write!(page, "\n## {source}\n\n{machine}\n\n| it says | walwise | because |\n|---|---|---|\n")
+            .unwrap();
+        for (says, host, target, rule, subject, agrees, words) in *rows {
+            let report = checked_at(host, target);
+            let finding = finding(&report, rule, subject);
+            let (level, title) = (finding["level"].as_str().unwrap(), finding["title"].as_str().unwrap());
+            let stance = if *agrees { "agrees" } else { "differs" };
+            let open = if finding["outcome"]["outcome"] == "applies" { "" } else { ", undecided here" };
+            let why = sentence(finding, words);
+            writeln!(page, "| {says} | {stance}: {title} ({level}{open}, `{rule}`) | {why} |").unwrap();
+        }
+    }
+    page
+}
+
+#[test]
+fn what_five_documents_concluded_beside_what_walwise_finds() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/rules/SEEDS.md");
+    let page = page();
+    if std::env::var_os("WALWISE_UPDATE").is_some() {
+        std::fs::write(file, &page).unwrap();
+    }
+    let kept = std::fs::read_to_string(file).unwrap_or_default();
+    assert!(
+        kept == page,
+        "rules/SEEDS.md is stale; write it anew: WALWISE_UPDATE=1 cargo test --test it seeds"
+    );
+}
