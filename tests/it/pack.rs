@@ -1,5 +1,5 @@
 //! All advice of all rules × all versions that the table tells apart: kernels of every line and of the vendors that go
-//! their own way, the tools that make file systems, and database servers.
+//! their own way, and the tools that make file systems. That of database servers is for `advice`.
 //!
 //! For each version that a rule can apply to, what the guard lets out must be what the table, asked by itself, calls
 //! accepted; and each piece of advice must come out somewhere, for one that never does is a row that the table lacks. The
@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 use walwise::facts::{FactSet, Kind, Reading, Scope, Source, Subject, Value, catalog};
 use walwise::rules::model::{AdviceSpec, ChangeSpec, Cond, Op, Rule};
 use walwise::rules::{Circumstances, Outcome, RuleSet, evaluate_one, settings};
-use walwise::validity::{self, Effect};
+use walwise::validity::{self, Beside, Effect};
 use walwise::version::Version;
 
 /// Settings whose values no kernel, tool or server is asked about, and why that is right.
@@ -23,9 +23,6 @@ const NOBODY_REFUSES: &[(&str, &str)] = &[
     ("md.array", "words for people"),
     ("mkfs.options", "-m, which every mke2fs takes; features are settings of their own"),
     ("mount.trim", "a timer of util-linux"),
-    ("pg.fsync", "every release has it"),
-    ("pg.full_page_writes", "every release has it"),
-    ("pg.wal_sync_method", "every release has it; its words are asked about"),
     ("swap.placement", "words for people"),
     ("vm.dirty_background_bytes", "since Linux 2.6.29, and the rules read its file"),
     ("zfs.no_cache_flush", "the rules read the parameter"),
@@ -58,7 +55,7 @@ const DISTRIBUTIONS: &[(&str, &str, bool)] = &[
 const FILE_SYSTEMS: &[&str] =
     &["", "ext4", "ext3", "xfs", "btrfs", "zfs", "f2fs", "nfs4", "tmpfs", "overlay"];
 
-/// Versions by what they are of: `kernel`, a tool, a server.
+/// Versions by what they are of: `kernel` or a tool.
 type Versions = BTreeMap<&'static str, BTreeSet<String>>;
 
 static STEPS: LazyLock<Versions> = LazyLock::new(steps);
@@ -98,20 +95,11 @@ fn steps() -> Versions {
         add("kernel", words(row.get("kernel")));
         ["tool", "default", "advised"].iter().for_each(|key| add(tool, words(row.get(*key))));
     }
-    for row in rows("postgres") {
-        ["since", "removed"].iter().for_each(|key| add("pg.version", words(row.get(*key))));
-    }
-    for row in rows("mysql") {
-        let of = if row["of"].as_str() == Some("mysql") { "mysql" } else { "mariadb" };
-        ["since", "deprecated", "removed"].iter().for_each(|key| add(of, words(row.get(*key))));
-    }
     for rule in RuleSet::builtin().rules() {
         rule.advise.iter().filter_map(|spec| spec.when.as_ref()).chain([&rule.when]).for_each(|cond| {
             tested(cond, &mut |fact, version| match fact {
                 "kernel.version" => add("kernel", vec![version.base()]),
                 "e2fsprogs.version" => add("e2fsprogs.version", vec![version.base()]),
-                "pg.version" => add("pg.version", vec![version.base()]),
-                "mysql.version" => ["mysql", "mariadb"].iter().for_each(|of| add(of, vec![version.base()])),
                 _ => {}
             });
         });
@@ -121,9 +109,6 @@ fn steps() -> Versions {
         ("e2fsprogs.version", "1.48"),
         ("xfsprogs.version", "6.19"),
         ("btrfsprogs.version", "6.19"),
-        ("pg.version", "19.1"),
-        ("mysql", "9.7.0"),
-        ("mariadb", "12.3.1"),
     ];
     newest.iter().for_each(|(of, version)| add(of, vec![(*version).to_owned()]));
     found
@@ -196,7 +181,6 @@ struct Case {
     facts: FactSet,
     kernel: Option<(Version, &'static str)>,
     fs: &'static str,
-    server: Option<(&'static str, Version)>,
 }
 
 impl Case {
@@ -246,17 +230,6 @@ impl Case {
         versions(tool).into_iter().map(|version| self.with(tool, Value::Version(version))).collect()
     }
 
-    fn of_servers(&self, of: &'static str) -> Vec<Self> {
-        let fact = if of == "postgres" { "pg.version" } else { "mysql.version" };
-        let kind = self.with("cluster.kind", Value::Text(of.to_owned()));
-        let versions = versions(if of == "postgres" { "pg.version" } else { of });
-        let on = |version: Version| {
-            let case = kind.with(fact, Value::Version(version.clone()));
-            Self { server: Some((of, version)), ..case }
-        };
-        versions.into_iter().map(on).collect()
-    }
-
     /// Whether it is left open that a rule applies here.
     fn allows(&self, rule: &Rule) -> bool {
         let finding = evaluate_one(rule, &self.facts, &subject(rule.scope), Circumstances { live: true });
@@ -264,33 +237,32 @@ impl Case {
     }
 
     /// What the table says of the values of a setting, asked by itself; nothing where it has no say.
-    fn effects(&self, setting: &str, values: &[String]) -> Vec<Effect> {
-        let (kernel, vendor) = self.kernel.clone().unwrap_or((Version::parse("0").unwrap(), "other"));
+    fn effects(&self, setting: &str, values: &[String], beside: &Beside<'_>) -> Vec<Effect> {
+        let Some((kernel, vendor)) = &self.kernel else { return Vec::new() };
+        let feature = |fs, name: &str| {
+            let key = match fs {
+                "ext4" => &catalog::host::E2FSPROGS,
+                "xfs" => &catalog::host::XFSPROGS,
+                _ => &catalog::host::BTRFSPROGS,
+            };
+            let tool = self.facts.value(&Subject::host(), key);
+            validity::mkfs_feature(fs, name, tool.as_ref(), Some((kernel, vendor))).effect
+        };
         let each = |ask: &dyn Fn(&str) -> Effect| values.iter().map(|value| ask(value)).collect::<Vec<_>>();
-        match (setting, setting.split_once('.')) {
-            ("mount.options" | "boot.options", _) => {
+        match setting {
+            "mount.options" | "boot.options" => {
                 let fs = if self.fs.is_empty() { "a new file system" } else { self.fs };
-                let rulings = validity::mount_options(fs, values, &[], &kernel, &vendor);
+                let rulings = validity::mount_options(fs, values, &[], kernel, vendor);
                 rulings.into_iter().map(|ruling| ruling.effect).collect()
             }
-            ("filesystem", _) => each(&|fs| validity::file_system(fs, &kernel, vendor).effect),
-            ("block.scheduler", _) => each(&|name| validity::scheduler(name, &kernel, vendor).effect),
-            ("ext4.fast_commit", _) if values == ["on"] => {
-                let tool = self.facts.value(&Subject::host(), &catalog::host::E2FSPROGS);
-                vec![validity::mkfs_feature("ext4", "fast_commit", tool.as_ref(), Some(&kernel)).effect]
-            }
-            (_, Some(("pg", name))) => {
-                let (_, version) = self.server.clone().unwrap();
-                let mut effects = vec![validity::postgres_setting(name, &version).effect];
-                if name == "wal_sync_method" {
-                    effects.extend(each(&|method| validity::wal_sync_method(method, &version).effect));
-                }
-                effects
-            }
-            (_, Some(("mysql", name))) => {
-                let (line, version) = self.server.clone().unwrap();
-                each(&|value| validity::mysql_setting(name, value, line, &version).effect)
-            }
+            "filesystem" => each(&|fs| validity::file_system(fs, kernel, vendor).effect),
+            "block.scheduler" => each(&|name| validity::scheduler(name, kernel, vendor).effect),
+            "ext4.fast_commit" if values == ["on"] => vec![feature("ext4", "fast_commit")],
+            "mkfs.features" => each(&|word| match beside.filesystem {
+                _ if word.starts_with('^') || word.ends_with("=0") => Effect::Ok,
+                Some(fs) => feature(fs, word.trim_end_matches("=1")),
+                None => Effect::Unknown,
+            }),
             _ => Vec::new(),
         }
     }
@@ -300,19 +272,14 @@ impl Case {
 fn cases(setting: &str) -> Vec<Case> {
     let all = |cases: Vec<Case>, more: &dyn Fn(&Case) -> Vec<Case>| cases.iter().flat_map(more).collect();
     let start = vec![Case::new()];
-    match (setting, setting.split('.').next()) {
-        ("mount.options" | "boot.options", _) => all(all(start, &Case::on_kernels), &Case::on_file_systems),
-        ("filesystem" | "mkfs.features" | "ext4.fast_commit", _) => {
+    match setting {
+        "mount.options" | "boot.options" => all(all(start, &Case::on_kernels), &Case::on_file_systems),
+        "filesystem" | "mkfs.features" | "ext4.fast_commit" => {
             let kernels: Vec<Case> = all(start, &Case::on_kernels);
             let tools = ["e2fsprogs.version", "xfsprogs.version", "btrfsprogs.version"];
             tools.into_iter().flat_map(|tool| all(kernels.clone(), &|case| case.with_tools(tool))).collect()
         }
-        ("block.scheduler", _) => all(start, &Case::on_kernels),
-        (_, Some("pg")) => all(start, &|case| case.of_servers("postgres")),
-        (_, Some("mysql")) => ["mysql", "mariadb"]
-            .into_iter()
-            .flat_map(|of| all(start.clone(), &|case| case.of_servers(of)))
-            .collect(),
+        "block.scheduler" => all(start, &Case::on_kernels),
         _ => start,
     }
 }
@@ -324,7 +291,7 @@ fn given(spec: &AdviceSpec) -> Vec<Vec<String>> {
         ChangeSpec::Fixed(change) => vec![change.values().to_vec()],
         ChangeSpec::SetFrom(fact) | ChangeSpec::AddFrom(fact) => match fact.kind {
             Kind::Choice(words) => words.iter().map(|word| vec![(*word).to_owned()]).collect(),
-            _ => ["fdatasync", "open_sync", "unheard-of"].map(|word| vec![word.to_owned()]).to_vec(),
+            _ => vec![vec!["unheard-of".to_owned()]],
         },
         ChangeSpec::RemoveFrom(_) => Vec::new(),
     }
@@ -336,10 +303,27 @@ fn conditions(rule: &Rule, spec: &AdviceSpec) -> Rule {
     Rule { when, advise: Vec::new(), examples: Vec::new(), ..rule.clone() }
 }
 
-fn guarded(setting: &str, values: &[String], case: &Case) -> Result<(), String> {
+/// Whether a kernel or a tool is what takes a setting.
+fn is_ours(spec: &AdviceSpec) -> bool {
+    !["pg", "mysql"].contains(&spec.setting.name.split('.').next().unwrap())
+}
+
+/// What the rule advises beside.
+fn beside(rule: &Rule) -> (Option<String>, Vec<String>) {
+    let fixed = |setting: &'static str| {
+        let of = rule.advise.iter().filter(move |spec| spec.setting.name == setting);
+        of.filter_map(|spec| match &spec.change {
+            ChangeSpec::Fixed(change) => Some(change.values().to_vec()),
+            _ => None,
+        })
+    };
+    (fixed("filesystem").flatten().next(), fixed("mkfs.features").flatten().collect())
+}
+
+fn guarded(setting: &str, values: &[String], beside: &Beside<'_>, case: &Case) -> Result<(), String> {
     let values: Vec<&str> = values.iter().map(String::as_str).collect();
     let scope = settings::find(setting).unwrap().scope;
-    validity::guard(setting, &values, &case.facts, &subject(scope))
+    validity::guard_with(setting, &values, beside, &case.facts, &subject(scope))
 }
 
 #[test]
@@ -348,7 +332,9 @@ fn what_comes_out_for_any_version_is_what_that_version_accepts() {
     let mut cache: BTreeMap<String, Vec<Case>> = BTreeMap::new();
     let (mut wrong, mut never, mut seen) = (Vec::new(), Vec::new(), 0);
     for rule in rules.rules() {
-        for spec in &rule.advise {
+        let (filesystem, features) = beside(rule);
+        let beside = Beside { filesystem: filesystem.as_deref(), features: &features };
+        for spec in rule.advise.iter().filter(|spec| is_ours(spec)) {
             let setting = spec.setting.name;
             let open = cache.entry(setting.to_owned()).or_insert_with(|| cases(setting));
             let bare = conditions(rule, spec);
@@ -366,11 +352,11 @@ fn what_comes_out_for_any_version_is_what_that_version_accepts() {
                 let mut out = 0;
                 for case in &open {
                     seen += 1;
-                    if guarded(setting, &values, case).is_err() {
+                    if guarded(setting, &values, &beside, case).is_err() {
                         continue;
                     }
                     out += 1;
-                    let effects = case.effects(setting, &values);
+                    let effects = case.effects(setting, &values, &beside);
                     if effects.iter().any(|effect| !matches!(effect, Effect::Ok | Effect::DefaultAnyway)) {
                         wrong.push(format!(
                             "{}: {setting} {values:?} on {:?}: {effects:?}",
@@ -397,13 +383,14 @@ fn what_comes_out_for_any_version_is_what_that_version_accepts() {
 fn what_the_guard_lets_pass_unasked_is_known_and_has_its_reason() {
     let rules = RuleSet::builtin();
     let nothing_known = Case::new();
+    let nothing_beside = Beside::default();
+    let passes = |spec: &&AdviceSpec| {
+        let unasked = |values| guarded(spec.setting.name, values, &nothing_beside, &nothing_known).is_ok();
+        given(spec).iter().any(|values| unasked(values))
+    };
     let specs = rules.rules().iter().flat_map(|rule| &rule.advise);
-    let passing: BTreeSet<&str> = specs
-        .filter(|spec| {
-            given(spec).iter().any(|values| guarded(spec.setting.name, values, &nothing_known).is_ok())
-        })
-        .map(|spec| spec.setting.name)
-        .collect();
+    let passing: BTreeSet<&str> =
+        specs.filter(|spec| is_ours(spec)).filter(passes).map(|spec| spec.setting.name).collect();
     let listed: BTreeSet<&str> = NOBODY_REFUSES.iter().map(|(setting, _)| *setting).collect();
     assert_eq!(passing, listed);
 }
