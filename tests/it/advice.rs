@@ -11,6 +11,9 @@ use walwise::version::Version;
 
 use super::support::advised::{self, Advised, as_value};
 
+/// The facts are of a machine here; why a rule comes out as it does is not asked.
+const NOW: Circumstances = Circumstances { live: true, traced: false };
+
 /// A release of a server, as the cluster of a target.
 struct Release {
     of: &'static str,
@@ -65,7 +68,7 @@ impl Release {
     /// Whether a condition can hold on this release, whatever else is the case.
     fn may(&self, rule: &Rule, cond: &Cond) -> bool {
         let rule = Rule { when: cond.clone(), ..rule.clone() };
-        let found = evaluate_one(&rule, &self.facts, &Self::subject(&rule), Circumstances { live: true });
+        let found = evaluate_one(&rule, &self.facts, &Self::subject(&rule), NOW);
         found.outcome != Outcome::DoesNotApply && !self.never(cond)
     }
 
@@ -148,7 +151,7 @@ fn what_is_advised_without_a_server_is_taken_by_every_release() {
     facts.know(&subject, &target::ROLES, Vec::new(), Source::file("/proc"));
     let mut advice = 0;
     for advised in advised::of("pg", &rules).iter().filter(|one| one.rule.scope == Scope::Target) {
-        let found = evaluate_one(advised.rule, &facts, &subject, Circumstances { live: true });
+        let found = evaluate_one(advised.rule, &facts, &subject, NOW);
         if found.outcome == Outcome::DoesNotApply {
             continue;
         }
@@ -287,7 +290,7 @@ fn a_server_with_the_defaults_of_its_release_is_found_in_order() {
         for release in releases(of) {
             let facts = unconfigured(&release);
             let about = [Subject::cluster("/db"), Subject::target("/db")];
-            let found = evaluate(&about, &rules, &facts, Circumstances { live: true }).findings;
+            let found = evaluate(&about, &rules, &facts, NOW).findings;
             for finding in found.iter().filter(|one| one.rule.starts_with(area(of))) {
                 let at = format!("{of} {}: {}", release.version, finding.rule);
                 match &finding.outcome {
