@@ -36,31 +36,29 @@ def ours(directory, seconds):
     return rows_of(subprocess.run(argv, capture_output=True, text=True, check=True).stdout)
 
 
-def equivalence(below):
+def equivalence(kind, below):
     """Every line of --pg-test-fsync over the same line of pg_test_fsync -s 2."""
-    lines = []
+    with mounted(kind, below) as directory:
+        a, b = [], []
+        for _ in range(PAIRS):
+            a.append(theirs(directory, 2))
+            b.append(ours(directory, 2))
+    lines = ["", "| line | pg_test_fsync | walwise | ratio of means | over itself |", "|---|---|---|---|---|"]
     inside = total = 0
-    for kind in MKFS:
-        with mounted(kind, below) as directory:
-            a, b = [], []
-            for _ in range(PAIRS):
-                a.append(theirs(directory, 2))
-                b.append(ours(directory, 2))
-        lines += ["", f"### {kind}", "", "| line | pg_test_fsync | walwise | ratio of means | over itself |", "|---|---|---|---|---|"]
-        for key in a[0]:
-            x, y = ([run[key] for run in runs if key in run] for runs in (a, b))
-            if len(x) < PAIRS or len(y) < PAIRS:
-                lines.append(f"| {key[0]}: {key[1]} | – | – | not in both | – |")
-                continue
-            ratio = statistics.mean(y) / statistics.mean(x)
-            spread = [p / q for p in x for q in x if p is not q]
-            # What is set against a mean of several runs varies less than one run over another.
-            fits = min(spread) <= ratio <= max(spread)
-            inside, total = inside + fits, total + 1
-            lines.append(
-                f"| {key[0]}: {key[1]} | {statistics.mean(x):.0f}/s | {statistics.mean(y):.0f}/s | {ratio:.2f}{'' if fits else ' (outside)'} "
-                f"| {min(spread):.2f}–{max(spread):.2f} |")
-    return [f"{PAIRS} pairs in turn on each file system, `pg_test_fsync -s 2` and `walwise probe --pg-test-fsync --seconds 2`.",
+    for key in a[0]:
+        x, y = ([run[key] for run in runs if key in run] for runs in (a, b))
+        if len(x) < PAIRS or len(y) < PAIRS:
+            lines.append(f"| {key[0]}: {key[1]} | – | – | not in both | – |")
+            continue
+        ratio = statistics.mean(y) / statistics.mean(x)
+        spread = [p / q for p in x for q in x if p is not q]
+        # What is set against a mean of several runs varies less than one run over another.
+        fits = min(spread) <= ratio <= max(spread)
+        inside, total = inside + fits, total + 1
+        lines.append(
+            f"| {key[0]}: {key[1]} | {statistics.mean(x):.0f}/s | {statistics.mean(y):.0f}/s | {ratio:.2f}{'' if fits else ' (outside)'} "
+            f"| {min(spread):.2f}–{max(spread):.2f} |")
+    return [f"{PAIRS} pairs in turn, `pg_test_fsync -s 2` and `walwise probe --pg-test-fsync --seconds 2`.",
             f"*Over itself* is the range of one run of `pg_test_fsync` over another of the same session. {inside} of {total} ratios lie inside it.", *lines]
 
 
