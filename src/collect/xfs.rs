@@ -84,10 +84,10 @@ mod tests {
             None => Fake::default(),
         };
         let mut facts = FactSet::default();
-        facts.know(&Subject::host(), &machine::PRIVILEGED, privileged, Source::Stated);
-        facts.know(&Subject::device("sda1"), &device::PATH, "/dev/sda1".to_owned(), Source::Stated);
+        facts.know(&Subject::host(), &machine::PRIVILEGED, privileged, Source::Assumed);
+        facts.know(&Subject::device("sda1"), &device::PATH, "/dev/sda1".to_owned(), Source::Assumed);
         for point in ["/", "/bind"] {
-            facts.know(&Subject::mount(point), &mount::FSTYPE, "xfs".to_owned(), Source::Stated);
+            facts.know(&Subject::mount(point), &mount::FSTYPE, "xfs".to_owned(), Source::Assumed);
             facts.link(&Subject::mount(point), &Subject::device("sda1"));
         }
         run(&host, &Request::default(), &mut facts);

@@ -204,7 +204,7 @@ mod tests {
         assert_eq!(unknown, ["mount.pont"]);
         assert_eq!(template.source(), source);
         let text = template.text(&FactSet::default(), &Subject::mount("/srv"), &[]);
-        assert_eq!(text, "unknown ${mount.fstype} {} { print $1 } {a,b} {mount.pont} /srv");
+        assert_eq!(&*text, "unknown ${mount.fstype} {} { print $1 } {a,b} {mount.pont} /srv");
     }
 
     #[test]
@@ -229,7 +229,7 @@ mod tests {
             (9, "sd0, sd1, sd2, sd3 and 5 more turns"),
         ] {
             let which: Vec<&Subject> = disks.iter().take(count).collect();
-            assert_eq!(template.text(&FactSet::default(), &Subject::target("/t"), &which), text);
+            assert_eq!(&*template.text(&FactSet::default(), &Subject::target("/t"), &which), text);
         }
     }
 

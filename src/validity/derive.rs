@@ -76,7 +76,8 @@ fn refused_type(facts: &FactSet, line: &Subject) -> Reading<Vec<String>> {
 fn kernel_and(facts: &FactSet, line: &Subject, names: &[&'static str]) -> Reading<(String, Version, String)> {
     let host = Subject::host();
     let of_kernel = [(&host, kernel::VERSION.name()), (&host, kernel::VENDOR.name())];
-    let asked: Vec<(&Subject, &'static str)> = names.iter().map(|name| (line, *name)).chain(of_kernel).collect();
+    let asked: Vec<(&Subject, &'static str)> =
+        names.iter().map(|name| (line, *name)).chain(of_kernel).collect();
     let version = facts.value(&host, &kernel::VERSION);
     let known = facts.value(line, &boot::FSTYPE).zip(version).zip(facts.value(&host, &kernel::VENDOR));
     match known.filter(|_| asked.iter().all(|(subject, name)| facts.reading(subject, name).is_known())) {

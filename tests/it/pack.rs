@@ -232,7 +232,12 @@ impl Case {
 
     /// Whether it is left open that a rule applies here.
     fn allows(&self, rule: &Rule) -> bool {
-        let finding = evaluate_one(rule, &self.facts, &subject(rule.scope), Circumstances { live: true });
+        let finding = evaluate_one(
+            rule,
+            &self.facts,
+            &subject(rule.scope),
+            Circumstances { live: true, traced: false },
+        );
         finding.outcome != Outcome::DoesNotApply
     }
 

@@ -338,7 +338,7 @@ fn a_renderer_finds_no_markup_in_names() {
     report.targets[0].title = evil.to_owned();
     report.warnings.push(evil.to_owned());
     for finding in &mut report.findings {
-        (finding.title, finding.because) = (evil.to_owned(), evil.to_owned());
+        (finding.title, finding.because) = (evil.to_owned(), evil.into());
     }
     for step in &mut report.plans[0].steps {
         step.title = evil.to_owned();

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use proptest::prelude::*;
 use walwise::collect::Request;
@@ -13,7 +14,7 @@ use walwise::host::RecordedHost;
 use walwise::pipeline::Session;
 use walwise::report::{Circumstances, Input, Plan, Report, Step, TargetSummary, build};
 use walwise::rules::{
-    Advice, Change, Confidence, Evaluation, Finding, Level, Outcome, Reach, Risk, RuleSet, settings,
+    Advice, Change, Confidence, Evaluation, Finding, Level, Outcome, Pack, Reach, Risk, RuleSet, settings,
 };
 
 /// How far up a setting is: what it is changed on.
@@ -202,8 +203,8 @@ fn any_finding(blank: bool) -> impl Strategy<Value = Finding> {
                 level,
                 confidence,
                 title: "made up".to_owned(),
-                because: String::new(),
-                refs: Vec::new(),
+                because: Arc::default(),
+                refs: Arc::default(),
                 advice: vec![advice],
                 held_back: Vec::new(),
                 trace: None,
@@ -232,8 +233,9 @@ proptest! {
                 version: String::new(),
                 rules: 0,
                 asked: None,
+                pack: Pack::of(&RuleSet::default(), "0.1.0", &Vec::new()),
             },
-            guard: &|_, _| Ok(()),
+            guard: &|_, _, _| Ok(()),
         });
         prop_assert_eq!(all_wrong(&report), [""; 0]);
     }

@@ -5,6 +5,7 @@ use std::fs;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::process::{Command, Output};
+use std::sync::Arc;
 
 use walwise::facts::catalog::{device, target};
 use walwise::facts::{FactSet, Reading, Source, Subject};

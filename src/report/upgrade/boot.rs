@@ -64,7 +64,7 @@ fn options(
         items.push(Item {
             what: what(&option, effect, &fstype(&supposed.facts, line)),
             because: format!("{because} {then}").trim().to_owned(),
-            sources: if source.is_empty() { finding.refs.clone() } else { vec![source] },
+            sources: if source.is_empty() { finding.refs.to_vec() } else { vec![source] },
             place: at(&supposed.facts, line),
             ..item(part, finding, already)
         });

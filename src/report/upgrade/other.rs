@@ -91,7 +91,7 @@ fn tools(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
         let machine = Subject::host();
         let kernel = facts.value(&machine, &kernel::VERSION)?;
         let vendor = facts.value(&machine, &kernel::VENDOR)?;
-        Some(validity::mkfs_defaults(fs, &facts.value(&machine, key)?, &kernel, &vendor))
+        Some(validity::mkfs_defaults(fs, &facts.value(&machine, key)?, &kernel, &vendor, &[]))
     };
     let mut items = Vec::new();
     for fs in ["ext4", "xfs", "btrfs"] {
@@ -118,11 +118,14 @@ fn tools(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
 
 /// Features of file systems that are there, and that the kernel cannot mount: the way back to an older one.
 fn features(supposed: &FactSet) -> Vec<Item> {
-    let version = supposed.value(&Subject::host(), &kernel::VERSION);
+    let machine = Subject::host();
+    let version = supposed.value(&machine, &kernel::VERSION);
+    let vendor = supposed.value(&machine, &kernel::VENDOR);
+    let kernel = version.as_ref().zip(vendor.as_deref());
     let mut items = Vec::new();
     for mounted in supposed.subjects(Scope::Mount) {
         for feature in supposed.value(mounted, &mount::EXT4_FEATURES).unwrap_or_default() {
-            let ruling = validity::mkfs_feature("ext4", &feature, None, version.as_ref());
+            let ruling = validity::mkfs_feature("ext4", &feature, None, kernel);
             if ruling.effect == Effect::Refused {
                 items.push(Item {
                     part: Part::Blocker,

@@ -33,10 +33,10 @@ const MOST: usize = 300_000;
 
 /// Every way to know a value, then fewer.
 fn ways(value: &Value, how_many: usize) -> Vec<Reading<Value>> {
-    let concluded = Source::Derived { of: vec!["device.cache".to_owned()], stated: true };
+    let concluded = Source::Derived { of: vec!["device.cache".to_owned()], assumed: true };
     let ways = [
         Source::file("/a/file"),
-        Source::Stated,
+        Source::Assumed,
         Source::Probe { id: "commit".to_owned() },
         concluded,
         Source::derived(["probe.flush_cost"]),
@@ -47,7 +47,7 @@ fn ways(value: &Value, how_many: usize) -> Vec<Reading<Value>> {
 /// Whether a reading is of the machine that it is about.
 fn here(reading: &Reading<Value>, live: bool) -> bool {
     match reading.source() {
-        None | Some(Source::Stated | Source::Derived { stated: true, .. }) => false,
+        None | Some(Source::Assumed | Source::Derived { assumed: true, .. }) => false,
         Some(Source::Probe { .. }) => live,
         Some(Source::Derived { of, .. }) => live || of.iter().all(|fact| !fact.starts_with("probe.")),
         Some(_) => true,
@@ -206,7 +206,7 @@ pub fn visit(rule: &Rule) -> Result<usize, String> {
             let (subject, facts) = examples::machine(rule, &machine(&slots, chosen));
             for live in [true, false] {
                 let case = Case { rule, spec, slots: &slots, chosen, live };
-                let finding = evaluate_one(rule, &facts, &subject, Circumstances { live });
+                let finding = evaluate_one(rule, &facts, &subject, Circumstances { live, traced: false });
                 assert!(finding.advice.is_empty() || finding.outcome == Outcome::Applies);
                 for advice in finding.advice.iter().filter(|advice| advice.setting == spec.setting.name) {
                     given += 1;

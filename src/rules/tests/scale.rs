@@ -54,12 +54,12 @@ fn work(set: &RuleSet, facts: &FactSet, host: bool) -> [usize; 4] {
     let mut conditions = 0;
     for rule in set.rules() {
         for subject in subjects(rule, facts).iter().filter(about) {
-            conditions += size(&Ground::deciding(&rule.when, &View::new(facts, subject)));
+            conditions += size(&Ground::on(&rule.when, &View::new(facts, subject)));
         }
     }
     let all = all_subjects(facts);
     let all: Vec<Subject> = all.iter().filter(about).cloned().collect();
-    let came_to = evaluate(&all, set, facts, Circumstances { live: true });
+    let came_to = evaluate(&all, set, facts, Circumstances { live: true, traced: false });
     let undecided = came_to.findings.iter().filter(|finding| finding.outcome != Outcome::Applies).count();
     let not = came_to.tallies.iter().map(|tally| tally.does_not_apply.len()).sum();
     [conditions, came_to.findings.len(), undecided, not]

@@ -187,7 +187,7 @@ fn a_users_rule_never_advises_what_can_lose_data() {
         Source::file("/proc/self/mountinfo"),
     );
     let as_option = Rule { level: Level::Option, ..set.rules()[0].clone() };
-    let finding = evaluate_one(&as_option, &facts, &at, Circumstances { live: true });
+    let finding = evaluate_one(&as_option, &facts, &at, Circumstances { live: true, traced: false });
     assert!(finding.advice.is_empty() && finding.held_back[0].because.contains("user.toml"), "{finding:?}");
 }
 
