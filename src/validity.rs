@@ -28,7 +28,8 @@ pub use server::{
 };
 
 /// The tables as they are compiled in: names and texts.
-pub const TABLES: &[(&str, &str)] = &[("rules/tables/validity.toml", load::TEXT)];
+pub const TABLES: &[(&str, &str)] =
+    &[("rules/tables/servers.toml", server::TEXT), ("rules/tables/validity.toml", load::TEXT)];
 
 /// What becomes of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]

@@ -12,6 +12,7 @@ use self::table::{Mysql, Takes, default_in, servers};
 use super::{Effect, Ruling};
 use crate::version::Version;
 
+pub(super) use self::load::TEXT;
 pub use self::table::ChangedBy;
 
 /// A setting that a release of a server knows.

@@ -1,4 +1,4 @@
-//! Advice that was right ten years ago and is wrong today (`rules/tables/traps.toml`): for each of it machines on which the
+//! Advice that was right ten years ago and is wrong today (`tests/traps.toml`): for each of it machines on which the
 //! whole program must not give it, and says what holds instead.
 
 use std::collections::BTreeSet;
@@ -12,7 +12,7 @@ use walwise::version::Version;
 
 use crate::support::machine::Machine;
 
-const TEXT: &str = include_str!("../../rules/tables/traps.toml");
+const TEXT: &str = include_str!("../traps.toml");
 
 /// They are numbered from 1 without a gap.
 const TRAPS: usize = 43;
