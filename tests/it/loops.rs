@@ -190,7 +190,7 @@ fn the_script_for_a_blank_disk_mounts_it_once_edited() {
     };
     assert!(!sh(&script).status.success() && !point.exists(), "unedited it does nothing");
     let edit = |line: &str| match line.split_once('=') {
-        Some(("I_HAVE_READ_THIS", _)) => "I_HAVE_READ_THIS=yes\n".to_owned(),
+        Some((asks @ ("I_HAVE_READ_THIS" | "I_COMPARED_THE_DISK"), _)) => format!("{asks}=yes\n"),
         Some(("MOUNTPOINT", _)) => format!("MOUNTPOINT={}\n", point.display()),
         _ => format!("{line}\n"),
     };

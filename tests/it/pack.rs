@@ -93,7 +93,9 @@ fn steps() -> Versions {
             _ => "btrfsprogs.version",
         };
         add("kernel", words(row.get("kernel")));
-        ["tool", "default", "advised"].iter().for_each(|key| add(tool, words(row.get(*key))));
+        for key in ["tool", "default", "advised"] {
+            add(tool, words(row.get(key)));
+        }
     }
     for rule in RuleSet::builtin().rules() {
         rule.advise.iter().filter_map(|spec| spec.when.as_ref()).chain([&rule.when]).for_each(|cond| {
@@ -110,7 +112,9 @@ fn steps() -> Versions {
         ("xfsprogs.version", "6.19"),
         ("btrfsprogs.version", "6.19"),
     ];
-    newest.iter().for_each(|(of, version)| add(of, vec![(*version).to_owned()]));
+    for (of, version) in &newest {
+        add(of, vec![(*version).to_owned()]);
+    }
     found
 }
 
@@ -194,7 +198,9 @@ impl Case {
             (Scope::Boot, Scope::Mount),
             (Scope::Mount, Scope::Device),
         ];
-        links.iter().for_each(|(from, to)| case.facts.link(&subject(*from), &subject(*to)));
+        for (from, to) in &links {
+            case.facts.link(&subject(*from), &subject(*to));
+        }
         case
     }
 

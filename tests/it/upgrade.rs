@@ -49,16 +49,12 @@ fn machine(dir: &Path, lines: &[Line]) -> String {
     let recorded = fs::read_to_string(recorded).unwrap();
     let (before, fstab) = recorded.split_once("config fstab /etc/fstab\n").unwrap();
     let after = &fstab[fstab.find("\nconfig ").unwrap() + 1..];
-    let rows: String = (1..)
-        .zip(lines)
-        .map(|(number, (line, _))| {
-            let [source, point, fs, options] = line.split(' ').collect::<Vec<_>>()[..] else {
-                panic!("{line}")
-            };
-            format!("|{number}\t{point}\t{source}\\\\x09{fs}\\\\x09{options}\n")
-        })
-        .collect();
-    let ids: String = (1..=15).map(|id| format!("|{id:02}\n")).collect();
+    let rows = (1..).zip(lines).map(|(number, (line, _))| {
+        let [source, point, fs, options] = line.split(' ').collect::<Vec<_>>()[..] else { panic!("{line}") };
+        format!("|{number}\t{point}\t{source}\\\\x09{fs}\\\\x09{options}\n")
+    });
+    let rows = rows.collect::<Vec<_>>().concat();
+    let ids = (1..=15).map(|id| format!("|{id:02}\n")).collect::<Vec<_>>().concat();
     let text = format!("{before}config fstab /etc/fstab\n{rows}list /dev/disk/by-uuid\n{ids}{after}");
     let path = dir.join("host");
     fs::write(&path, text).unwrap();
@@ -255,10 +251,10 @@ fn what_is_said_to_be_refused_is_refused() {
     let of = |fs: &str| &disks.iter().find(|(name, _)| *name == fs).unwrap().1;
     let dir = tempfile::tempdir().unwrap();
     let fstab = dir.path().join("fstab");
-    let rows = lines.iter().enumerate();
-    let mut table: String = rows
-        .map(|(at, (fs, options))| format!("{} /walwise-none/{at} {fs} {options} 0 0\n", of(fs).device))
-        .collect();
+    let row = |(at, (fs, options)): (usize, &(&str, &str))| {
+        format!("{} /walwise-none/{at} {fs} {options} 0 0\n", of(fs).device)
+    };
+    let mut table = lines.iter().enumerate().map(row).collect::<Vec<_>>().concat();
     table.push_str("/dev/walwise-none /walwise-none/missing ext4 defaults 0 0\n");
     fs::write(&fstab, table).unwrap();
     let kernel = run("uname", &["-r"]);

@@ -28,11 +28,11 @@ facts! {
     /// btrfs-progs, from `mkfs.btrfs --version`.
     BTRFSPROGS: Version = Host "btrfsprogs.version" Kind::Version;
     /// What `mkfs.ext4` here sets unasked and this kernel cannot mount, or may be unable to, as words for `-O` that leave it out; from the table of features.
-    EXT4_LEAVE_OUT: Vec<String> = Host "mkfs.ext4_leave_out" Kind::List;
+    EXT4_LEAVE_OUT: Vec<String> = Host "mkfs.ext4_leave_out" Kind::List, concluded;
     /// The same for `mkfs.xfs`, as words for its `-m`, `-i` and `-n`.
-    XFS_LEAVE_OUT: Vec<String> = Host "mkfs.xfs_leave_out" Kind::List;
+    XFS_LEAVE_OUT: Vec<String> = Host "mkfs.xfs_leave_out" Kind::List, concluded;
     /// The same for `mkfs.btrfs`, as words for its `-O`.
-    BTRFS_LEAVE_OUT: Vec<String> = Host "mkfs.btrfs_leave_out" Kind::List;
+    BTRFS_LEAVE_OUT: Vec<String> = Host "mkfs.btrfs_leave_out" Kind::List, concluded;
     /// mdadm, from `mdadm --version`.
     MDADM: Version = Host "mdadm.version" Kind::Version;
     /// util-linux, from `mount --version`.

@@ -271,8 +271,11 @@ impl fmt::Display for Score {
     }
 }
 
+/// Whose a mutant was, of what kind, what became of it, and what it was.
+type Left = (bool, Kind, Fate, String);
+
 /// The score of all rules, and of the safety rules by themselves; and what survived, in words.
-fn scored() -> (BTreeMap<(bool, Kind), Score>, Vec<(bool, Kind, Fate, String)>) {
+fn scored() -> (BTreeMap<(bool, Kind), Score>, Vec<Left>) {
     let (set, _) = RuleSet::parse(&builtin::files());
     let mut scores: BTreeMap<(bool, Kind), Score> = BTreeMap::new();
     let mut left = Vec::new();

@@ -17,9 +17,12 @@ use crate::rules::{
 };
 use crate::truth::Truth;
 
+/// Facts with their values.
+type Facts = &'static [(&'static str, &'static str)];
+
 /// Settings, values that lose data, and what must be seen to be so on this machine before they may be offered. What does
 /// not stand here may never be.
-const UNLOCKED_BY: &[(&str, &str, &[(&str, &str)])] = &[(
+const UNLOCKED_BY: &[(&str, &str, Facts)] = &[(
     "mount.options",
     "nobarrier",
     &[("mount.fstype", "ext4"), ("mount.barrier", "on"), ("target.flush_removal_allowed", "yes")],

@@ -19,7 +19,7 @@ fn machines(count: usize, known: &BTreeMap<&'static str, usize>, set: &RuleSet) 
     let mut facts = FactSet::default();
     let put = |facts: &mut FactSet, subject: &Subject| {
         let info = |name: &&'static str| catalog::find(name).filter(|info| info.scope == subject.scope());
-        let of_scope = values.keys().filter_map(|name| info(name));
+        let of_scope = values.keys().filter_map(info);
         let read = |info: &KeyInfo| {
             worlds::seen(&values[info.name][known[info.name] % values[info.name].len()]).remove(0)
         };
@@ -32,7 +32,9 @@ fn machines(count: usize, known: &BTreeMap<&'static str, usize>, set: &RuleSet) 
         let (boot, cluster) = (Subject::boot(at("data")), Subject::cluster(at("data")));
         let disks = [Subject::device(at("sda")), Subject::device(at("sdb"))];
         facts.stand(&target, &mount);
-        disks.iter().for_each(|disk| facts.stand(&mount, disk));
+        for disk in &disks {
+            facts.stand(&mount, disk);
+        }
         for (from, to) in [(&target, &mount), (&target, &cluster), (&cluster, &target), (&boot, &mount)] {
             facts.link(from, to);
         }

@@ -49,7 +49,9 @@ pub fn asked<'c>(conds: &[&'c Cond]) -> Vec<(&'c Test, Option<Relation>)> {
         }
     }
     let mut found = Vec::new();
-    conds.iter().for_each(|cond| walk(cond, None, &mut found));
+    for cond in conds {
+        walk(cond, None, &mut found);
+    }
     found
 }
 
