@@ -340,6 +340,11 @@ fn remarks(before: &Kept, now: &Kept) -> Vec<String> {
             "the baseline was made by walwise {}, this report by {}: findings may differ because the rules do",
             was.walwise, is.walwise
         ));
+    } else if was.pack != is.pack {
+        remarks.push(
+            "the rules have the names of the baseline's and are not the same: findings may differ because the rules do"
+                .to_owned(),
+        );
     }
     let unmeasured = before.probes.keys().filter(|target| !now.probes.contains_key(*target));
     for target in unmeasured.filter(|target| now.targets.contains_key(*target)) {

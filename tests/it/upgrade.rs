@@ -286,3 +286,44 @@ fn what_is_said_to_be_refused_is_refused() {
         assert_eq!(output.status.code(), Some(3));
     }
 }
+
+/// After the upgrade, with the report from before it: the same mistakes, each once, those that the new kernel makes of the
+/// lines told as new.
+#[test]
+fn with_a_baseline_from_before_every_mistake_is_named_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let host = machine(dir.path(), LINES);
+    let check = |arguments: &[&str]| {
+        let output = walwise().args(["check", "--host", &host]).args(arguments).output().unwrap();
+        stdout(&output)
+    };
+    let before = dir.path().join("before.json");
+    fs::write(&before, check(&["--format", "json"])).unwrap();
+    let after = fs::read_to_string(&host).unwrap().replace("6.1.0-28-amd64", "6.18.3");
+    fs::write(&host, after).unwrap();
+    let baseline = ["--baseline", before.to_str().unwrap()];
+    let report: Value =
+        serde_json::from_str(&check(&[&baseline[..], &["--format", "json"]].concat())).unwrap();
+    let findings = report["baseline"]["findings"].as_array().unwrap();
+    let serious = |finding: &&Value| {
+        finding["now"]["applies"] == true
+            && ["critical", "warning", "advice"].contains(&text(&finding["now"], "level"))
+    };
+    let mut new = Vec::new();
+    for (line, expected) in LINES {
+        let point = line.split(' ').nth(1).unwrap();
+        let subject = format!("boot {point}");
+        let found: Vec<&Value> =
+            findings.iter().filter(|finding| text(finding, "subject") == subject).filter(serious).collect();
+        let levels: Vec<&str> = found.iter().map(|finding| text(&finding["now"], "level")).collect();
+        assert_eq!(levels, expected.map(|(_, level, _)| level).as_slice(), "{line}: {found:#?}");
+        new.extend(found.iter().filter(|finding| text(finding, "class") == "new").map(|_| point));
+    }
+    assert_eq!(new, ["/m/removed", "/m/type"], "6.1 still takes the one and may have the other");
+    let page = check(&baseline);
+    let worse = page.split_once("Worse now").unwrap().1.split_once("Better now").unwrap().0;
+    for (number, (line, _)) in (1..).zip(LINES) {
+        let named = worse.matches(&format!("/etc/fstab:{number}:")).count();
+        assert_eq!(named, usize::from(new.contains(&line.split(' ').nth(1).unwrap())), "{line}\n{worse}");
+    }
+}

@@ -44,6 +44,8 @@ pub struct Made {
     pub when: String,
     /// Version of walwise.
     pub walwise: String,
+    /// SHA-256 over the rules and tables it was judged by; empty when not known.
+    pub pack: String,
     /// Name of the host, or `unknown`.
     pub host: String,
     /// Distribution, or `unknown`.
@@ -243,6 +245,7 @@ fn made(report: &Report) -> Made {
     Made {
         when: report.when.clone(),
         walwise: report.tool.version.clone(),
+        pack: report.pack.sha256.clone(),
         host: host.name.clone(),
         os: host.os.clone(),
         kernel: host.kernel.clone(),

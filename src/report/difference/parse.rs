@@ -99,6 +99,7 @@ impl Reading {
             "when" => text(value).map(|when| made.when = when),
             "asked" => text(value).map(|asked| made.asked = Some(asked)),
             "tool" => text(at(value, "version")).map(|version| made.walwise = version),
+            "pack" => text(at(value, "sha256")).map(|sum| made.pack = sum),
             _ => host(&mut self.kept, value),
         };
         if taken.is_none() {
@@ -156,7 +157,7 @@ impl<'de> Visitor<'de> for Document<'_> {
         while let Some(name) = map.next_key::<String>()? {
             match (List::named(&name), name.as_str()) {
                 (Some(list), _) => map.next_value_seed(Rows(self.0, list))?,
-                (None, "schema" | "when" | "asked" | "tool" | "host") => {
+                (None, "schema" | "when" | "asked" | "tool" | "pack" | "host") => {
                     self.0.field(&name, &map.next_value()?);
                 }
                 (None, _) => {

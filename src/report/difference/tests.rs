@@ -320,6 +320,10 @@ fn what_only_one_version_reads_is_no_change() {
     now.made.walwise = "later".to_owned();
     let later = difference(&before, &now);
     assert!(later.facts.is_empty() && later.remarks.len() == 1, "{later:?}");
+    now.made.walwise = before.made.walwise.clone();
+    assert!(difference(&before, &now).remarks.is_empty());
+    now.made.pack = "other".to_owned();
+    assert_eq!(difference(&before, &now).remarks.len(), 1, "rules of the same names that judge otherwise");
 }
 
 #[test]
