@@ -15,6 +15,6 @@ mod value;
 pub use key::{FactValue, Key, KeyInfo, Kind, Nature};
 pub use need::Need;
 pub use reading::{Reading, Remedy, Source, Why};
-pub use set::{FactRow, FactSet};
+pub use set::{About, FactRow, FactSet};
 pub use subject::{Scope, Subject};
 pub use value::Value;

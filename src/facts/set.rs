@@ -49,6 +49,21 @@ type Map<K, V> = HashMap<K, V, FixedState>;
 /// The facts of one subject, by name.
 type Row = Vec<(&'static str, Arc<Reading<Value>>)>;
 
+/// Everything known of one subject.
+#[derive(Clone, Copy, Debug)]
+pub struct About<'f>(&'f [(&'static str, Arc<Reading<Value>>)]);
+
+impl<'f> About<'f> {
+    /// The reading of a fact by name; *not collected* when there is none.
+    pub fn shared(self, name: &str) -> &'f Arc<Reading<Value>> {
+        static NOT_COLLECTED: LazyLock<Arc<Reading<Value>>> =
+            LazyLock::new(|| Arc::new(Reading::not_collected()));
+        let at = self.0.binary_search_by_key(&name, |(name, _)| name);
+        let found = at.ok().and_then(|at| self.0.get(at));
+        found.map_or(&NOT_COLLECTED, |(_, reading)| reading)
+    }
+}
+
 fn put_in(row: &mut Row, name: &'static str, reading: Arc<Reading<Value>>) {
     match row.binary_search_by_key(&name, |(name, _)| name) {
         Ok(at) => {
@@ -149,13 +164,12 @@ impl FactSet {
 
     /// The same, to keep.
     pub fn shared(&self, subject: &Subject, name: &str) -> &Arc<Reading<Value>> {
-        static NOT_COLLECTED: LazyLock<Arc<Reading<Value>>> =
-            LazyLock::new(|| Arc::new(Reading::not_collected()));
-        let found = self.facts.get(subject).and_then(|row| {
-            let at = row.binary_search_by_key(&name, |(name, _)| name).ok()?;
-            row.get(at).map(|(_, reading)| reading)
-        });
-        found.unwrap_or(&NOT_COLLECTED)
+        self.about(subject).shared(name)
+    }
+
+    /// Everything known of a subject, for many questions about it.
+    pub fn about(&self, subject: &Subject) -> About<'_> {
+        About(self.facts.get(subject).map_or(&[], |row| row.as_slice()))
     }
 
     /// The reading of a fact for a subject: its own, or that of the subject it is linked to in the fact's scope (the
@@ -191,7 +205,12 @@ impl FactSet {
 
     /// Whether a subject is known to have none of a scope.
     pub fn lacks(&self, subject: &Subject, scope: Scope) -> bool {
-        self.ruled_out.get(subject).is_some_and(|scopes| scopes.contains(&scope))
+        self.lacking(subject).contains(&scope)
+    }
+
+    /// The scopes of which a subject is known to have none.
+    pub fn lacking(&self, subject: &Subject) -> &[Scope] {
+        self.ruled_out.get(subject).map_or(&[], Vec::as_slice)
     }
 
     /// Says that the facts of an area, the word before the dot of their names, are no question of a subject: a MySQL server

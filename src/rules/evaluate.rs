@@ -102,8 +102,9 @@ pub fn evaluate(
     let mut findings = Vec::new();
     for subject in subjects {
         let view = View::new(facts, subject);
+        let lacking = facts.lacking(subject);
         for (concern, tally) in concerns.iter().zip(&mut tallies) {
-            if !concern.about(facts, subject) {
+            if !concern.about(facts, subject, lacking) {
                 continue;
             }
             match ground::truth(&concern.rule.when, &view) {
@@ -123,7 +124,8 @@ pub fn evaluate(
 /// The subjects that a rule is evaluated on.
 pub fn subjects(rule: &Rule, facts: &FactSet) -> Vec<Subject> {
     let concern = Concern::of(rule);
-    of_scope(facts, rule.scope).filter(|subject| concern.about(facts, subject)).collect()
+    let about = |subject: &Subject| concern.about(facts, subject, facts.lacking(subject));
+    of_scope(facts, rule.scope).filter(about).collect()
 }
 
 /// The subjects of a scope; the host is one even while nothing is known of it.
@@ -148,10 +150,10 @@ impl<'r> Concern<'r> {
         Self { rule, scopes, areas: rule.areas().collect(), domains: OnceCell::new() }
     }
 
-    fn about(&self, facts: &FactSet, subject: &Subject) -> bool {
+    fn about(&self, facts: &FactSet, subject: &Subject, lacking: &[Scope]) -> bool {
         subject.scope() == self.rule.scope
             && (subject.scope() == Scope::Host
-                || !self.scopes.iter().any(|scope| facts.lacks(subject, *scope))
+                || !self.scopes.iter().any(|scope| lacking.contains(scope))
                     && !self.areas.iter().any(|area| facts.lacks_area(subject, area)))
     }
 

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use super::model::{Cond, Relation, Test};
 use super::{Seen, Trace};
 use crate::facts::catalog::mount;
-use crate::facts::{FactSet, KeyInfo, Reading, Scope, Subject, Value};
+use crate::facts::{About, FactSet, KeyInfo, Reading, Scope, Subject, Value};
 use crate::truth::Truth;
 
 /// A condition on one subject.
@@ -138,7 +138,7 @@ pub(super) struct View<'f> {
     pub facts: &'f FactSet,
     pub subject: &'f Subject,
     stack: OnceCell<Stack>,
-    homes: [OnceCell<Option<Subject>>; Scope::ALL.len()],
+    homes: [OnceCell<Option<Home<'f>>>; Scope::ALL.len()],
 }
 
 impl<'f> View<'f> {
@@ -152,20 +152,30 @@ impl<'f> View<'f> {
     }
 
     /// In which subject facts of a scope are looked up.
-    fn home(&self, scope: Scope) -> Option<&Subject> {
-        let home = self.homes.get(scope as usize)?;
-        home.get_or_init(|| self.facts.resolve(self.subject, scope)).as_ref()
+    fn home(&self, scope: Scope) -> Option<&Home<'f>> {
+        let find = || {
+            let of = self.facts.resolve(self.subject, scope)?;
+            let known = self.facts.about(&of);
+            Some(Home { of, known })
+        };
+        self.homes.get(scope as usize)?.get_or_init(find).as_ref()
     }
+}
+
+/// A subject that facts are looked up in, with all that is known of it.
+struct Home<'f> {
+    of: Subject,
+    known: About<'f>,
 }
 
 /// Where facts are looked up: in the innermost element of their scope, or from the rule's subject.
 #[derive(Clone, Copy)]
-struct Place<'p> {
-    view: &'p View<'p>,
+struct Place<'p, 'f> {
+    view: &'p View<'f>,
     elements: &'p [Subject],
 }
 
-impl Place<'_> {
+impl Place<'_, '_> {
     fn ground<'a>(&self, cond: &'a Cond) -> Ground<'a> {
         let each = |conds: &'a [Cond]| conds.iter().map(|one| self.ground(one)).collect();
         let node = match cond {
@@ -193,7 +203,7 @@ impl Place<'_> {
                 Truth::some(self.truths(&stack, *relation, cond))
             }
             Cond::Fact(test) => match self.home(test.fact.scope) {
-                Some(of) => test.holds(self.view.facts.reading(of, test.fact.name)),
+                Some((_, known)) => test.holds(known.shared(test.fact.name)),
                 None => test.holds(&self.look(test.fact).reading),
             },
         }
@@ -212,7 +222,7 @@ impl Place<'_> {
     }
 
     /// The same place, in one more element.
-    fn within<R>(&self, element: &Subject, work: impl FnOnce(Place<'_>) -> R) -> R {
+    fn within<R>(&self, element: &Subject, work: impl FnOnce(Place<'_, '_>) -> R) -> R {
         let elements = [self.elements, std::slice::from_ref(element)].concat();
         work(Place { elements: &elements, ..*self })
     }
@@ -225,18 +235,18 @@ impl Place<'_> {
         }
     }
 
-    /// In which subject facts of a scope are looked up.
-    fn home(&self, scope: Scope) -> Option<&Subject> {
+    /// In which subject facts of a scope are looked up, and what is known of it.
+    fn home(&self, scope: Scope) -> Option<(&Subject, About<'_>)> {
         let element = self.elements.iter().rev().find(|one| one.scope() == scope);
-        element.or_else(|| self.view.home(scope))
+        let element = element.map(|element| (element, self.view.facts.about(element)));
+        element.or_else(|| self.view.home(scope).map(|home| (&home.of, home.known)))
     }
 
     fn look(&self, fact: &KeyInfo) -> Seen {
         let View { facts, subject, .. } = self.view;
         match self.home(fact.scope) {
-            Some(of) => {
-                let reading = Arc::clone(facts.shared(of, fact.name));
-                Seen { subject: of.clone(), fact: fact.name, reading }
+            Some((of, known)) => {
+                Seen { subject: of.clone(), fact: fact.name, reading: Arc::clone(known.shared(fact.name)) }
             }
             None => {
                 Seen { subject: (*subject).clone(), fact: fact.name, reading: facts.lookup(subject, fact) }
