@@ -23,6 +23,7 @@ mod servers;
 mod sight;
 pub mod stack;
 mod start;
+mod superblocks;
 mod targets;
 #[cfg(test)]
 mod testing;

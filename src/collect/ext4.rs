@@ -8,12 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
-use std::thread;
 
-use super::{Collector, Request, attribute, refused, tools};
-use crate::facts::catalog::{device, host as machine, mount};
-use crate::facts::{FactSet, Reading, Remedy, Scope, Source, Subject, Why};
-use crate::host::{Host, Miss, MissKind, Tool, path_bytes};
+use super::{Collector, Request, attribute, refused, superblocks};
+use crate::facts::catalog::{device, mount};
+use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
+use crate::host::{Host, Miss, Tool, path_bytes};
 use crate::text::{raw, safe};
 use crate::workers;
 
@@ -163,9 +162,6 @@ fn counted_commits(host: &dyn Host, path: &Path) -> Option<Reading<bool>> {
     (count? > 0).then(|| Reading::known(true, Source::file(safe(path_bytes(path)))))
 }
 
-/// How many file systems are asked for their features at a time.
-const AT_A_TIME: usize = 8;
-
 /// Features of the superblocks, in the order of the devices.
 fn features(
     host: &dyn Host,
@@ -173,62 +169,25 @@ fn features(
     facts: &FactSet,
     devices: &[&Subject],
 ) -> Vec<Reading<Vec<String>>> {
-    if request.without_programs {
-        return devices.iter().map(|_| tools::not_run()).collect();
-    }
-    if facts.value(&Subject::host(), &machine::PRIVILEGED) != Some(true) {
-        let denied =
-            || Reading::unknown(Why::Denied, "only root can read the superblock").or_try(Remedy::RunAsRoot);
-        return devices.iter().map(|_| denied()).collect();
-    }
     let node = |device: &&Subject| facts.value(device, &device::PATH).unwrap_or_default();
     let nodes: Vec<String> = devices.iter().map(node).collect();
-    let Some((first, others)) = nodes.split_first() else { return Vec::new() };
-    let answer = dump(host, first);
-    // Where there is no such program, it is not asked for again and again.
-    let missing = answer.as_ref().err().filter(|miss| miss.kind == MissKind::Absent).cloned();
-    let mut readings = vec![dumped(first, answer)];
-    if let Some(miss) = missing {
-        readings.extend(others.iter().map(|node| dumped(node, Err(miss.clone()))));
-        return readings;
-    }
-    for some in others.chunks(AT_A_TIME) {
-        thread::scope(|scope| {
-            let asked: Vec<_> =
-                some.iter().map(|node| scope.spawn(move || dumped(node, dump(host, node)))).collect();
-            let gone = |_| Reading::unknown(Why::Malformed, "reading the superblock failed");
-            readings.extend(asked.into_iter().map(|thread| thread.join().unwrap_or_else(gone)));
-        });
-    }
-    readings
-}
-
-fn dump(host: &dyn Host, node: &str) -> Result<Vec<u8>, Miss> {
-    host.run(Tool::Dumpe2fs, &["-h", node])
+    let ask = |node: &str| host.run(Tool::Dumpe2fs, &["-h", node]);
+    superblocks::each(request, facts, &nodes, ask, dumped)
 }
 
 fn dumped(node: &str, answer: Result<Vec<u8>, Miss>) -> Reading<Vec<String>> {
     let argv = format!("dumpe2fs -h {node}");
-    match answer {
-        Ok(answer) => {
-            let text = String::from_utf8_lossy(&answer).into_owned();
-            let line = text.lines().find_map(|line| line.strip_prefix("Filesystem features:"));
-            match line {
-                Some(line) => {
-                    let words = line.split_whitespace().map(|word| safe(word.as_bytes())).collect();
-                    Reading::known(words, Source::Command { argv })
-                }
-                None => Reading::unknown(Why::Malformed, format!("`{argv}` lists no features")),
-            }
+    let answer = match answer {
+        Ok(answer) => answer,
+        Err(miss) => return superblocks::unanswered(Tool::Dumpe2fs, &argv, &miss),
+    };
+    let text = String::from_utf8_lossy(&answer).into_owned();
+    match text.lines().find_map(|line| line.strip_prefix("Filesystem features:")) {
+        Some(line) => {
+            let words = line.split_whitespace().map(|word| safe(word.as_bytes())).collect();
+            Reading::known(words, Source::Command { argv })
         }
-        Err(miss) if miss.kind == MissKind::Absent => {
-            refused(&miss, &argv).or_try(Remedy::Install(Tool::Dumpe2fs.package().to_owned()))
-        }
-        // The container or the system forbids even root to open the device: being root is no help.
-        Err(miss) if miss.detail.contains("Operation not permitted") => {
-            Reading::unknown(Why::Denied, format!("{argv}: {miss}"))
-        }
-        Err(miss) => refused(&miss, &argv),
+        None => Reading::unknown(Why::Malformed, format!("`{argv}` lists no features")),
     }
 }
 
@@ -236,6 +195,8 @@ fn dumped(node: &str, answer: Result<Vec<u8>, Miss>) -> Reading<Vec<String>> {
 mod tests {
     use super::*;
     use crate::collect::testing::Fake;
+    use crate::facts::Remedy;
+    use crate::facts::catalog::host as machine;
     use crate::host::Question;
 
     const OPTIONS: &str = "rw\nbarrier\ndelalloc\ncommit=5\ndata=ordered\nstripe=0\n";

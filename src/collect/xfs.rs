@@ -3,12 +3,11 @@
 //! What is in force is in mountinfo; this is what a new kernel must know to mount it at all. The surprise: the words are
 //! printed in capitals behind the number of the version, and a file system of version 4 is known by lacking `crc`.
 
-use super::{Collector, Request, refused, tools};
-use crate::facts::catalog::{device, host as machine, mount};
-use crate::facts::{FactSet, Reading, Remedy, Scope, Source, Subject, Why};
-use crate::host::{Host, Miss, MissKind, Tool};
+use super::{Collector, Request, superblocks};
+use crate::facts::catalog::{device, mount};
+use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
+use crate::host::{Host, Miss, Tool};
 use crate::text::safe;
-use crate::workers;
 
 /// Reads XFS file systems.
 pub const COLLECTOR: Collector = Collector { id: "xfs", run };
@@ -24,18 +23,8 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let mut nodes: Vec<String> = mounts.iter().filter_map(|(_, node)| node.clone()).collect();
     nodes.sort_unstable();
     nodes.dedup();
-    let privileged = facts.value(&Subject::host(), &machine::PRIVILEGED) == Some(true);
-    let ask = |node: &String| -> Reading<Vec<String>> {
-        if request.without_programs {
-            tools::not_run()
-        } else if privileged {
-            features(node, host.run(Tool::XfsDb, &["-r", "-c", "version", node]))
-        } else {
-            Reading::unknown(Why::Denied, "only root can read the superblock").or_try(Remedy::RunAsRoot)
-        }
-    };
-    let some = |nodes: &[String]| nodes.iter().map(ask).collect::<Vec<_>>();
-    let answers = workers::in_pieces(&nodes, some).concat();
+    let ask = |node: &str| host.run(Tool::XfsDb, &["-r", "-c", "version", node]);
+    let answers = superblocks::each(request, facts, &nodes, ask, features);
     for (subject, node) in mounts {
         let place = node.and_then(|node| nodes.binary_search(&node).ok());
         let answer: Option<&Reading<Vec<String>>> = place.and_then(|place| answers.get(place));
@@ -47,22 +36,18 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
 /// `versionnum [0xb4a5+0x18a] = V5,NLINK,DIRV2,…,CRC,FTYPE` → `v5`, `nlink`, …
 fn features(node: &str, answer: Result<Vec<u8>, Miss>) -> Reading<Vec<String>> {
     let argv = format!("xfs_db -r -c version {node}");
-    match answer {
-        Ok(answer) => {
-            let text = String::from_utf8_lossy(&answer).into_owned();
-            let words = text.lines().find_map(|line| line.strip_prefix("versionnum [")?.split_once("] = "));
-            match words.filter(|(_, words)| words.starts_with('V')) {
-                Some((_, words)) => {
-                    let words = words.split(',').map(|word| safe(word.trim().as_bytes()).to_lowercase());
-                    Reading::known(words.collect(), Source::Command { argv })
-                }
-                None => Reading::unknown(Why::Malformed, format!("`{argv}` names no version")),
-            }
+    let answer = match answer {
+        Ok(answer) => answer,
+        Err(miss) => return superblocks::unanswered(Tool::XfsDb, &argv, &miss),
+    };
+    let text = String::from_utf8_lossy(&answer).into_owned();
+    let words = text.lines().find_map(|line| line.strip_prefix("versionnum [")?.split_once("] = "));
+    match words.filter(|(_, words)| words.starts_with('V')) {
+        Some((_, words)) => {
+            let words = words.split(',').map(|word| safe(word.trim().as_bytes()).to_lowercase());
+            Reading::known(words.collect(), Source::Command { argv })
         }
-        Err(miss) if miss.kind == MissKind::Absent => {
-            refused(&miss, &argv).or_try(Remedy::Install(Tool::XfsDb.package().to_owned()))
-        }
-        Err(miss) => refused(&miss, &argv),
+        None => Reading::unknown(Why::Malformed, format!("`{argv}` names no version")),
     }
 }
 
@@ -70,6 +55,7 @@ fn features(node: &str, answer: Result<Vec<u8>, Miss>) -> Reading<Vec<String>> {
 mod tests {
     use super::*;
     use crate::collect::testing::Fake;
+    use crate::facts::catalog::host as machine;
     use crate::host::Question;
 
     const V5: &str = "versionnum [0xb4a5+0x18a] = V5,NLINK,DIRV2,ALIGN,LOGV2,EXTFLG,MOREBITS,ATTR2,LAZYSBCOUNT,\
