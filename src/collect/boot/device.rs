@@ -4,8 +4,8 @@
 //! Whether it will be there at the next boot nobody can know; that a later boot step makes it (an unlocked disk, a network
 //! disk) is left to rules. The surprise: inside a container /dev is somebody's choice, so there nothing is missing for certain.
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -25,7 +25,7 @@ const TAGS: [(&str, &str); 5] = [
 ];
 
 /// The names in a directory of links, or why they are not known.
-type Names = Reading<Vec<OsString>>;
+type Names = Reading<BTreeSet<OsString>>;
 
 /// Records it for every line. The kernel's own command line led to the root file system of this very boot.
 pub fn look(host: &dyn Host, facts: &mut FactSet) {
@@ -53,11 +53,17 @@ fn of(
     let found = if let Some((tag, directory)) = TAGS.into_iter().find(|(tag, _)| given.starts_with(tag)) {
         let value = given.strip_prefix(tag).unwrap_or_default().trim_matches('"');
         let names = listed.entry(directory).or_insert_with(|| match host.list(Path::new(directory)) {
-            Ok(names) => Reading::known(names, Source::file(directory)),
+            Ok(names) => Reading::known(names.into_iter().collect(), Source::file(directory)),
             Err(miss) => refused(&miss, directory),
         });
-        let wanted = OsString::from(encoded(value));
-        names.clone().map(|names| names.contains(&wanted))
+        match names {
+            Reading::Known { value: names, source } => {
+                Reading::known(names.contains(OsStr::new(&encoded(value))), source.clone())
+            }
+            Reading::Unknown { why, detail, remedy } => {
+                Reading::Unknown { why: *why, detail: detail.clone(), remedy: remedy.clone() }
+            }
+        }
     } else if given.starts_with("/dev/") {
         path(host, facts, given)
     } else {
