@@ -12,6 +12,7 @@ mod testing;
 pub mod udev;
 pub mod unit;
 
+use self::boot::Line;
 use super::{Report, Step, TargetSummary, comment};
 use crate::rules::Risk;
 
@@ -59,6 +60,27 @@ fn pasted<S: AsRef<str>>(report: &Report, steps: &[&Step], lines: &[S]) -> Strin
         return comments(lines);
     }
     lines.iter().flat_map(|line| [comment(line.as_ref()), "\n".to_owned()]).collect()
+}
+
+/// A document about what mounts at boot: each line that is to be changed, then each blank disk, told by these.
+fn of_boot(
+    report: &Report,
+    head: String,
+    format: &str,
+    changed: fn(&Report, &Line<'_>) -> Option<String>,
+    fresh: fn(&Report, &TargetSummary) -> String,
+) -> String {
+    let lines = boot::lines(report);
+    let mut parts: Vec<String> = lines.iter().filter_map(|line| changed(report, line)).collect();
+    let alone = report.targets.len() == 1;
+    let told = |disk: &TargetSummary| {
+        if alone { fresh(report, disk) } else { part(&disk.title) + &ask_alone(disk, format) }
+    };
+    parts.extend(report.targets.iter().filter(|target| target.kind == "device").map(told));
+    if parts.is_empty() {
+        parts.push("\n".to_owned() + &empty(&boot::why_not(report, &lines)));
+    }
+    head + &parts.concat()
 }
 
 /// For a blank disk among other targets: where to ask, since what is made on disks is told of one disk at a time.

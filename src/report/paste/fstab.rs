@@ -6,8 +6,8 @@
 
 use std::fmt::Write as _;
 
-use super::boot::{self, Line, Place};
-use super::{ask_alone, comments, empty, head, part, pasted, reasons};
+use super::boot::{Line, Place};
+use super::{comments, head, of_boot, part, pasted, reasons};
 use crate::facts::Key;
 use crate::facts::catalog::boot::{DUMP_AND_PASS, POINT, SOURCE, WRITTEN_TYPE};
 use crate::report::{Report, TargetSummary, mkfs};
@@ -15,23 +15,12 @@ use crate::text;
 
 /// The lines for every target of a report.
 pub fn render(report: &Report) -> String {
-    let lines = boot::lines(report);
-    let mut parts: Vec<String> = lines.iter().filter_map(|line| changed(report, line)).collect();
-    let disks = report.targets.iter().filter(|target| target.kind == "device");
-    let alone = report.targets.len() == 1;
-    parts.extend(disks.map(|disk| {
-        let told = if alone { fresh(report, disk) } else { ask_alone(disk, "fstab") };
-        part(&disk.title) + &told
-    }));
-    if parts.is_empty() {
-        parts.push("\n".to_owned() + &empty(&boot::why_not(report, &lines)));
-    }
     let how = [
         "Put each line in place of the one that is shown above it, in a copy of the file; then",
         "  findmnt --verify --tab-file COPY",
         "and when the copy is in place: systemctl daemon-reload. What is mounted stays as it is until it is mounted anew.",
     ];
-    head(report, "lines for /etc/fstab", &how) + &parts.concat()
+    of_boot(report, head(report, "lines for /etc/fstab", &how), "fstab", changed, fresh)
 }
 
 /// What is to be done to one line; `None` when it is right.
@@ -116,16 +105,19 @@ fn fresh(report: &Report, target: &TargetSummary) -> String {
     let steps = report.plan(&target.target).map(|plan| plan.steps.as_slice()).unwrap_or_default();
     let chosen = match mkfs::chosen(steps) {
         Ok(chosen) => chosen,
-        Err(why) => return comments(&[format!("No line: {why}.")]),
+        Err(why) => return part(&target.title) + &comments(&[format!("No line: {why}.")]),
     };
     let mkfs::Chosen { fstype, pass, mount } = chosen;
     let device = target.target.name();
-    comments(&[
-        format!("Not before the file system is made (walwise check {device} --format script). Put in what"),
-        format!("  blkid -p -s UUID -o value {device}"),
-        "prints and the mount point, then take out the #.".to_owned(),
-        format!("UUID=EDIT-THE-UUID /EDIT/THE/MOUNT/POINT {fstype} {mount} 0 {pass}"),
-    ])
+    part(&target.title)
+        + &comments(&[
+            format!(
+                "Not before the file system is made (walwise check {device} --format script). Put in what"
+            ),
+            format!("  blkid -p -s UUID -o value {device}"),
+            "prints and the mount point, then take out the #.".to_owned(),
+            format!("UUID=EDIT-THE-UUID /EDIT/THE/MOUNT/POINT {fstype} {mount} 0 {pass}"),
+        ])
 }
 
 #[cfg(test)]

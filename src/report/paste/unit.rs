@@ -7,8 +7,8 @@
 
 use std::fmt::Write as _;
 
-use super::boot::{self, Line, Place};
-use super::{ask_alone, comments, empty, head, part, pasted, reasons};
+use super::boot::{Line, Place};
+use super::{comments, head, of_boot, part, pasted, reasons};
 use crate::facts::Key;
 use crate::facts::catalog::boot::{DUMP_AND_PASS, POINT, SOURCE, WRITTEN_TYPE};
 use crate::report::{Report, TargetSummary, mkfs, options};
@@ -19,21 +19,12 @@ const DIRECTORY: &str = "/etc/systemd/system";
 
 /// The units for every target of a report.
 pub fn render(report: &Report) -> String {
-    let lines = boot::lines(report);
-    let mut parts: Vec<String> = lines.iter().filter_map(|line| changed(report, line)).collect();
-    let alone = report.targets.len() == 1;
-    for disk in report.targets.iter().filter(|target| target.kind == "device") {
-        parts.push(if alone { fresh(report, disk) } else { part(&disk.title) + &ask_alone(disk, "unit") });
-    }
-    if parts.is_empty() {
-        parts.push("\n".to_owned() + &empty(&boot::why_not(report, &lines)));
-    }
     let how = [
         "Each part is the file that is named above it; a drop-in of another name that sorts behind it wins over it. Then",
         "  systemctl daemon-reload && systemd-analyze verify UNIT",
         "What is mounted stays as it is until it is mounted anew.",
     ];
-    head(report, "systemd mount units", &how) + &parts.concat()
+    of_boot(report, head(report, "systemd mount units", &how), "unit", changed, fresh)
 }
 
 /// What is to be done about one line; `None` when it is right.
