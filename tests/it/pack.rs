@@ -14,6 +14,8 @@ use walwise::rules::{Circumstances, Outcome, RuleSet, evaluate_one, settings};
 use walwise::validity::{self, Beside, Effect};
 use walwise::version::Version;
 
+use crate::support::machine::subject;
+
 /// Settings whose values no kernel, tool or server is asked about, and why that is right.
 const NOBODY_REFUSES: &[(&str, &str)] = &[
     ("block.write_cache", "the rules read the file that takes it"),
@@ -165,17 +167,6 @@ fn kernels() -> Vec<(Version, &'static str)> {
         (Version::parse(release).unwrap().with_backports(*backports), *vendor)
     });
     mainline.map(|version| (version, "mainline")).chain(shipped).collect()
-}
-
-fn subject(scope: Scope) -> Subject {
-    match scope {
-        Scope::Host => Subject::host(),
-        Scope::Device => Subject::device("sda"),
-        Scope::Mount => Subject::mount("/data"),
-        Scope::Boot => Subject::boot("/data"),
-        Scope::Cluster => Subject::cluster("/data"),
-        Scope::Target => Subject::target("/data"),
-    }
 }
 
 /// What is known: versions and a file system, nothing else.

@@ -1,7 +1,7 @@
 //! What every plan must be, whatever the machine and the rules: no setting twice, in an order that can be followed, and
 //! nothing in it that no finding advises. Over every recorded host, and over findings that no rule would make.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use walwise::facts::catalog::{mount, target};
 use walwise::facts::{FactSet, Reading, Scope, Source, Subject, Value};
 use walwise::host::RecordedHost;
 use walwise::pipeline::Session;
-use walwise::report::{Circumstances, Input, Plan, Report, Step, TargetSummary, build};
-use walwise::rules::{
-    Advice, Change, Confidence, Evaluation, Finding, Level, Outcome, Pack, Reach, Risk, RuleSet, settings,
-};
+use walwise::report::{Plan, Report, Step, TargetSummary};
+use walwise::rules::{Advice, Change, Confidence, Finding, Level, Outcome, Reach, Risk, RuleSet, settings};
+
+use crate::support::reports;
 
 /// How far up a setting is: what it is changed on.
 fn height(step: &Step) -> u8 {
@@ -221,22 +221,7 @@ proptest! {
         let facts = machine(blank);
         let mut once = BTreeSet::new();
         let findings = findings.into_iter().filter(|finding| once.insert(finding.rule.clone())).collect();
-        let report = build(Input {
-            facts: &facts,
-            verdicts: Vec::new(),
-            evaluation: Evaluation { findings, tallies: Vec::new() },
-            measurements: BTreeMap::new(),
-            overrides: BTreeMap::new(),
-            circumstances: Circumstances {
-                when: String::new(),
-                live: true,
-                version: String::new(),
-                rules: 0,
-                asked: None,
-                pack: Pack::of(&RuleSet::default(), "0.1.0", &Vec::new()),
-            },
-            guard: &|_, _, _| Ok(()),
-        });
+        let report = reports::of(&facts, findings);
         prop_assert_eq!(all_wrong(&report), [""; 0]);
     }
 }

@@ -1,6 +1,5 @@
 //! The script for a blank disk, run by a shell on loop devices: inert as it comes, careful when edited.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
@@ -9,13 +8,11 @@ use std::sync::Arc;
 
 use walwise::facts::catalog::{device, target};
 use walwise::facts::{FactSet, Reading, Source, Subject};
-use walwise::report::{Circumstances, Input, build, script};
-use walwise::rules::{
-    Advice, Change, Confidence, Evaluation, Finding, Level, Outcome, Pack, Reach, Risk, RuleSet,
-};
+use walwise::report::script;
+use walwise::rules::{Advice, Change, Confidence, Finding, Level, Outcome, Reach, Risk};
 
 use crate::support::loops::{Loop, Point};
-use crate::support::{run, stderr};
+use crate::support::{reports, run, stderr};
 
 /// The script that walwise would write for this loop device.
 fn script_for(disk: &Loop, fstype: &str, mkfs: &[&str], mount: &str) -> String {
@@ -63,22 +60,7 @@ fn script_for(disk: &Loop, fstype: &str, mkfs: &[&str], mount: &str) -> String {
         held_back: Vec::new(),
         trace: None,
     };
-    script::render(&build(Input {
-        facts: &facts,
-        verdicts: Vec::new(),
-        evaluation: Evaluation { findings: vec![finding], tallies: Vec::new() },
-        measurements: BTreeMap::new(),
-        overrides: BTreeMap::new(),
-        circumstances: Circumstances {
-            when: "2026-11-20T14:03:11Z".to_owned(),
-            live: true,
-            version: "0.1.0".to_owned(),
-            rules: 1,
-            asked: None,
-            pack: Pack::of(&RuleSet::default(), "0.1.0", &Vec::new()),
-        },
-        guard: &|_, _, _| Ok(()),
-    }))
+    script::render(&reports::of(&facts, vec![finding]))
 }
 
 fn edited(script: &str, point: &Path) -> String {

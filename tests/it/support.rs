@@ -9,6 +9,7 @@ pub mod machine;
 pub mod mariadb;
 pub mod postgres;
 pub mod pty;
+pub mod reports;
 pub mod running;
 pub mod strace;
 

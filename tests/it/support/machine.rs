@@ -21,7 +21,8 @@ pub fn data() -> Subject {
     Subject::target("/data")
 }
 
-fn subject(scope: Scope) -> Subject {
+/// The subject that a fact of this scope is about.
+pub fn subject(scope: Scope) -> Subject {
     match scope {
         Scope::Host => Subject::host(),
         Scope::Device => Subject::device("sda"),

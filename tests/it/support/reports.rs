@@ -1,0 +1,27 @@
+//! Reports of findings that no rule made.
+
+use std::collections::BTreeMap;
+
+use walwise::facts::FactSet;
+use walwise::report::{Circumstances, Input, Report, build};
+use walwise::rules::{Evaluation, Finding, Pack, RuleSet};
+
+/// The report of these findings about a live machine; everything they advise would be taken.
+pub fn of(facts: &FactSet, findings: Vec<Finding>) -> Report {
+    build(Input {
+        facts,
+        verdicts: Vec::new(),
+        evaluation: Evaluation { findings, tallies: Vec::new() },
+        measurements: BTreeMap::new(),
+        overrides: BTreeMap::new(),
+        circumstances: Circumstances {
+            when: "2026-11-20T14:03:11Z".to_owned(),
+            live: true,
+            version: "0.1.0".to_owned(),
+            rules: 1,
+            asked: None,
+            pack: Pack::of(&RuleSet::default(), "0.1.0", &Vec::new()),
+        },
+        guard: &|_, _, _| Ok(()),
+    })
+}
