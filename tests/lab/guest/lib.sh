@@ -145,12 +145,21 @@ no_quota() {
     [ -z "$(ls -A "/lab/$stack/data")" ] || fail "something was left: $(ls -A "/lab/$stack/data")"
 }
 
-# tried FS DEVICE: mounts the file system with each line of options that it is given, and writes an fstab with those lines
-# in which the mount point says what came of it: /taken/N or /refused/N. walwise judges the same lines by their words.
+# Options that mount(8) and the kernel know of every file system.
+of_every_file_system() {
+    printf '%s\n' X-walwise _netdev async atime auto comment=text defaults dev diratime dirsync exec group iversion \
+        lazytime loud mand noatime noauto nodev nodiratime noexec nofail noiversion nolazytime nomand \
+        norelatime nostrictatime nosuid nosymfollow nouser owner relatime ro rw silent strictatime suid sync \
+        user user=text users x-walwise
+}
+
+# tried FS DEVICE: mounts the file system with each line of options that it is given, and with those of every file
+# system, and writes an fstab with those lines in which the mount point says what came of it: /taken/N or /refused/N.
+# walwise judges the same lines by their words.
 tried() {
     mkdir -p /tmp/try
     line=0
-    while read -r options; do
+    { cat && of_every_file_system; } | while read -r options; do
         line=$((line + 1))
         came=refused
         if mount -t "$1" -o "$options" "$2" /tmp/try 2>/dev/null; then

@@ -2,46 +2,6 @@
 device=$(disk cache-a)
 mkfs.xfs -q -f -K "$device"
 tried xfs "$device" <<'END'
-X-walwise
-_netdev
-async
-atime
-auto
-comment=text
-defaults
-dev
-diratime
-dirsync
-exec
-group
-iversion
-loud
-mand
-noatime
-noauto
-nodev
-nodiratime
-noexec
-nofail
-noiversion
-nomand
-norelatime
-nostrictatime
-nosuid
-nosymfollow
-nouser
-owner
-relatime
-ro
-rw
-silent
-strictatime
-suid
-sync
-user
-user=text
-users
-x-walwise
 allocsize=64m
 attr2
 barrier
@@ -62,7 +22,6 @@ inode32
 inode64
 irixsgid
 largeio
-lazytime
 lifetime
 logbsize=256k
 logbufs=4
@@ -76,7 +35,6 @@ nodiscard
 nogrpid
 noikeep
 nolargeio
-nolazytime
 nolifetime
 noquota
 norecovery
