@@ -8,10 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Collector, Request};
 use crate::facts::catalog::{kernel, mount};
-use crate::facts::{FactSet, Reading, Scope, Subject, Why};
+use crate::facts::{FactSet, Reading, Subject, Why};
 use crate::host::Host;
 use crate::truth::Truth;
 use crate::version::Version;
+use crate::workers;
 
 /// Concludes barriers.
 pub const COLLECTOR: Collector = Collector { id: "barriers", run };
@@ -24,13 +25,10 @@ const OFF: &[&str] =
     &["nobarrier", "barrier=0", "barrier=none", "fsync_mode=nobarrier", "journal_flush_disabled"];
 
 fn run(_: &dyn Host, _: &Request, facts: &mut FactSet) {
-    let has_own =
-        |m: &&Subject| facts.value(m, &mount::CLASS).is_some_and(|c| c == "block" || c == "overlay");
-    let mounts: Vec<Subject> = facts.subjects(Scope::Mount).filter(has_own).cloned().collect();
-    let mut found: Vec<(Option<String>, Subject, Reading<String>)> = mounts
-        .into_iter()
-        .map(|mount| (facts.value(&mount, &mount::DEVNO), mount.clone(), barrier(&mount, facts)))
-        .collect();
+    let mounts = facts.which(&mount::CLASS, |class| class == "block" || class == "overlay");
+    let mut found: Vec<(Option<String>, Subject, Reading<String>)> = workers::each(&mounts, |mount| {
+        (facts.value(mount, &mount::DEVNO), mount.clone(), barrier(mount, facts))
+    });
     // A superblock has one answer, the options of its first mount; mounts of it that differ were read while it changed.
     let mut answers: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (superblock, _, reading) in &found {

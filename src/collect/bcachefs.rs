@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::block::topology;
 use super::{Collector, Request};
 use crate::facts::catalog::mount;
-use crate::facts::{FactSet, Scope, Subject};
+use crate::facts::{FactSet, Subject};
 use crate::host::Host;
 
 /// Reads bcachefs file systems.
@@ -19,8 +19,7 @@ pub const COLLECTOR: Collector = Collector { id: "bcachefs", run };
 const ALL: &str = "/sys/fs/bcachefs";
 
 fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
-    let is = |m: &&Subject| facts.value(m, &mount::FSTYPE).is_some_and(|fstype| fstype == "bcachefs");
-    let mounts: Vec<Subject> = facts.subjects(Scope::Mount).filter(is).cloned().collect();
+    let mounts = facts.which(&mount::FSTYPE, |fstype| fstype == "bcachefs");
     if mounts.is_empty() {
         return;
     }

@@ -24,8 +24,7 @@ const PROFILES: &[&str] =
     &["single", "dup", "raid0", "raid1", "raid1c3", "raid1c4", "raid10", "raid5", "raid6"];
 
 fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
-    let is_btrfs = |m: &&Subject| facts.value(m, &mount::FSTYPE).is_some_and(|fstype| fstype == "btrfs");
-    let mounts: Vec<Subject> = facts.subjects(Scope::Mount).filter(is_btrfs).cloned().collect();
+    let mounts = facts.which(&mount::FSTYPE, |fstype| fstype == "btrfs");
     if mounts.is_empty() {
         return;
     }

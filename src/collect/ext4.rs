@@ -35,12 +35,9 @@ struct Ext4 {
 
 fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let mut by_device: BTreeMap<Subject, Vec<Subject>> = BTreeMap::new();
-    for subject in facts.subjects(Scope::Mount) {
-        let is_ext = facts
-            .value(subject, &mount::FSTYPE)
-            .is_some_and(|t| ["ext2", "ext3", "ext4"].contains(&t.as_str()));
-        if let Some(device) = facts.resolve(subject, Scope::Device).filter(|_| is_ext) {
-            by_device.entry(device).or_default().push(subject.clone());
+    for subject in facts.which(&mount::FSTYPE, |fstype| ["ext2", "ext3", "ext4"].contains(&fstype.as_str())) {
+        if let Some(device) = facts.resolve(&subject, Scope::Device) {
+            by_device.entry(device).or_default().push(subject);
         }
     }
     let devices: Vec<&Subject> = by_device.keys().collect();

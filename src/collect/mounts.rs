@@ -11,7 +11,7 @@ use std::path::Path;
 
 use super::{Collector, Request, describe_all, fstype, mountinfo, refused, sight};
 use crate::facts::catalog::mount;
-use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
+use crate::facts::{FactSet, Reading, Source, Subject, Why};
 use crate::host::{Host, StatFs, path_bytes};
 use crate::text::{raw, safe};
 use crate::workers;
@@ -157,9 +157,8 @@ pub struct Points(BTreeMap<Vec<u8>, Subject>);
 impl Points {
     /// Those of a set.
     pub fn of(facts: &FactSet) -> Self {
-        let in_sight = |subject: &&Subject| facts.value(subject, &mount::IN_SIGHT) == Some(true);
-        let point = |subject: &Subject| Some((raw(&facts.value(subject, &mount::POINT)?), subject.clone()));
-        Self(facts.subjects(Scope::Mount).filter(in_sight).filter_map(point).collect())
+        let point = |subject: Subject| Some((raw(&facts.value(&subject, &mount::POINT)?), subject));
+        Self(facts.which(&mount::IN_SIGHT, |seen| *seen).into_iter().filter_map(point).collect())
     }
 
     /// The mount that a path lies on, by the longest mount point that holds it. The path is absolute, with its links

@@ -16,35 +16,35 @@ use crate::facts::catalog::{device, host as machine, mount};
 use crate::facts::{FactSet, Scope, Subject};
 use crate::host::{Host, path_bytes};
 use crate::text::{raw, safe};
+use crate::workers;
 
 /// Joins what was read so far.
 pub const COLLECTOR: Collector = Collector { id: "storage stack", run };
 
 fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
-    let devices = by_number(facts);
+    let numbers: BTreeMap<String, &Subject> =
+        facts.known(&device::DEVNO).into_iter().map(|(subject, number)| (number, subject)).collect();
     let mappings = by_mapping(facts);
     let mounts: Vec<Subject> = facts.subjects(Scope::Mount).cloned().collect();
-    for subject in mounts {
-        let number = facts.value(&subject, &mount::DEVNO).and_then(|number| devices.get(&number).cloned());
+    let stand = workers::each(&mounts, |subject| {
+        let number = facts.value(subject, &mount::DEVNO).and_then(|number| numbers.get(&number).copied());
         let beneath = match number {
-            Some(device) => vec![device],
-            None if is_block(&subject, facts) => by_source(host, &subject, &mappings, facts),
+            Some(device) => vec![device.clone()],
+            None if is_block(subject, facts) => by_source(host, subject, &mappings, facts),
             None => Vec::new(),
         };
+        (beneath, extra_devices(host, subject, facts))
+    });
+    for (subject, (beneath, extra)) in mounts.iter().zip(stand) {
         if let Some(first) = beneath.first() {
-            facts.link(&subject, first);
+            facts.link(subject, first);
         }
-        for device in beneath.into_iter().chain(extra_devices(host, &subject, facts)) {
-            facts.stand(&subject, &device);
+        for device in beneath.iter().chain(&extra) {
+            facts.stand(subject, device);
         }
     }
     loops_on_mounts(facts);
     overlays_on_mounts(facts);
-}
-
-fn by_number(facts: &FactSet) -> BTreeMap<String, Subject> {
-    let entry = |subject: &Subject| Some((facts.value(subject, &device::DEVNO)?, subject.clone()));
-    facts.subjects(Scope::Device).filter_map(entry).collect()
 }
 
 fn is_block(subject: &Subject, facts: &FactSet) -> bool {
@@ -53,11 +53,10 @@ fn is_block(subject: &Subject, facts: &FactSet) -> bool {
 
 /// Mappings by the path that their names give them.
 fn by_mapping(facts: &FactSet) -> BTreeMap<Vec<u8>, Subject> {
-    let entry = |subject: &Subject| {
-        let name = raw(&facts.value(subject, &device::DM_NAME)?);
-        Some(([b"/dev/mapper/", name.as_slice()].concat(), subject.clone()))
+    let entry = |(subject, name): (&Subject, String)| {
+        ([b"/dev/mapper/", raw(&name).as_slice()].concat(), subject.clone())
     };
-    facts.subjects(Scope::Device).filter_map(entry).collect()
+    facts.known(&device::DM_NAME).into_iter().map(entry).collect()
 }
 
 /// The devices of a mount whose number is anonymous, from its source: a path, or several with colons between. In a
@@ -94,8 +93,8 @@ pub fn device_at(host: &dyn Host, path: &[u8], facts: &FactSet) -> Option<Subjec
 }
 
 fn loops_on_mounts(facts: &mut FactSet) {
-    let file = |subject: &Subject| Some((subject.clone(), facts.value(subject, &device::LOOP_FILE)?));
-    let loops: Vec<(Subject, String)> = facts.subjects(Scope::Device).filter_map(file).collect();
+    let loops: Vec<(Subject, String)> =
+        facts.known(&device::LOOP_FILE).into_iter().map(|(subject, file)| (subject.clone(), file)).collect();
     let points = Points::of(facts);
     for (subject, file) in loops {
         let file = raw(file.strip_suffix(" (deleted)").unwrap_or(&file));
@@ -112,13 +111,13 @@ fn overlays_on_mounts(facts: &mut FactSet) {
     if facts.value(&Subject::host(), &machine::CONTAINER).is_none_or(|container| container != "none") {
         return;
     }
-    let upper = |subject: &Subject| {
-        let options = facts.value(subject, &mount::CLASS).filter(|class| class == "overlay");
-        let options = options.and_then(|_| facts.value(subject, &mount::SUPER_OPTIONS))?;
+    let upper = |subject: Subject| {
+        let options = facts.value(&subject, &mount::SUPER_OPTIONS)?;
         let directory = options.iter().find_map(|option| option.strip_prefix("upperdir="))?;
-        directory.starts_with('/').then(|| (subject.clone(), raw(directory)))
+        directory.starts_with('/').then(|| (subject, raw(directory)))
     };
-    let overlays: Vec<(Subject, Vec<u8>)> = facts.subjects(Scope::Mount).filter_map(upper).collect();
+    let overlays: Vec<(Subject, Vec<u8>)> =
+        facts.which(&mount::CLASS, |class| class == "overlay").into_iter().filter_map(upper).collect();
     let points = Points::of(facts);
     for (subject, directory) in overlays {
         if let Some(mount) = points.over(&directory).filter(|mount| **mount != subject) {

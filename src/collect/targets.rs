@@ -72,10 +72,7 @@ fn file_system(facts: &FactSet, mount: &Subject) -> Subject {
 
 /// The block device with this node.
 fn device_of(facts: &FactSet, node: &str) -> Option<Subject> {
-    facts
-        .subjects(Scope::Device)
-        .find(|s| facts.value(s, &device::PATH).is_some_and(|path| path == node))
-        .cloned()
+    facts.which(&device::PATH, |path| path == node).into_iter().next()
 }
 
 #[cfg(test)]

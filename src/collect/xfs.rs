@@ -13,13 +13,12 @@ use crate::text::safe;
 pub const COLLECTOR: Collector = Collector { id: "xfs", run };
 
 fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
-    let is = |subject: &&Subject| facts.value(subject, &mount::FSTYPE).is_some_and(|fstype| fstype == "xfs");
     let node = |mount: &Subject| {
         facts.resolve(mount, Scope::Device).and_then(|device| facts.value(&device, &device::PATH))
     };
-    let on_node = |mount: &Subject| (mount.clone(), node(mount));
+    let mounts = facts.which(&mount::FSTYPE, |fstype| fstype == "xfs");
     let mounts: Vec<(Subject, Option<String>)> =
-        facts.subjects(Scope::Mount).filter(is).map(on_node).collect();
+        mounts.into_iter().map(|mount| (mount.clone(), node(&mount))).collect();
     let mut nodes: Vec<String> = mounts.iter().filter_map(|(_, node)| node.clone()).collect();
     nodes.sort_unstable();
     nodes.dedup();

@@ -30,10 +30,8 @@ struct Pool {
 }
 
 fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
-    let is = |subject: &&Subject| facts.value(subject, &mount::CLASS).is_some_and(|class| class == "zfs");
-    let mounts: Vec<Subject> = facts.subjects(Scope::Mount).filter(is).cloned().collect();
-    let is = |subject: &&Subject| facts.value(subject, &device::KIND).is_some_and(|kind| kind == "zvol");
-    let volumes: Vec<Subject> = facts.subjects(Scope::Device).filter(is).cloned().collect();
+    let mounts = facts.which(&mount::CLASS, |class| class == "zfs");
+    let volumes = facts.which(&device::KIND, |kind| kind == "zvol");
     if mounts.is_empty() && volumes.is_empty() {
         return;
     }

@@ -7,13 +7,15 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::collections::hash_map::{Entry, HashMap};
 use std::mem;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use foldhash::fast::FixedState;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 
+use super::row::{About, Row};
 use super::{FactValue, Key, KeyInfo, Reading, Scope, Source, Subject, Value, Why};
+use crate::workers;
 
 /// One fact as every output shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
@@ -46,41 +48,12 @@ pub struct FactSet {
 /// Judgement looks up millions of facts on a large host; what is shown goes by `order`.
 type Map<K, V> = HashMap<K, V, FixedState>;
 
-/// The facts of one subject, by name.
-type Row = Vec<(&'static str, Arc<Reading<Value>>)>;
-
-/// Everything known of one subject.
-#[derive(Clone, Copy, Debug)]
-pub struct About<'f>(&'f [(&'static str, Arc<Reading<Value>>)]);
-
-impl<'f> About<'f> {
-    /// The reading of a fact by name; *not collected* when there is none.
-    pub fn shared(self, name: &str) -> &'f Arc<Reading<Value>> {
-        static NOT_COLLECTED: LazyLock<Arc<Reading<Value>>> =
-            LazyLock::new(|| Arc::new(Reading::not_collected()));
-        let at = self.0.binary_search_by_key(&name, |(name, _)| name);
-        let found = at.ok().and_then(|at| self.0.get(at));
-        found.map_or(&NOT_COLLECTED, |(_, reading)| reading)
-    }
-}
-
-fn put_in(row: &mut Row, name: &'static str, reading: Arc<Reading<Value>>) {
-    match row.binary_search_by_key(&name, |(name, _)| name) {
-        Ok(at) => {
-            if let Some((_, old)) = row.get_mut(at) {
-                *old = reading;
-            }
-        }
-        Err(at) => row.insert(at, (name, reading)),
-    }
-}
-
 /// Puts what is assumed over what is not.
-fn hold(row: &mut Arc<Row>, assumed: &[(&'static str, Arc<Reading<Value>>)]) {
-    if !assumed.is_empty() {
+fn hold(row: &mut Arc<Row>, assumed: Option<&Row>) {
+    if let Some(assumed) = assumed {
         let row = Arc::make_mut(row);
-        for (name, reading) in assumed {
-            put_in(row, name, Arc::clone(reading));
+        for (name, reading) in assumed.iter() {
+            row.put(name, Arc::clone(reading));
         }
     }
 }
@@ -101,22 +74,30 @@ impl FactSet {
         let is_assumed = self.is_assumed(subject, key.name);
         let row = self.row(subject);
         if !is_assumed {
-            put_in(row, key.name, Arc::new(reading));
+            row.put(key.name, Arc::new(reading));
+        }
+    }
+
+    /// Records the very reading that another subject has.
+    pub fn put_same(&mut self, subject: &Subject, key: &KeyInfo, of: &Subject) {
+        let reading = Arc::clone(self.shared(of, key.name));
+        if !self.is_assumed(subject, key.name) {
+            self.row(subject).put(key.name, reading);
         }
     }
 
     /// Holds a reading fast: from the moment its subject is mentioned it stands there, whatever is read or concluded.
     pub fn assume(&mut self, subject: &Subject, key: &KeyInfo, reading: Reading<Value>) {
         let reading = Arc::new(reading);
-        put_in(self.assumed.entry(subject.clone()).or_default(), key.name, Arc::clone(&reading));
+        self.assumed.entry(subject.clone()).or_default().put(key.name, Arc::clone(&reading));
         if self.contains(subject) {
-            put_in(self.row(subject), key.name, reading);
+            self.row(subject).put(key.name, reading);
         }
     }
 
     /// Whether this reading is held fast.
     pub fn is_assumed(&self, subject: &Subject, name: &str) -> bool {
-        self.assumed.get(subject).is_some_and(|row| row.iter().any(|(assumed, _)| *assumed == name))
+        self.assumed.get(subject).is_some_and(|row| row.get(name).is_some())
     }
 
     fn row(&mut self, subject: &Subject) -> &mut Row {
@@ -147,9 +128,18 @@ impl FactSet {
 
     /// The reading of a fact; *not collected* when there is none.
     pub fn get<T: FactValue>(&self, subject: &Subject, key: &Key<T>) -> Reading<T> {
-        self.reading(subject, key.name()).clone().and_then(|value| {
-            T::from_value(&value).ok_or_else(|| format!("{} is {}", key.name(), value.shape()))
-        })
+        match self.reading(subject, key.name()) {
+            Reading::Known { value, source } => {
+                if let Some(value) = T::from_value(value) {
+                    return Reading::known(value, source.clone());
+                }
+                let detail = format!("{source}: {} is {}", key.name(), value.shape());
+                Reading::unknown(Why::Malformed, detail)
+            }
+            Reading::Unknown { why, detail, remedy } => {
+                Reading::Unknown { why: *why, detail: detail.clone(), remedy: remedy.clone() }
+            }
+        }
     }
 
     /// The value of a fact, when known.
@@ -169,7 +159,7 @@ impl FactSet {
 
     /// Everything known of a subject, for many questions about it.
     pub fn about(&self, subject: &Subject) -> About<'_> {
-        About(self.facts.get(subject).map_or(&[], |row| row.as_slice()))
+        About(self.facts.get(subject).map(Arc::as_ref))
     }
 
     /// The reading of a fact for a subject: its own, or that of the subject it is linked to in the fact's scope (the
@@ -293,6 +283,22 @@ impl FactSet {
         self.order.range(Subject::first_of(scope)..).take_while(move |subject| subject.scope() == scope)
     }
 
+    /// The subjects of which this is known, in order, with what it is. On a large host it takes all processors.
+    pub fn known<T: FactValue + Send>(&self, key: &Key<T>) -> Vec<(&Subject, T)> {
+        let subjects: Vec<&Subject> = self.subjects(key.info.scope).collect();
+        let values = workers::each(&subjects, |subject| self.value(subject, key));
+        subjects.into_iter().zip(values).filter_map(|(subject, value)| Some((subject, value?))).collect()
+    }
+
+    /// The subjects of which this is known and so, in order.
+    pub fn which<T: FactValue + Send>(&self, key: &Key<T>, so: impl Fn(&T) -> bool) -> Vec<Subject> {
+        self.known(key)
+            .into_iter()
+            .filter(|(_, value)| so(value))
+            .map(|(subject, _)| subject.clone())
+            .collect()
+    }
+
     /// Every fact, in order.
     pub fn rows(&self) -> impl Iterator<Item = FactRow<'_>> {
         self.order.iter().flat_map(|subject| self.rows_of(subject))
@@ -319,7 +325,7 @@ impl FactSet {
     /// Adds what another set knows: facts, edges, links and warnings. What is assumed here stays so.
     pub fn merge(&mut self, other: Self) {
         for (subject, facts) in other.facts {
-            let assumed = self.assumed.get(&subject).map(Vec::as_slice).unwrap_or_default();
+            let assumed = self.assumed.get(&subject);
             match self.facts.entry(subject) {
                 Entry::Vacant(place) => {
                     self.order.insert(place.key().clone());
@@ -328,7 +334,7 @@ impl FactSet {
                 }
                 Entry::Occupied(mut place) => {
                     let row = Arc::make_mut(place.get_mut());
-                    facts.iter().for_each(|(name, reading)| put_in(row, name, Arc::clone(reading)));
+                    facts.iter().for_each(|(name, reading)| row.put(name, Arc::clone(reading)));
                     hold(place.get_mut(), assumed);
                 }
             }

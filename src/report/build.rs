@@ -4,7 +4,6 @@
 //! [`super::plan`], the stacks in [`super::stack`]. The surprise: refused advice is taken out of the findings too, so that
 //! no output whatsoever can name a value that kernel, tool or server would not take.
 
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::index::Index;
@@ -16,13 +15,13 @@ use crate::durability::Verdict;
 use crate::facts::catalog::{host, kernel, mysql, postgres, target};
 use crate::facts::{FactSet, Scope, Subject};
 use crate::measure::Measurement;
-use crate::rules::{Advice, Evaluation, Finding, Outcome, Pack};
+use crate::rules::{Advice, Evaluation, Finding, Pack};
 use crate::validity::Beside;
 use crate::workers;
 
 /// Says whether advice on a subject would be accepted by the kernel, tool or server, given what the same finding advises
 /// beside it of the file system to make; the error says what would refuse it.
-pub type Guard<'a> = dyn Fn(&Subject, &Advice, &Beside<'_>) -> Result<(), String> + 'a;
+pub type Guard<'a> = dyn Fn(&Subject, &Advice, &Beside<'_>) -> Result<(), String> + Sync + 'a;
 
 /// What a report is made of.
 pub struct Input<'a> {
@@ -64,7 +63,7 @@ pub fn build(input: Input<'_>) -> Report {
     let Input { facts, mut verdicts, evaluation, measurements, overrides, circumstances, guard } = input;
     let Evaluation { mut findings, tallies } = evaluation;
     let withheld = withhold(&mut findings, guard);
-    findings.sort_by(|a, b| place(a).cmp(&place(b)));
+    findings.sort_by(|a, b| a.place().cmp(&b.place()));
     verdicts.sort_by(|a, b| a.target.cmp(&b.target));
     let concerns = Concerns::of(facts);
     let verdict = |target: &Subject| {
@@ -125,23 +124,19 @@ pub fn build(input: Input<'_>) -> Report {
 
 /// Takes refused advice out of the findings, and adds what the rules held back.
 fn withhold(findings: &mut [Finding], guard: &Guard<'_>) -> Vec<Withheld> {
+    let refusals = workers::each(findings, |finding| refusals(finding, guard));
     let mut withheld = Vec::new();
-    for Finding { rule, subject, advice, held_back, .. } in findings {
+    for (Finding { rule, subject, advice, held_back, .. }, refusals) in findings.iter_mut().zip(refusals) {
         withheld.extend(held_back.iter().map(|held| Withheld {
             rule: rule.clone(),
             subject: subject.clone(),
             advice: held.advice.clone(),
             because: held.because.clone(),
         }));
-        let of = |setting: &str| {
-            let piece = advice.iter().find(|piece| piece.setting == setting);
-            piece.map(|piece| piece.change.values().to_vec()).unwrap_or_default()
-        };
-        let (filesystem, features) = (of("filesystem"), of("mkfs.features"));
-        let beside = Beside { filesystem: filesystem.first().map(String::as_str), features: &features };
-        advice.retain(|advice| match guard(subject, advice, &beside) {
-            Ok(()) => true,
-            Err(because) => {
+        let mut refusals = refusals.into_iter();
+        advice.retain(|advice| match refusals.next().flatten() {
+            None => true,
+            Some(because) => {
                 let advice = format!("{}: {}", advice.setting, advice.change.words());
                 withheld.push(Withheld { rule: rule.clone(), subject: subject.clone(), advice, because });
                 false
@@ -152,14 +147,16 @@ fn withhold(findings: &mut [Finding], guard: &Guard<'_>) -> Vec<Withheld> {
     withheld
 }
 
-/// Where a finding stands: what applies before what is undecided, worst and surest first.
-fn place(finding: &Finding) -> impl Ord {
-    let outcome = match finding.outcome {
-        Outcome::Applies => 0,
-        Outcome::Undecided { .. } => 1,
-        Outcome::DoesNotApply => 2,
+/// For each piece of a finding's advice, why it is refused if it is.
+fn refusals(finding: &Finding, guard: &Guard<'_>) -> Vec<Option<String>> {
+    let Finding { subject, advice, .. } = finding;
+    let of = |setting: &str| {
+        let piece = advice.iter().find(|piece| piece.setting == setting);
+        piece.map(|piece| piece.change.values().to_vec()).unwrap_or_default()
     };
-    (outcome, Reverse(finding.level), Reverse(finding.confidence), &finding.rule, &finding.subject)
+    let (filesystem, features) = (of("filesystem"), of("mkfs.features"));
+    let beside = Beside { filesystem: filesystem.first().map(String::as_str), features: &features };
+    advice.iter().map(|piece| guard(subject, piece, &beside).err()).collect()
 }
 
 fn host_summary(facts: &FactSet, live: bool) -> HostSummary {

@@ -16,14 +16,15 @@ use write::{Document, code, text};
 /// The document.
 pub fn render(report: &Report) -> String {
     let mut document = Document::default();
-    let mut telling = Telling::new(report);
+    let telling = Telling::new(report);
     let targets = order::worst_first(&telling);
+    let settled = telling.settled(&targets);
     head(&mut document, report);
     summary(&mut document, &telling, &targets);
-    for target in targets {
-        target::write(&mut document, &mut telling, target);
+    for (place, target) in targets.iter().enumerate() {
+        target::write(&mut document, &mut settled.part(place), target);
     }
-    findings::elsewhere(&mut document, &mut telling);
+    findings::elsewhere(&mut document, &mut settled.rest());
     plan::conflicts(&mut document, report);
     plan::withheld(&mut document, report);
     findings::unknown(&mut document, report);

@@ -20,21 +20,29 @@ use std::collections::BTreeSet;
 
 use super::{Report, TargetSummary};
 use crate::durability::Standing;
+use crate::workers;
 use page::Page;
 use telling::Telling;
 
 /// The whole report.
 pub fn render(report: &Report) -> String {
     let mut page = Page::default();
-    let mut telling = Telling::new(report);
+    let telling = Telling::new(report);
     let targets = order::worst_first(&telling);
+    let settled = telling.settled(&targets);
     head(&mut page, report);
     baseline::write(&mut page, report);
     summary(&mut page, &telling, &targets);
-    for target in targets {
-        target::write(&mut page, &mut telling, target);
+    let places: Vec<(usize, &TargetSummary)> = targets.iter().copied().enumerate().collect();
+    let written = workers::each(&places, |(place, target)| {
+        let mut page = Page::default();
+        target::write(&mut page, &mut settled.part(*place), target);
+        page
+    });
+    for one in written {
+        page.append(&one);
     }
-    findings::elsewhere(&mut page, &mut telling);
+    findings::elsewhere(&mut page, &mut settled.rest());
     advice::conflicts(&mut page, report);
     advice::withheld(&mut page, report);
     unknown::write(&mut page, report);

@@ -100,24 +100,31 @@ pub fn evaluate(
     let tally = |rule: &Rule| Tally { evidence: rule.evidence.clone(), ..Tally::of(&rule.id) };
     let mut tallies: Vec<Tally> = rules.iter().map(tally).collect();
     let mut findings = Vec::new();
-    for subject in subjects {
-        let view = View::new(facts, subject);
-        let lacking = facts.lacking(subject);
-        for (concern, tally) in concerns.iter().zip(&mut tallies) {
-            if !concern.about(facts, subject, lacking) {
-                continue;
-            }
-            match ground::truth(&concern.rule.when, &view) {
-                Truth::False => {
-                    tally.does_not_apply.push(subject.clone());
+    for alike in subjects.chunk_by(|one, next| one.scope() == next.scope()) {
+        let scope = alike.first().map(Subject::scope);
+        let of_scope = concerns.iter().zip(&mut tallies);
+        let mut of_scope: Vec<_> =
+            of_scope.filter(|(concern, _)| Some(concern.rule.scope) == scope).collect();
+        for subject in alike {
+            let view = View::new(facts, subject);
+            let lacking = facts.lacking(subject);
+            for (concern, tally) in &mut of_scope {
+                if !concern.about(facts, subject, lacking) {
                     continue;
                 }
-                Truth::True => tally.applies += 1,
-                Truth::Unknown => tally.undecided += 1,
+                match ground::truth(&concern.rule.when, &view) {
+                    Truth::False => {
+                        tally.does_not_apply.push(subject.clone());
+                        continue;
+                    }
+                    Truth::True => tally.applies += 1,
+                    Truth::Unknown => tally.undecided += 1,
+                }
+                findings.push(concern.finding(&view, circumstances));
             }
-            findings.push(concern.finding(&view, circumstances));
         }
     }
+    findings.sort_by(|a: &Finding, b| a.place().cmp(&b.place()));
     Evaluation { findings, tallies }
 }
 
@@ -140,14 +147,19 @@ fn of_scope(facts: &FactSet, scope: Scope) -> impl Iterator<Item = Subject> {
 struct Concern<'r> {
     rule: &'r Rule,
     scopes: Vec<Scope>,
-    areas: BTreeSet<&'static str>,
+    areas: Vec<&'static str>,
     domains: OnceCell<Domains<'r>>,
 }
 
 impl<'r> Concern<'r> {
     fn of(rule: &'r Rule) -> Self {
         let scopes = Scope::ALL.into_iter().filter(|scope| rule.when.asks(*scope)).collect();
-        Self { rule, scopes, areas: rule.areas().collect(), domains: OnceCell::new() }
+        Self {
+            rule,
+            scopes,
+            areas: rule.areas().collect::<BTreeSet<_>>().into_iter().collect(),
+            domains: OnceCell::new(),
+        }
     }
 
     fn about(&self, facts: &FactSet, subject: &Subject, lacking: &[Scope]) -> bool {

@@ -1,5 +1,6 @@
 //! What evaluating a rule on a subject comes to.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -278,6 +279,18 @@ pub struct Finding {
     /// larger part of all findings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<Trace>,
+}
+
+impl Finding {
+    /// Where it stands among others: what applies before what is undecided, worst and surest first.
+    pub fn place(&self) -> impl Ord {
+        let outcome = match self.outcome {
+            Outcome::Applies => 0,
+            Outcome::Undecided { .. } => 1,
+            Outcome::DoesNotApply => 2,
+        };
+        (outcome, Reverse(self.level), Reverse(self.confidence), &self.rule, &self.subject)
+    }
 }
 
 /// Advice that is not given. It has no commands, so that nobody runs them.

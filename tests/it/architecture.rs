@@ -10,7 +10,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("version", &["truth"]),
     ("text", &[]),
     ("workers", &[]),
-    ("facts", &["truth", "version", "text"]),
+    ("facts", &["truth", "version", "text", "workers"]),
     ("host", &["text"]),
     ("collect", &["facts", "host", "text", "truth", "version", "workers"]),
     ("measure", &["facts", "text"]),

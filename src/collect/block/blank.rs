@@ -31,8 +31,7 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     let holders = holders;
     let paths = paths(facts);
     let alone = sees_every_mount(facts);
-    let sized = |d: &&Subject| facts.value(d, &device::SIZE).is_some_and(|size| size > 0);
-    let devices: Vec<Subject> = facts.subjects(Scope::Device).filter(sized).cloned().collect();
+    let devices = facts.which(&device::SIZE, |size| *size > 0);
     let answers = workers::each(&devices, |subject| {
         let mut used_by = used_by(subject, &holders, facts);
         for other in paths.get(facts.unit(subject)).into_iter().flatten().filter(|other| *other != subject) {
@@ -98,10 +97,10 @@ fn sees_every_mount(facts: &FactSet) -> Result<(), Reading<()>> {
 
 /// Where a zram writes idle pages to, which no link in sysfs tells. It is no layer beneath: what is in memory is lost.
 fn zram_holders(host: &dyn Host, facts: &FactSet, holders: &mut BTreeMap<Subject, Vec<Subject>>) {
-    for zram in facts.subjects(Scope::Device) {
-        let Some(path) = facts.value(zram, &device::ZRAM_BACKING).filter(|path| path != "none") else {
+    for (zram, path) in facts.known(&device::ZRAM_BACKING) {
+        if path == "none" {
             continue;
-        };
+        }
         if let Some(device) = device_at(host, &raw(&path), facts) {
             holders.entry(device).or_default().push(zram.clone());
         }

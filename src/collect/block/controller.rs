@@ -24,7 +24,7 @@ use self::place::{Addresses, Disk, Found};
 use self::said::{Adapter, Said, Volume};
 use crate::collect::{Collector, Request, tools};
 use crate::facts::catalog::{controller, device, host as machine};
-use crate::facts::{FactSet, Key, Reading, Remedy, Scope, Source, Subject, Why};
+use crate::facts::{FactSet, Key, Reading, Remedy, Source, Subject, Why};
 use crate::host::{Host, Tool, path_bytes};
 use crate::text::safe;
 
@@ -103,9 +103,9 @@ const WORDS: [&Key<String>; 5] = [
 
 fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let mut families: Vec<Vec<Subject>> = FAMILIES.iter().map(|_| Vec::new()).collect();
-    for disk in facts.subjects(Scope::Device) {
-        if let Some(subjects) = family(disk, facts).and_then(|at| families.get_mut(at)) {
-            subjects.push(disk.clone());
+    for disk in facts.which(&device::KIND, |kind| kind == "disk") {
+        if let Some(subjects) = family(&disk, facts).and_then(|at| families.get_mut(at)) {
+            subjects.push(disk);
         }
     }
     for (family, subjects) in FAMILIES.iter().zip(families).filter(|(_, subjects)| !subjects.is_empty()) {
@@ -122,9 +122,6 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
 
 /// The family that a disk is behind, by its place among all.
 fn family(disk: &Subject, facts: &FactSet) -> Option<usize> {
-    if facts.value(disk, &device::KIND).is_none_or(|kind| kind != "disk") {
-        return None;
-    }
     let driver = facts.value(disk, &device::DRIVER);
     let driver = driver.or_else(|| disk.name().starts_with("cciss").then(|| "cciss".to_owned()))?;
     FAMILIES.iter().position(|family| family.drivers.contains(&driver.as_str()))

@@ -16,38 +16,14 @@ use crate::host::Host;
 pub const COLLECTOR: Collector = Collector { id: "block devices", run };
 
 fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
-    let nodes = walk(host, facts);
+    let nodes = walk(host, facts, |around: &mut Around, node, facts| {
+        read_only(host, node, facts);
+        if node.has_own_queue() {
+            whole(host, node, around, facts);
+        }
+    });
     let first_partition = nodes.iter().position(|node| !node.has_own_queue()).unwrap_or(nodes.len());
     let (whole, partitions) = nodes.split_at(first_partition);
-    describe_all(
-        whole,
-        |node| &node.subject,
-        facts,
-        |nodes, facts| {
-            let (mut transport, mut drbd) = (Transport::default(), drbd::Drbd::default());
-            for node in nodes {
-                read_only(host, node, facts);
-                queue(host, node, facts);
-                counts_flushes(host, node, facts);
-                transport.describe(host, node, facts);
-                unit::describe(host, node, facts);
-                geometry::queue(host, node, facts);
-                cloud::describe(node, facts);
-                medium::describe(node, facts);
-                match node.kind {
-                    "md" => md::describe(host, node, facts),
-                    "loop" => loops::describe(host, node, facts),
-                    "zram" => {
-                        let backing = attribute::text(host, &node.attribute("backing_dev"));
-                        facts.put(&node.subject, &device::ZRAM_BACKING, backing);
-                    }
-                    "bcache" => bcache::describe(host, node, facts),
-                    "drbd" => drbd.describe(host, node, facts),
-                    _ => {}
-                }
-            }
-        },
-    );
     unit::join(whole.iter().map(|node| &node.subject), facts);
     describe_all(
         partitions,
@@ -55,12 +31,40 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         facts,
         |nodes, facts| {
             for node in nodes {
-                read_only(host, node, facts);
                 inherit(&node.subject, facts);
                 geometry::partition(host, node, facts);
             }
         },
     );
+}
+
+/// What several devices have in common.
+#[derive(Default)]
+struct Around {
+    transport: Transport,
+    drbd: drbd::Drbd,
+}
+
+/// Records what a device with a queue says of itself.
+fn whole(host: &dyn Host, node: &Node, around: &mut Around, facts: &mut FactSet) {
+    queue(host, node, facts);
+    counts_flushes(host, node, facts);
+    around.transport.describe(host, node, facts);
+    unit::describe(host, node, facts);
+    geometry::queue(host, node, facts);
+    cloud::describe(node, facts);
+    medium::describe(node, facts);
+    match node.kind {
+        "md" => md::describe(host, node, facts),
+        "loop" => loops::describe(host, node, facts),
+        "zram" => {
+            let backing = attribute::text(host, &node.attribute("backing_dev"));
+            facts.put(&node.subject, &device::ZRAM_BACKING, backing);
+        }
+        "bcache" => bcache::describe(host, node, facts),
+        "drbd" => around.drbd.describe(host, node, facts),
+        _ => {}
+    }
 }
 
 fn read_only(host: &dyn Host, node: &Node, facts: &mut FactSet) {
@@ -150,11 +154,12 @@ const INHERITED: &[KeyInfo] = &[
 fn inherit(partition: &Subject, facts: &mut FactSet) {
     let disk = facts.below(partition).first().cloned();
     for key in INHERITED {
-        let reading = match &disk {
-            Some(disk) => facts.reading(disk, key.name).clone(),
-            None => Reading::unknown(Why::Absent, format!("the disk of {partition} is not known")),
-        };
-        facts.put_value(partition, key, reading);
+        if let Some(disk) = &disk {
+            facts.put_same(partition, key, disk);
+        } else {
+            let detail = format!("the disk of {partition} is not known");
+            facts.put_value(partition, key, Reading::unknown(Why::Absent, detail));
+        }
     }
 }
 

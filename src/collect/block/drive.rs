@@ -169,14 +169,11 @@ fn wanted(request: &Request, facts: &FactSet) -> Vec<(Subject, Way)> {
         let device = facts.subjects(Scope::Device).find(is_it).filter(|_| path.starts_with(b"/dev/"));
         device.cloned().or_else(|| mounts::mount_of(facts, path))
     });
-    let on_disks =
-        |subject: &&Subject| facts.value(subject, &mount::CLASS).is_some_and(|class| class == "block");
-    let blank = |subject: &&Subject| facts.value(subject, &device::BLANK) == Some(true);
-    let mounts = facts.subjects(Scope::Mount).filter(on_disks);
-    let unused = facts.subjects(Scope::Device).filter(blank);
+    let mounts = facts.which(&mount::CLASS, |class| class == "block");
+    let unused = facts.which(&device::BLANK, |blank| *blank);
     let mut seen = BTreeSet::new();
     let mut disks = Vec::new();
-    for top in asked.iter().chain(mounts).chain(unused) {
+    for top in asked.iter().chain(&mounts).chain(&unused) {
         // One walk for all of them: what stands on the same disks is not walked twice.
         let mut open = vec![top];
         while let Some(subject) = open.pop() {

@@ -9,7 +9,7 @@ use std::thread;
 
 use crate::collect::{Collector, Request, refused, tools};
 use crate::facts::catalog::{device, host as machine};
-use crate::facts::{FactSet, Reading, Remedy, Scope, Source, Subject, Why};
+use crate::facts::{FactSet, Reading, Remedy, Source, Subject, Why};
 use crate::host::{Host, MissKind, Tool};
 use crate::text::safe;
 
@@ -20,8 +20,8 @@ pub const COLLECTOR: Collector = Collector { id: "device-mapper targets", run };
 type Table = BTreeMap<String, Vec<(String, Option<String>)>>;
 
 fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
-    let name = |subject: &Subject| Some((subject.clone(), facts.value(subject, &device::DM_NAME)?));
-    let devices: Vec<(Subject, String)> = facts.subjects(Scope::Device).filter_map(name).collect();
+    let devices: Vec<(Subject, String)> =
+        facts.known(&device::DM_NAME).into_iter().map(|(subject, name)| (subject.clone(), name)).collect();
     if devices.is_empty() {
         return;
     }

@@ -45,8 +45,9 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     if facts.value(&Subject::host(), &machine::CONTAINER).is_some_and(|container| container == "lxc") {
         lost = lost.or_else(|| Some(format!("{SWAPS} may be that of the container alone")));
     }
-    let empty = |device: &&Subject| facts.value(device, &device::SIZE) == Some(0);
-    let devices: Vec<Subject> = facts.subjects(Scope::Device).filter(|d| !empty(d)).cloned().collect();
+    let empty: BTreeSet<Subject> = facts.which(&device::SIZE, |size| *size == 0).into_iter().collect();
+    let devices: Vec<Subject> =
+        facts.subjects(Scope::Device).filter(|device| !empty.contains(device)).cloned().collect();
     for subject in devices {
         let reading = match (&text, &lost) {
             (Err(miss), _) => refused(miss, SWAPS),

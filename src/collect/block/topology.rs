@@ -80,8 +80,14 @@ const LEAVES: &[&str] = &[
     "dasd",
 ];
 
-/// Finds every block device with a size, records what it is and what it stands on, those with a queue before the others.
-pub fn walk(host: &dyn Host, facts: &mut FactSet) -> Vec<Node> {
+/// Finds every block device with a size, records what it is, what it stands on and what `describe` finds in its own
+/// attributes, those with a queue before the others. `describe` sees what is known of the host and of this device, and may
+/// keep something from one device to the next.
+pub fn walk<S: Default>(
+    host: &dyn Host,
+    facts: &mut FactSet,
+    describe: impl Fn(&mut S, &Node, &mut FactSet) + Sync,
+) -> Vec<Node> {
     let names = match host.list(Path::new(CLASS)) {
         Ok(names) => names,
         Err(miss) => {
@@ -90,15 +96,23 @@ pub fn walk(host: &dyn Host, facts: &mut FactSet) -> Vec<Node> {
         }
     };
     let visible: Vec<OsString> = names.into_iter().filter(|name| !is_hidden_path(name)).collect();
+    let known = &*facts;
     let pieces = workers::in_pieces(&visible, |names| {
-        let mut facts = FactSet::default();
-        let nodes: Vec<Node> = names.iter().filter_map(|name| look(host, name, &mut facts)).collect();
-        (nodes, facts)
+        let (mut facts, mut state) = (known.part([]), S::default());
+        let mut nodes = Vec::with_capacity(names.len());
+        for name in names {
+            if let Some(node) = look(host, name, &mut facts) {
+                describe(&mut state, &node, &mut facts);
+                nodes.push(node);
+            }
+        }
+        (names, nodes, facts)
     });
     let mut nodes = Vec::with_capacity(visible.len());
-    for (some, found) in pieces {
+    for (names, some, found) in pieces {
         nodes.extend(some);
-        facts.merge(found);
+        let subjects: Vec<Subject> = names.iter().map(|name| subject(name)).collect();
+        facts.put_back(found, subjects.iter());
     }
     nodes.sort_by_key(|node| !node.has_own_queue());
     nodes

@@ -30,8 +30,7 @@ const ENABLED: [&str; 3] = [
 const MASK: &str = "/etc/systemd/system/fstrim.timer";
 
 fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
-    let is_block = |subject: &&Subject| facts.value(subject, &mount::CLASS).as_deref() == Some("block");
-    let mounts: Vec<Subject> = facts.subjects(Scope::Mount).filter(is_block).cloned().collect();
+    let mounts = facts.which(&mount::CLASS, |class| class == "block");
     if mounts.is_empty() {
         return;
     }

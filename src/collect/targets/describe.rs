@@ -138,10 +138,7 @@ fn nocow(
 
 /// The disks at the bottom of every device that holds swap, several paths to one as one; `None` where that was not read.
 pub fn swapping_leaves(facts: &FactSet) -> Option<BTreeSet<Subject>> {
-    let known: Vec<_> = facts
-        .subjects(Scope::Device)
-        .filter_map(|device| Some((device, facts.value(device, &device::SWAP)?)))
-        .collect();
+    let known = facts.known(&device::SWAP);
     let swapping = known.iter().filter(|(_, swap)| *swap).flat_map(|(device, _)| facts.disks(device));
     (!known.is_empty()).then(|| swapping.collect())
 }

@@ -147,16 +147,14 @@ fn for_data(facts: &FactSet, subject: &Subject, point: &Path) -> bool {
 
 /// Devices of which it is proven that nothing is on them.
 fn blank_devices(facts: &FactSet) -> Vec<Place> {
-    let place = |subject: &Subject| {
-        let reading = facts.get(subject, &device::BLANK);
-        let source = reading.source().filter(|_| reading.value() == Some(&true))?;
+    let place = |subject: Subject| {
         Some(Place {
-            path: path(facts, subject, &device::PATH)?,
-            kind: Reading::known("device".to_owned(), source.clone()),
+            path: path(facts, &subject, &device::PATH)?,
+            kind: facts.get(&subject, &device::BLANK).map(|_| "device".to_owned()),
             existing: None,
-            base: Some(subject.clone()),
+            base: Some(subject),
             io_error: false,
         })
     };
-    facts.subjects(Scope::Device).filter_map(place).collect()
+    facts.which(&device::BLANK, |blank| *blank).into_iter().filter_map(place).collect()
 }

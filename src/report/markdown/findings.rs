@@ -4,31 +4,31 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::write::{Document, code, codes, strong, text};
 use crate::facts::{Need, Reading, Remedy, Scope, Subject};
-use crate::report::text::telling::Telling;
+use crate::report::text::telling::Part;
 use crate::report::text::{distinct, words};
 use crate::report::{Report, TargetSummary};
 use crate::rules::{Finding, Level, Outcome};
 
 /// Writes what applies without advice, and what is undecided, about one target.
-pub fn of_target(document: &mut Document, telling: &mut Telling<'_>, target: &TargetSummary) {
-    let about = telling.about(target);
+pub fn of_target(document: &mut Document, part: &mut Part<'_, '_>, target: &TargetSummary) {
+    let about = part.about(target);
     let bare = about.iter().copied().filter(|finding| finding.advice.is_empty());
-    found(document, 3, "Found", bare, telling);
-    undecided(document, 3, &about, telling);
+    found(document, 3, "Found", bare, part);
+    undecided(document, 3, about, part);
 }
 
 /// Writes what concerns no target. What lies beside one that was asked for is only counted.
-pub fn elsewhere(document: &mut Document, telling: &mut Telling<'_>) {
-    let report = telling.report;
+pub fn elsewhere(document: &mut Document, part: &mut Part<'_, '_>) {
+    let report = part.report;
     let known: BTreeSet<&Subject> = report.targets.iter().flat_map(|target| &target.subjects).collect();
     let outside = report.findings.iter().filter(|finding| !known.contains(&finding.subject));
     let (host, beside): (Vec<&Finding>, Vec<&Finding>) =
         outside.partition(|finding| finding.subject.scope() == Scope::Host);
-    found(document, 2, "The host as a whole", host.iter().copied(), telling);
-    undecided(document, 3, &host, telling);
+    found(document, 2, "The host as a whole", host.iter().copied(), part);
+    undecided(document, 3, &host, part);
     if report.asked.is_none() {
-        found(document, 2, "Other parts of this host", beside.iter().copied(), telling);
-        undecided(document, 3, &beside, telling);
+        found(document, 2, "Other parts of this host", beside.iter().copied(), part);
+        undecided(document, 3, &beside, part);
         return;
     }
     let matters = |finding: &&&Finding| finding.outcome == Outcome::Applies && finding.level > Level::Keep;
@@ -46,10 +46,10 @@ fn found<'a>(
     level: usize,
     title: &str,
     findings: impl Iterator<Item = &'a Finding>,
-    telling: &mut Telling<'a>,
+    part: &mut Part<'_, 'a>,
 ) {
     let matters = findings.filter(|f| f.outcome == Outcome::Applies && f.level > Level::Keep);
-    let new: Vec<&Finding> = matters.filter(|finding| telling.finding(finding)).collect();
+    let new: Vec<&Finding> = matters.filter(|finding| part.finding(finding)).collect();
     if new.is_empty() {
         return;
     }
@@ -71,12 +71,12 @@ fn found<'a>(
 }
 
 /// Every rule that is undecided, once, with what would decide it where it is open first.
-fn undecided<'a>(document: &mut Document, level: usize, findings: &[&'a Finding], telling: &mut Telling<'a>) {
+fn undecided<'a>(document: &mut Document, level: usize, findings: &[&'a Finding], part: &mut Part<'_, 'a>) {
     let mut rows: Vec<(&Finding, &[Vec<Need>], usize)> = Vec::new();
     let mut at: BTreeMap<&str, usize> = BTreeMap::new();
     for finding in findings {
         let Outcome::Undecided { needs } = &finding.outcome else { continue };
-        if !telling.finding(finding) {
+        if !part.finding(finding) {
             continue;
         }
         if let Some((.., more)) = at.get(finding.rule.as_str()).and_then(|at| rows.get_mut(*at)) {

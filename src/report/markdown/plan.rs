@@ -1,14 +1,14 @@
 //! Plans, options, conflicts and what was withheld.
 
 use super::write::{Document, code, codes, text};
-use crate::report::text::telling::Telling;
+use crate::report::text::telling::Part;
 use crate::report::text::{distinct, words};
 use crate::report::{Report, Step, TargetSummary, origin};
 use crate::rules::{Change, Finding, Level, Outcome};
 
 /// Writes the plan of a target: what it takes, the steps in a table, then each with its reasons and commands.
-pub fn write<'a>(document: &mut Document, telling: &mut Telling<'a>, target: &'a TargetSummary) {
-    let Some(plan) = telling.report.plan(&target.target) else { return };
+pub fn write<'a>(document: &mut Document, part: &mut Part<'_, 'a>, target: &'a TargetSummary) {
+    let Some(plan) = part.report.plan(&target.target) else { return };
     let (keep, change): (Vec<&Step>, Vec<&Step>) =
         plan.steps.iter().partition(|step| step.advice.change == Change::Keep);
     if !change.is_empty() {
@@ -17,14 +17,14 @@ pub fn write<'a>(document: &mut Document, telling: &mut Telling<'a>, target: &'a
         document.list(&words::takes(plan).iter().map(|one| text(one)).collect::<Vec<_>>());
         table(document, &change);
         for (number, one) in (1..).zip(change) {
-            step(document, telling, target, Some(number), one);
+            step(document, part, target, Some(number), one);
         }
     }
-    right(document, telling, target, &keep);
+    right(document, part, target, &keep);
     if !plan.options.is_empty() {
         document.heading(3, "Allowed, at a price; not part of the plan");
         for one in &plan.options {
-            step(document, telling, target, None, one);
+            step(document, part, target, None, one);
         }
     }
 }
@@ -46,7 +46,7 @@ fn table(document: &mut Document, steps: &[&Step]) {
 
 fn step<'a>(
     document: &mut Document,
-    telling: &mut Telling<'a>,
+    part: &mut Part<'_, 'a>,
     target: &TargetSummary,
     number: Option<usize>,
     step: &'a Step,
@@ -56,12 +56,12 @@ fn step<'a>(
     let of = text(&words::subject(&step.subject));
     document
         .heading(4, &format!("{number}{} of {of}: {}", code(&advice.setting), text(&words::change(step))));
-    if !telling.step(step) {
+    if !part.step(step) {
         document.para("As told above.");
         return;
     }
     document.para(&format!("{} *({})*", text(&step.title), step.confidence.word()));
-    let about = telling.about(target);
+    let about = part.about(target);
     if step.level >= Level::Warning || step.level == Level::Option || advice.setting == "filesystem" {
         let rules = about.iter().filter(|finding| step.rules.contains(&finding.rule));
         for because in distinct(rules.map(|finding| &*finding.because)) {
@@ -97,17 +97,17 @@ fn commands(document: &mut Document, step: &Step) {
 }
 
 /// What is right already, said once.
-fn right<'a>(document: &mut Document, telling: &mut Telling<'a>, target: &TargetSummary, keep: &[&'a Step]) {
+fn right<'a>(document: &mut Document, part: &mut Part<'_, 'a>, target: &TargetSummary, keep: &[&'a Step]) {
     let says = |f: &&&Finding| f.level == Level::Keep && f.outcome == Outcome::Applies && f.advice.is_empty();
-    let about = telling.about(target);
-    let kept: Vec<&&Step> = keep.iter().filter(|step| telling.step(step)).collect();
+    let about = part.about(target);
+    let kept: Vec<&&Step> = keep.iter().filter(|step| part.step(step)).collect();
     let mut items: Vec<String> = Vec::new();
     for one in kept {
         let change = text(&words::change(one));
         items.push(format!("{}: {change}. {}", code(&one.advice.setting), text(&one.title)));
     }
     for finding in about.iter().filter(says) {
-        if telling.finding(finding) {
+        if part.finding(finding) {
             items.push(format!("{}: {}", text(&words::subject(&finding.subject)), text(&finding.title)));
         }
     }

@@ -6,7 +6,7 @@ use crate::durability::{Path, Standing, Verdict};
 use crate::facts::Subject;
 use crate::measure::Measurement;
 use crate::report::text::page::Page;
-use crate::report::text::telling::Telling;
+use crate::report::text::telling::Part;
 use crate::report::text::{measured, target as told, words};
 use crate::report::{DirectoryRow, LOOKED_AT, Report, TargetSummary, comment};
 
@@ -20,8 +20,8 @@ pub fn standing(report: &Report, target: &TargetSummary) -> &'static str {
 }
 
 /// Writes all about one target.
-pub fn write<'a>(document: &mut Document, telling: &mut Telling<'a>, target: &'a TargetSummary) {
-    let report = telling.report;
+pub fn write<'a>(document: &mut Document, part: &mut Part<'_, 'a>, target: &'a TargetSummary) {
+    let report = part.report;
     document.heading(2, &format!("{}: {}", standing(report, target), code(&target.title)));
     let verdict = report.verdict(&target.target);
     if let Some(verdict) = verdict {
@@ -52,12 +52,12 @@ pub fn write<'a>(document: &mut Document, telling: &mut Telling<'a>, target: &'a
     for probe in report.probes.iter().filter(|probe| probe.target == target.target) {
         measurement(document, report, target, &probe.measurement);
     }
-    if let Some(other) = telling.like(target) {
+    if let Some(other) = part.like {
         document.para(&format!("Everything else is as for {}.", code(other)));
         return;
     }
-    plan::write(document, telling, target);
-    findings::of_target(document, telling, target);
+    plan::write(document, part, target);
+    findings::of_target(document, part, target);
 }
 
 fn stack(document: &mut Document, report: &Report, target: &TargetSummary) {

@@ -1,7 +1,7 @@
 //! Plans, options, conflicts and what was withheld.
 
 use super::page::Page;
-use super::telling::Telling;
+use super::telling::Part;
 use super::words;
 use crate::facts::Scope;
 use crate::facts::catalog::boot;
@@ -9,8 +9,8 @@ use crate::report::{Report, Step, TargetSummary, origin};
 use crate::rules::{Change, Finding, Level, Outcome};
 
 /// Writes the plan of a target: what to do in order, what is right already, what may be done at a price.
-pub fn plan<'a>(page: &mut Page, telling: &mut Telling<'a>, target: &'a TargetSummary) {
-    let Some(plan) = telling.report.plan(&target.target) else { return };
+pub fn plan<'a>(page: &mut Page, part: &mut Part<'_, 'a>, target: &'a TargetSummary) {
+    let Some(plan) = part.report.plan(&target.target) else { return };
     let (keep, change): (Vec<&Step>, Vec<&Step>) =
         plan.steps.iter().partition(|step| step.advice.change == Change::Keep);
     if !change.is_empty() {
@@ -18,25 +18,25 @@ pub fn plan<'a>(page: &mut Page, telling: &mut Telling<'a>, target: &'a TargetSu
         page.para(2, "Plan, in order of application");
         page.hanging(4, "takes  ", &words::takes(plan).join("; "));
         for (number, one) in (1..).zip(change) {
-            step(page, telling, target, &format!("{number:>2}  "), one);
+            step(page, part, target, &format!("{number:>2}  "), one);
         }
     }
-    right(page, telling, target, &keep);
+    right(page, part, target, &keep);
     if !plan.options.is_empty() {
         page.gap();
         page.para(2, "Allowed, at a price; not part of the plan");
         for one in &plan.options {
-            step(page, telling, target, "    ", one);
+            step(page, part, target, "    ", one);
         }
     }
 }
 
 /// What is right already: settings to keep, and findings that say so without naming one.
-fn right<'a>(page: &mut Page, telling: &mut Telling<'a>, target: &TargetSummary, keep: &[&'a Step]) {
+fn right<'a>(page: &mut Page, part: &mut Part<'_, 'a>, target: &TargetSummary, keep: &[&'a Step]) {
     let says = |f: &&&Finding| f.level == Level::Keep && f.outcome == Outcome::Applies && f.advice.is_empty();
-    let about = telling.about(target);
-    let said: Vec<&&Finding> = about.iter().filter(says).filter(|f| telling.finding(f)).collect();
-    let kept: Vec<&&Step> = keep.iter().filter(|step| telling.step(step)).collect();
+    let about = part.about(target);
+    let said: Vec<&&Finding> = about.iter().filter(says).filter(|f| part.finding(f)).collect();
+    let kept: Vec<&&Step> = keep.iter().filter(|step| part.step(step)).collect();
     if said.is_empty() && kept.is_empty() {
         return;
     }
@@ -50,21 +50,15 @@ fn right<'a>(page: &mut Page, telling: &mut Telling<'a>, target: &TargetSummary,
     }
 }
 
-fn step<'a>(
-    page: &mut Page,
-    telling: &mut Telling<'a>,
-    target: &TargetSummary,
-    number: &str,
-    step: &'a Step,
-) {
+fn step<'a>(page: &mut Page, part: &mut Part<'_, 'a>, target: &TargetSummary, number: &str, step: &'a Step) {
     let advice = &step.advice;
     let of = format!("{} of {}: {}", advice.setting, words::subject(&step.subject), words::change(step));
     page.hanging(2, &format!("{number}{:<10}", step.level.word()), &of);
-    if !telling.step(step) {
+    if !part.step(step) {
         page.para(8, "as told above");
         return;
     }
-    why(page, telling, target, step);
+    why(page, part, target, step);
     let files = [("pg.", "postgresql.conf"), ("mysql.", "option files")];
     if let Some((_, file)) = files.iter().find(|(area, _)| advice.setting.starts_with(area)) {
         page.hanging(8, "now      ", &origin::now(advice));
@@ -79,7 +73,7 @@ fn step<'a>(
     if let Some(price) = &advice.price {
         page.hanging(8, "price    ", price);
     }
-    let about = telling.about(target);
+    let about = part.about(target);
     for other in &step.alternatives {
         page.hanging(8, "or       ", &words::alternative(step, other));
         let choice = advice.setting == "filesystem";
@@ -93,23 +87,23 @@ fn step<'a>(
         }
     }
     if advice.setting == "mount.options" && step.subject.scope() == Scope::Mount {
-        page.hanging(8, "lasts    ", &lasts(telling.report, target));
+        page.hanging(8, "lasts    ", &lasts(part.report, target));
     }
-    let rule = |id: &String| format!("{id}{}", words::level_as_written(telling.report, id));
+    let rule = |id: &String| format!("{id}{}", words::level_as_written(part.report, id));
     let rules: Vec<String> = step.rules.iter().map(rule).collect();
     page.hanging(8, "rules    ", &rules.join(", "));
 }
 
 /// Why a step is advised. The companions of one rule share its reason, which is told with the first of them.
-fn why<'a>(page: &mut Page, telling: &mut Telling<'a>, target: &TargetSummary, step: &'a Step) {
-    if !telling.reason(target, step) {
+fn why<'a>(page: &mut Page, part: &mut Part<'_, 'a>, target: &TargetSummary, step: &'a Step) {
+    if !part.reason(step) {
         page.hanging(8, "why      ", "as above, by the same rule");
         return;
     }
     page.hanging(8, "why      ", &format!("{} ({})", step.title, step.confidence.word()));
     let choice = step.advice.setting == "filesystem";
     if step.level >= Level::Warning || step.level == Level::Option || choice {
-        let about = telling.about(target);
+        let about = part.about(target);
         let rules = about.iter().filter(|finding| step.rules.contains(&finding.rule));
         for because in super::distinct(rules.map(|finding| &*finding.because)) {
             page.para(17, because);

@@ -3,34 +3,34 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::page::Page;
-use super::telling::Telling;
+use super::telling::Part;
 use super::words;
 use crate::facts::{Need, Scope, Subject};
 use crate::report::TargetSummary;
 use crate::rules::{Finding, Level, Outcome};
 
 /// Writes what applies without advice, and what is undecided, about one target.
-pub fn of_target(page: &mut Page, telling: &mut Telling<'_>, target: &TargetSummary) {
-    let findings = telling.about(target);
+pub fn of_target(page: &mut Page, part: &mut Part<'_, '_>, target: &TargetSummary) {
+    let findings = part.about(target);
     let bare = |finding: &&Finding| finding.advice.is_empty() && finding.level > Level::Keep;
-    found(page, 2, "Found", findings.iter().copied().filter(bare), telling);
-    undecided(page, 2, &findings, telling);
+    found(page, 2, "Found", findings.iter().copied().filter(bare), part);
+    undecided(page, 2, findings, part);
 }
 
 /// Writes what concerns no target: the host as a whole, and what lies beside, which is only counted where one target was
 /// asked for. No plan holds its advice.
-pub fn elsewhere(page: &mut Page, telling: &mut Telling<'_>) {
-    let report = telling.report;
+pub fn elsewhere(page: &mut Page, part: &mut Part<'_, '_>) {
+    let report = part.report;
     let known: BTreeSet<&Subject> = report.targets.iter().flat_map(|target| &target.subjects).collect();
     let outside = report.findings.iter().filter(|f| !known.contains(&f.subject));
     let (host, beside): (Vec<&Finding>, Vec<&Finding>) =
         outside.partition(|finding| finding.subject.scope() == Scope::Host);
     let matters = |finding: &&Finding| finding.level > Level::Keep;
-    found(page, 0, "The host as a whole", host.iter().copied().filter(matters), telling);
-    undecided(page, 0, &host, telling);
+    found(page, 0, "The host as a whole", host.iter().copied().filter(matters), part);
+    undecided(page, 0, &host, part);
     if report.asked.is_none() {
-        found(page, 0, "Other parts of this host", beside.iter().copied().filter(matters), telling);
-        undecided(page, 0, &beside, telling);
+        found(page, 0, "Other parts of this host", beside.iter().copied().filter(matters), part);
+        undecided(page, 0, &beside, part);
         return;
     }
     let applies = |finding: &&Finding| finding.outcome == Outcome::Applies && matters(finding);
@@ -51,10 +51,10 @@ fn found<'a>(
     indent: usize,
     title: &str,
     findings: impl Iterator<Item = &'a Finding>,
-    telling: &mut Telling<'a>,
+    part: &mut Part<'_, 'a>,
 ) {
     let applies = findings.filter(|finding| finding.outcome == Outcome::Applies);
-    let new: Vec<&Finding> = applies.filter(|finding| telling.finding(finding)).collect();
+    let new: Vec<&Finding> = applies.filter(|finding| part.finding(finding)).collect();
     if new.is_empty() {
         return;
     }
@@ -63,7 +63,7 @@ fn found<'a>(
     for finding in new {
         let label = format!("{:<10}", finding.level.word());
         let of = words::subject(&finding.subject);
-        let was = words::level_as_written(telling.report, &finding.rule);
+        let was = words::level_as_written(part.report, &finding.rule);
         page.hanging(indent + 2, &label, &format!("{of}: {}{was}", finding.title));
         page.para(indent + 12, &finding.because);
         for advice in &finding.advice {
@@ -86,14 +86,14 @@ type Serious<'a> = (&'a Finding, &'a [Need], usize);
 
 /// The serious ones with what they need, each rule once and those that need the same together; the others in a line. The
 /// level has a question mark: it is what the finding would be.
-fn undecided<'a>(page: &mut Page, indent: usize, findings: &[&'a Finding], telling: &mut Telling<'a>) {
+fn undecided<'a>(page: &mut Page, indent: usize, findings: &[&'a Finding], part: &mut Part<'_, 'a>) {
     let mut serious: Vec<Serious<'_>> = Vec::new();
     let mut at: BTreeMap<&str, usize> = BTreeMap::new();
     let (mut minor, mut waiting, mut blind): (Vec<&str>, Vec<&str>, Vec<&str>) =
         (Vec::new(), Vec::new(), Vec::new());
     for finding in findings {
         let Outcome::Undecided { needs } = &finding.outcome else { continue };
-        if !telling.finding(finding) {
+        if !part.finding(finding) {
             continue;
         }
         if needs.is_empty() && finding.level >= Level::Warning {

@@ -16,7 +16,7 @@ pub fn worst_first<'a>(telling: &Telling<'a>) -> Vec<&'a TargetSummary> {
 /// How many critical findings apply to a target, its boot lines and all beneath it.
 pub fn criticals(telling: &Telling<'_>, target: &TargetSummary) -> usize {
     let critical = |level, outcome: &Outcome| level == Level::Critical && *outcome == Outcome::Applies;
-    telling.about(target).into_iter().filter(|finding| critical(finding.level, &finding.outcome)).count()
+    telling.about(target).iter().filter(|finding| critical(finding.level, &finding.outcome)).count()
 }
 
 #[cfg(test)]

@@ -19,6 +19,12 @@ impl Page {
         self.out
     }
 
+    /// Adds another page, after an empty line.
+    pub fn append(&mut self, other: &Self) {
+        self.gap();
+        self.out.push_str(&other.out);
+    }
+
     /// An empty line, unless there is one already.
     pub fn gap(&mut self) {
         if !self.out.is_empty() && !self.out.ends_with("\n\n") {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::page::Page;
-use super::telling::Telling;
+use super::telling::Part;
 use super::{advice, findings, measured, shout, words};
 use crate::durability::{Path, Standing, Verdict};
 use crate::facts::catalog::device::BLANK;
@@ -28,8 +28,8 @@ pub fn blank(report: &Report, target: &TargetSummary) -> bool {
 }
 
 /// Writes all about one target.
-pub fn write<'a>(page: &mut Page, telling: &mut Telling<'a>, target: &'a TargetSummary) {
-    let report = telling.report;
+pub fn write<'a>(page: &mut Page, part: &mut Part<'_, 'a>, target: &'a TargetSummary) {
+    let report = part.report;
     page.heading(&format!("{}: {}", standing_words(report, target), target.title));
     let verdict = report.verdict(&target.target);
     match verdict {
@@ -49,7 +49,7 @@ pub fn write<'a>(page: &mut Page, telling: &mut Telling<'a>, target: &'a TargetS
         None => {}
     }
     kept(page, report, target);
-    first(page, telling, target);
+    first(page, part, target);
     if let Some(stack) = report.stack(&target.target) {
         page.gap();
         page.para(2, "Stack");
@@ -64,13 +64,13 @@ pub fn write<'a>(page: &mut Page, telling: &mut Telling<'a>, target: &'a TargetS
     for probe in report.probes.iter().filter(|probe| probe.target == target.target) {
         measured::write(page, report, target, &probe.measurement);
     }
-    if let Some(other) = telling.like(target) {
+    if let Some(other) = part.like {
         page.gap();
         page.para(2, &format!("Everything else is as for {other}"));
         return;
     }
-    advice::plan(page, telling, target);
-    findings::of_target(page, telling, target);
+    advice::plan(page, part, target);
+    findings::of_target(page, part, target);
 }
 
 /// What servers keep on it, where that is more than the directory itself, and what it shares with other targets.
@@ -102,9 +102,9 @@ fn kept(page: &mut Page, report: &Report, target: &TargetSummary) {
 }
 
 /// What to do first: everything critical, and the warnings, in a line each.
-fn first(page: &mut Page, telling: &Telling<'_>, target: &TargetSummary) {
+fn first(page: &mut Page, part: &Part<'_, '_>, target: &TargetSummary) {
     let serious = |f: &&Finding| f.outcome == Outcome::Applies && f.level >= Level::Warning;
-    let findings: Vec<&Finding> = telling.about(target).into_iter().filter(serious).collect();
+    let findings: Vec<&Finding> = part.about(target).iter().copied().filter(serious).collect();
     if findings.is_empty() {
         return;
     }
