@@ -7,6 +7,7 @@ pub mod args;
 mod baseline;
 mod capture;
 mod check;
+mod drill;
 mod explain;
 mod facts;
 mod host;
@@ -74,6 +75,7 @@ fn dispatch(cli: Cli) -> Done {
         Some(Command::Check(args)) => check::run(&args),
         Some(Command::Upgrade(args)) => upgrade::run(&args),
         Some(Command::Probe(args)) => probe::run(&args),
+        Some(Command::Drill(args)) => drill::run(&args),
         Some(Command::Facts(args)) => facts::run(&args),
         Some(Command::Rules(args)) => rules::run(args),
         Some(Command::Explain(args)) => explain::run(&args),

@@ -17,6 +17,7 @@
 
 pub mod cli;
 pub mod collect;
+pub mod drill;
 pub mod durability;
 pub mod facts;
 pub mod host;

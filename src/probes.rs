@@ -6,6 +6,7 @@
 
 mod commit;
 mod control;
+pub mod drill;
 mod error;
 mod meters;
 mod method;

@@ -64,6 +64,8 @@ pub enum Command {
     Upgrade(Upgrade),
     /// The measurements alone.
     Probe(Probe),
+    /// Pull the plug and see what survived: what to do, a writer, and the comparison afterwards.
+    Drill(Drill),
     /// What was read, and from where.
     Facts(Facts),
     /// The rules: list, show, check, test.
@@ -256,6 +258,77 @@ pub enum Load {
     Floor,
     /// All of them.
     All,
+}
+
+/// `walwise drill`.
+#[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Drill {
+    /// A step of it; without one, what to do in order.
+    #[command(subcommand)]
+    pub step: Option<DrillStep>,
+    /// The directory that it is about.
+    pub directory: Option<PathBuf>,
+}
+
+/// The steps of a drill that walwise does.
+#[derive(Debug, Subcommand)]
+pub enum DrillStep {
+    /// Writes commits into DIR/walwise-drill until the power goes or it is stopped, and prints each number once it is
+    /// durable, for a machine that keeps its power.
+    Write(DrillWrite),
+    /// Prints which of them are there.
+    Read {
+        /// The directory that was written in.
+        directory: PathBuf,
+    },
+    /// Says what is lost: exit code 3 if anything is.
+    Check {
+        /// What `drill write` printed.
+        acknowledged: PathBuf,
+        /// What `drill read` printed.
+        survived: PathBuf,
+    },
+}
+
+/// `walwise drill write`.
+#[derive(Args, Debug)]
+pub struct DrillWrite {
+    /// An existing directory on the file system in question.
+    pub directory: PathBuf,
+    /// How each commit is made durable.
+    #[arg(long, value_enum, default_value_t = DrillMethod::Fdatasync)]
+    pub method: DrillMethod,
+    /// Where commits go.
+    #[arg(long, value_enum, default_value_t = DrillSegments::Recycled)]
+    pub segments: DrillSegments,
+}
+
+/// The ways to make a commit durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub enum DrillMethod {
+    /// pwrite, fdatasync.
+    Fdatasync,
+    /// pwrite, fsync.
+    Fsync,
+    /// pwrite to a file opened `O_DSYNC`.
+    OpenDatasync,
+    /// pwrite to a file opened `O_SYNC`.
+    OpenSync,
+    /// The same with `O_DIRECT`.
+    OpenDatasyncDirect,
+    /// The same with `O_DIRECT`.
+    OpenSyncDirect,
+}
+
+/// Where commits of a drill go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DrillSegments {
+    /// Round and round in one segment that was filled before.
+    Recycled,
+    /// Into a new segment after each.
+    Fresh,
 }
 
 /// `walwise facts`.

@@ -10,13 +10,14 @@ const EDGES: &[(&str, &[&str])] = &[
     ("version", &["truth"]),
     ("text", &[]),
     ("workers", &[]),
+    ("drill", &[]),
     ("facts", &["truth", "version", "text", "workers"]),
     ("host", &["text"]),
     ("collect", &["facts", "host", "text", "truth", "version", "workers"]),
     ("measure", &["facts", "text"]),
     ("durability", &["facts", "text", "truth", "version", "validity", "workers"]),
     ("validity", &["facts", "text", "truth", "version"]),
-    ("probes", &["facts", "host", "measure", "text", "version"]),
+    ("probes", &["drill", "facts", "host", "measure", "text", "version"]),
     ("rules", &["facts", "text", "truth", "version"]),
     (
         "report",
@@ -44,6 +45,7 @@ const EDGES: &[(&str, &[&str])] = &[
         "cli",
         &[
             "collect",
+            "drill",
             "durability",
             "facts",
             "host",
@@ -61,7 +63,7 @@ const EDGES: &[(&str, &[&str])] = &[
 
 /// Modules that take values and return values, and what they may therefore not mention.
 const PURE: &[&str] =
-    &["truth", "version", "text", "facts", "measure", "durability", "validity", "rules", "report"];
+    &["truth", "version", "text", "facts", "measure", "drill", "durability", "validity", "rules", "report"];
 const IMPURE: &[&str] = &[
     "std::env",
     "std::process",

@@ -1,0 +1,108 @@
+//! What a drill came to: which acknowledged commits are gone.
+
+use super::log::{Acknowledged, Survived};
+use super::{PAGES, log::Ranges};
+
+/// What a drill came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// How many commits were acknowledged.
+    pub acknowledged: u64,
+    /// How many of them could be looked for: a WAL that goes round holds only the newest.
+    pub examined: u64,
+    /// Those of them that are gone.
+    pub lost: Ranges,
+}
+
+impl Outcome {
+    /// How many are gone.
+    pub fn lost(&self) -> u64 {
+        self.lost.iter().map(|(from, to)| to - from + 1).sum()
+    }
+}
+
+/// Sets one against the other. The error is a sentence.
+pub fn compare(acknowledged: &Acknowledged, survived: &Survived) -> Result<Outcome, String> {
+    if acknowledged.head.run != survived.head.run {
+        return Err(format!(
+            "the logs are of two runs: {:016x} was acknowledged, {:016x} was read",
+            acknowledged.head.run, survived.head.run
+        ));
+    }
+    let newest = acknowledged.last;
+    // The commit that was under way when the power went may have taken the place of the oldest one.
+    let under_way = survived.pages.iter().map(|(_, to)| *to).max().unwrap_or(0).max(newest).saturating_add(1);
+    let oldest = under_way.saturating_sub(PAGES) + 1;
+    let mut lost = Ranges::new();
+    let mut at = oldest;
+    let mut pages = survived.pages.clone();
+    pages.sort_unstable();
+    for (from, to) in pages {
+        if from > newest {
+            break;
+        }
+        if from > at {
+            lost.push((at, from - 1));
+        }
+        at = at.max(to.saturating_add(1));
+    }
+    if at <= newest {
+        lost.push((at, newest));
+    }
+    Ok(Outcome { acknowledged: newest, examined: (newest + 1).saturating_sub(oldest), lost })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::log::Head;
+    use super::*;
+
+    fn outcome(last: u64, pages: &[(u64, u64)]) -> Outcome {
+        let head = Head {
+            run: 1,
+            method: String::new(),
+            segments: String::new(),
+            when: String::new(),
+            directory: String::new(),
+        };
+        let survived = Survived { head: head.clone(), pages: pages.to_vec(), when: String::new() };
+        compare(&Acknowledged { head, last }, &survived).unwrap()
+    }
+
+    #[test]
+    fn what_was_acknowledged_and_is_not_there_is_lost() {
+        assert_eq!(outcome(10, &[(1, 10)]).lost(), 0);
+        assert_eq!(outcome(10, &[(1, 11)]).lost(), 0, "one more was under way");
+        assert_eq!(outcome(10, &[(1, 7), (9, 10)]).lost, [(8, 8)]);
+        assert_eq!(outcome(10, &[]).lost, [(1, 10)]);
+        assert_eq!(outcome(0, &[]), Outcome { acknowledged: 0, examined: 0, lost: Vec::new() });
+    }
+
+    #[test]
+    fn a_wal_that_goes_round_is_asked_for_what_it_can_hold() {
+        // 5001 may have overwritten 2953.
+        let whole = outcome(5000, &[(2954, 5000)]);
+        assert_eq!((whole.examined, whole.lost()), (2047, 0));
+        assert_eq!(outcome(5000, &[(2954, 4998)]).lost, [(4999, 5000)]);
+        let old = outcome(5000, &[(1, 2048)]);
+        assert_eq!((old.examined, old.lost()), (2047, 2047), "nothing after the first round arrived");
+        assert_eq!(
+            outcome(5000, &[(2956, 5002)]).lost(),
+            0,
+            "two more came through, and a third was under way"
+        );
+    }
+
+    #[test]
+    fn logs_of_two_runs_are_not_compared() {
+        let head = |run| Head {
+            run,
+            method: String::new(),
+            segments: String::new(),
+            when: String::new(),
+            directory: String::new(),
+        };
+        let survived = Survived { head: head(2), pages: Vec::new(), when: String::new() };
+        assert!(compare(&Acknowledged { head: head(1), last: 3 }, &survived).is_err());
+    }
+}
