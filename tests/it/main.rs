@@ -16,6 +16,7 @@ mod baseline;
 mod captures;
 mod cli;
 mod databases;
+mod drill;
 mod faults;
 mod hostile_stacks;
 mod hosts;

@@ -1,0 +1,85 @@
+//! The drill with the real program: a writer that is killed in mid-commit, what is left of its work, and the comparison.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Output, Stdio};
+
+use crate::support::{names, run, stderr, stdout, walwise};
+
+/// What a writer printed until somebody killed it in this directory.
+fn acknowledged(directory: &Path, arguments: &[&str]) -> String {
+    let mut writer = walwise()
+        .args(["drill", "write"])
+        .arg(directory)
+        .args(arguments)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut log = String::new();
+    let mut lines = BufReader::new(writer.stdout.take().unwrap());
+    while !log.contains("ack 20\n") {
+        assert_ne!(lines.read_line(&mut log).unwrap(), 0, "{log}");
+    }
+    writer.kill().unwrap();
+    writer.wait().unwrap();
+    log
+}
+
+fn drill(arguments: &[&str]) -> Output {
+    walwise().arg("drill").args(arguments).output().unwrap()
+}
+
+#[test]
+fn what_was_acknowledged_is_found_again_and_what_is_damaged_is_missed() {
+    for arguments in [&[][..], &["--method", "open_sync", "--segments", "fresh"]] {
+        let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let [data, acks, rest] = ["data", "acks", "rest"].map(|name| directory.path().join(name));
+        std::fs::create_dir(&data).unwrap();
+        std::fs::write(&acks, acknowledged(&data, arguments)).unwrap();
+        assert_eq!(names(&data), ["walwise-drill"]);
+        let read = || drill(&["read", data.to_str().unwrap()]);
+        let compared = |left: &Output| {
+            std::fs::write(&rest, &left.stdout).unwrap();
+            drill(&["check", acks.to_str().unwrap(), rest.to_str().unwrap()])
+        };
+        let whole = compared(&read());
+        assert_eq!(whole.status.code(), Some(0), "{}{}", stdout(&whole), stderr(&whole));
+        assert!(stdout(&whole).contains("20 commits were acknowledged"), "{}", stdout(&whole));
+        let segment = data.join("walwise-drill/segment-00000000");
+        let mut bytes = std::fs::read(&segment).unwrap();
+        bytes[6 * 8192 + 7000] ^= 0x80;
+        std::fs::write(&segment, bytes).unwrap();
+        let damaged = compared(&read());
+        assert_eq!(damaged.status.code(), Some(3));
+        assert!(stdout(&damaged).contains("1 are LOST, numbers 7:"), "{}", stdout(&damaged));
+        let again = drill(&["write", data.to_str().unwrap()]);
+        assert!(stderr(&again).contains("is there already"), "{}", stderr(&again));
+    }
+}
+
+#[test]
+fn nothing_is_written_into_a_database() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("PG_VERSION"), "15\n").unwrap();
+    let refused = drill(&["write", directory.path().to_str().unwrap()]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(stderr(&refused).contains("belongs to a database"), "{}", stderr(&refused));
+    assert_eq!(names(directory.path()), ["PG_VERSION"]);
+}
+
+/// The commands that are printed are those that there are.
+#[test]
+fn the_steps_can_be_done_as_they_are_told() {
+    let walwise = env!("CARGO_BIN_EXE_walwise");
+    let told = run(walwise, &["drill", "/srv/pg"]);
+    let commands: Vec<&str> =
+        told.lines().filter_map(|line| line.split_once("walwise drill ")).map(|(_, rest)| rest).collect();
+    assert_eq!(commands.len(), 3, "{told}");
+    for command in commands {
+        let words: Vec<&str> = command.split(['|', '>']).next().unwrap().split_whitespace().collect();
+        let output = drill(&[&words[..1], &["--help"][..]].concat());
+        let arguments =
+            stdout(&output).lines().find(|line| line.starts_with("Usage")).unwrap().matches('<').count();
+        assert_eq!(arguments, words.len() - 1, "{command}");
+    }
+}
