@@ -78,7 +78,7 @@ impl Method {
 }
 
 /// A value with its 95 % interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
     /// The value.
     pub value: f64,
@@ -89,7 +89,7 @@ pub struct Estimate {
 }
 
 /// What was measured of one method with one write size.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MethodResult {
     /// The method.
     pub method: Method,
@@ -127,7 +127,7 @@ pub struct MethodResult {
 }
 
 /// Whether a comparison came to an end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Settled {
     /// One is better beyond noise and beyond 5 %.
@@ -151,7 +151,7 @@ impl Settled {
 
 /// A method against the default, paired by round, over one- and two-page commits, and for fsync and open_sync over commits
 /// with pauses too; the smallest gain counts.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {
     /// The method.
     pub method: Method,
@@ -164,7 +164,7 @@ pub struct Comparison {
 }
 
 /// Something that limits what the figures mean, and what follows from it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Caveat {
     /// Short name: `competing-io`, `implausible-speed`, `few-samples`, `clock`.
     pub id: String,
@@ -175,7 +175,7 @@ pub struct Caveat {
 }
 
 /// What a probe of one directory found.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Measurement {
     /// The directory the scratch directory was in; display-safe.
     pub directory: String,
@@ -205,6 +205,15 @@ pub struct Measurement {
 }
 
 impl Caveat {
+    /// The sentence, with what follows from it for the advice.
+    pub fn in_full(&self) -> String {
+        if self.refuses_advice {
+            let says = self.says.trim_end_matches('.');
+            return format!("{says}; no change of method is advised on these figures");
+        }
+        self.says.clone()
+    }
+
     /// Whether the figures may not be compared with those of another time, for a caveat with this name: what slows all
     /// methods of one probe alike, such as others' load, slows no two probes alike.
     pub fn spoils_comparison(id: &str, refuses_advice: bool) -> bool {

@@ -8,7 +8,7 @@ mod facts;
 mod words;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::compare::MEANINGFUL_PERCENT;
 use super::order::{ALPHA, interval, interval_or_span, median_of};
@@ -19,7 +19,7 @@ pub(super) use facts::to_facts;
 pub use words::lines;
 
 /// Something a database or its neighbours do that is worth measuring by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Workload {
     /// First writes into a new WAL segment: recycled, filled with zeros (`wal_init_zero`), or neither.
@@ -130,7 +130,7 @@ pub struct Pass {
 }
 
 /// What was measured of one row.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkloadRow {
     /// What is done.
     pub name: String,
@@ -179,7 +179,7 @@ pub struct WorkloadRow {
 }
 
 /// What a workload found.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkloadResult {
     /// Which.
     pub workload: Workload,

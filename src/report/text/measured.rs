@@ -71,11 +71,7 @@ pub fn remarks(report: &Report, target: &TargetSummary, measurement: &Measuremen
     if measurement.cancelled {
         all.push(format!("{CAVEAT}cancelled before its end"));
     }
-    for caveat in &measurement.caveats {
-        let closes =
-            if caveat.refuses_advice { "; no change of method is advised on these figures" } else { "" };
-        all.push(format!("{CAVEAT}{}{closes}", caveat.says));
-    }
+    all.extend(measurement.caveats.iter().map(|caveat| format!("{CAVEAT}{}", caveat.in_full())));
     all
 }
 

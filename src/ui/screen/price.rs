@@ -61,9 +61,7 @@ pub fn caveats(details: &mut Details, measurement: &Measurement) {
         details.field("caveat", "cancelled before its end; what was measured until then is kept");
     }
     for caveat in &measurement.caveats {
-        let closes =
-            if caveat.refuses_advice { "; no change of method is advised on these figures" } else { "" };
-        details.field("caveat", &format!("{}{closes}", caveat.says));
+        details.field("caveat", &caveat.in_full());
     }
 }
 
