@@ -8,8 +8,10 @@ mod baseline;
 mod capture;
 mod check;
 mod drill;
+pub mod examples;
 mod explain;
 mod facts;
+pub mod generate;
 mod host;
 mod out;
 mod probe;
@@ -24,7 +26,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use args::{Cli, Command, Generate, Made};
+use args::{Cli, Command};
 use out::Done;
 
 /// Why a command ended early.
@@ -80,9 +82,6 @@ fn dispatch(cli: Cli) -> Done {
         Some(Command::Rules(args)) => rules::run(args),
         Some(Command::Explain(args)) => explain::run(&args),
         Some(Command::Capture(args)) => capture::run(&args),
-        Some(Command::Generate(Generate { what })) => out::print(&match what {
-            Made::Schema => crate::report::json::schema_json(),
-            Made::Reference => crate::rules::reference::render(),
-        }),
+        Some(Command::Generate(what)) => generate::run(&what),
     }
 }

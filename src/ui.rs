@@ -14,7 +14,9 @@ mod msg;
 mod order;
 mod overlay;
 mod page;
+mod pictures;
 mod screen;
+mod svg;
 mod terminal;
 mod theme;
 mod update;
@@ -33,6 +35,7 @@ use std::time::{Duration, Instant};
 
 pub use jobs::{Partial, Worker};
 pub use msg::Exit;
+pub use pictures::pictures;
 
 use jobs::Jobs;
 use model::{Dirty, Model};

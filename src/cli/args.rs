@@ -4,11 +4,12 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use super::examples::help;
 use crate::rules::Level;
 
 /// Which file system, mount options and WAL settings to use under a database, on the evidence of this machine.
 #[derive(Debug, Parser)]
-#[command(name = "walwise", version, about, args_conflicts_with_subcommands = true, after_help = EXAMPLES)]
+#[command(name = "walwise", version, about, args_conflicts_with_subcommands = true, after_help = help(""))]
 pub struct Cli {
     /// What to do; without it the screens, or the text report where there is no terminal.
     #[command(subcommand)]
@@ -17,29 +18,6 @@ pub struct Cli {
     #[command(flatten)]
     pub bare: Bare,
 }
-
-const EXAMPLES: &str = "\
-Examples:
-  walwise                                      look around on the screens; nothing is written until you say so
-  walwise check /srv/pgdata                    verdict, measurement and plan of one directory
-  walwise check --format json > report.json    every database, data mount and blank disk; writes nothing
-  walwise check /srv/pgdata --format fstab     the lines of /etc/fstab that should be changed, to review and paste
-  walwise upgrade --kernel 6.12 --os rhel10    what the next kernel changes, blockers first
-  walwise capture > db7.host                   this host as one text file, to be looked at elsewhere
-
-Exit codes: 0 nothing found at or above --fail-on, 3 a critical finding, 4 a warning, 5 undecided, 2 wrong use,
-128+n on a signal, 1 anything else.";
-
-const CHECK_EXAMPLES: &str = "\
-Before and after an upgrade of the system:
-  walwise check /srv/pgdata --save             before: keep the report
-  walwise check --baseline last /srv/pgdata    after: what is worse, what is fixed, which facts changed, and whether the
-                                               price of a commit moved beyond noise
-What if:
-  walwise check --assume kernel.release=6.18                      what would be different with another kernel
-  walwise check --assume 'device.write_cache@sda=write through'   … or if that disk had no volatile cache
-What is assumed changes neither the plan nor an export nor the exit code; what would be different is told apart, at the end
-(in JSON as `what_if`). `walwise facts --list` names all facts.";
 
 /// Options of `walwise [TARGET]`.
 #[derive(Args, Debug)]
@@ -58,24 +36,31 @@ pub struct Bare {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Facts, probe, rules, report. With a TARGET it measures there; without one it writes nothing.
-    #[command(after_help = CHECK_EXAMPLES)]
+    #[command(after_help = help("check"))]
     Check(Check),
     /// What the next kernel, distribution or tools change: what will not mount or not boot first.
+    #[command(after_help = help("upgrade"))]
     Upgrade(Upgrade),
     /// The measurements alone.
+    #[command(after_help = help("probe"))]
     Probe(Probe),
     /// Pull the plug and see what survived: what to do, a writer, and the comparison afterwards.
+    #[command(after_help = help("drill"))]
     Drill(Drill),
     /// What was read, and from where.
+    #[command(after_help = help("facts"))]
     Facts(Facts),
     /// The rules: list, show, check, test.
-    #[command(subcommand)]
+    #[command(subcommand, after_help = help("rules"))]
     Rules(Rules),
     /// Why a rule applies, does not, or cannot be decided.
+    #[command(after_help = help("explain"))]
     Explain(Explain),
     /// This host as one text file, serial numbers and names masked.
+    #[command(after_help = help("capture"))]
     Capture(Capture),
-    /// Things made from the program itself.
+    /// Things made from the program itself: manual pages, completions, schema, reference, pictures.
+    #[command(subcommand, after_help = help("generate"))]
     Generate(Generate),
 }
 
@@ -133,18 +118,8 @@ pub struct Check {
     pub fail_on_undecided: bool,
 }
 
-const UPGRADE_EXAMPLES: &str = "\
-Examples:
-  walwise upgrade --kernel 6.12                    the next kernel of the same distribution
-  walwise upgrade --os rhel10 --host db7.host      a captured host with Red Hat 10 and its kernel
-  walwise upgrade --kernel 6.18 --xfsprogs 6.18    kernel and tools together
-
-Exit codes: 0 nothing at or above --fail-on stands in the way, 3 something critical, 4 a warning, 5 undecided. What gets
-better does not count, and what is wrong today and not touched by the upgrade does where the next boot meets it.";
-
 /// `walwise upgrade`.
 #[derive(Args, Debug)]
-#[command(after_help = UPGRADE_EXAMPLES)]
 pub struct Upgrade {
     /// The kernel: its version, or its release as `uname -r` will print it.
     #[arg(
@@ -276,13 +251,16 @@ pub struct Drill {
 pub enum DrillStep {
     /// Writes commits into DIR/walwise-drill until the power goes or it is stopped, and prints each number once it is
     /// durable, for a machine that keeps its power.
+    #[command(after_help = help("drill write"))]
     Write(DrillWrite),
     /// Prints which of them are there.
+    #[command(after_help = help("drill read"))]
     Read {
         /// The directory that was written in.
         directory: PathBuf,
     },
     /// Says what is lost: exit code 3 if anything is.
+    #[command(after_help = help("drill check"))]
     Check {
         /// What `drill write` printed.
         acknowledged: PathBuf,
@@ -354,6 +332,7 @@ pub struct Facts {
 #[derive(Debug, Subcommand)]
 pub enum Rules {
     /// Every rule in a line.
+    #[command(after_help = help("rules list"))]
     List {
         /// The settings that rules can advise instead.
         #[arg(long)]
@@ -363,6 +342,7 @@ pub enum Rules {
         rules: Option<PathBuf>,
     },
     /// One rule in full.
+    #[command(after_help = help("rules show"))]
     Show {
         /// Its id.
         rule: String,
@@ -371,12 +351,14 @@ pub enum Rules {
         rules: Option<PathBuf>,
     },
     /// Whether files hold well-formed rules; all mistakes at once.
+    #[command(after_help = help("rules check"))]
     Check {
         /// Rule files, or directories of them.
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
     /// Run the examples in rules: of these files, or of all in force.
+    #[command(after_help = help("rules test"))]
     Test {
         /// Rule files, or directories of them.
         files: Vec<PathBuf>,
@@ -409,20 +391,68 @@ pub struct Capture {
 }
 
 /// `walwise generate`.
-#[derive(Args, Debug)]
-pub struct Generate {
-    /// What to make.
-    #[arg(value_enum)]
-    pub what: Made,
-}
-
-/// What can be made.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum Made {
+#[derive(Debug, Subcommand)]
+pub enum Generate {
+    /// Manual pages: those of all commands into a directory, or walwise(1) to standard output.
+    #[command(after_help = help("generate man"))]
+    Man {
+        /// Where to; made if it is not there.
+        directory: Option<PathBuf>,
+    },
+    /// What completes commands, options and their values in a shell.
+    #[command(after_help = help("generate completions"))]
+    Completions {
+        /// The shell.
+        #[arg(value_enum)]
+        shell: Shell,
+    },
     /// The JSON schema of the report.
+    #[command(after_help = help("generate schema"))]
     Schema,
     /// The reference of the built-in rules, Markdown.
+    #[command(after_help = help("generate reference"))]
     Reference,
+    /// A picture of every screen, SVG, as it shows this host or a captured one.
+    #[command(after_help = help("generate screens"))]
+    Screens(Screens),
+}
+
+/// Shells that can complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Shell {
+    /// Bash, with its package bash-completion.
+    Bash,
+    /// Zsh.
+    Zsh,
+    /// Fish.
+    Fish,
+}
+
+impl Shell {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Bash, Self::Zsh, Self::Fish];
+}
+
+/// `walwise generate screens`.
+#[derive(Args, Debug)]
+pub struct Screens {
+    /// Where to; made if it is not there.
+    pub directory: PathBuf,
+    /// Look at this directory or device.
+    #[arg(long, value_name = "TARGET")]
+    pub target: Option<PathBuf>,
+    /// What was measured: the JSON of `walwise probe`.
+    #[arg(long, value_name = "FILE")]
+    pub measured: Option<PathBuf>,
+    /// Columns of the terminal.
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u16).range(60..=300))]
+    pub columns: u16,
+    /// Rows of the terminal.
+    #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u16).range(15..=200))]
+    pub rows: u16,
+    /// Where facts come from.
+    #[command(flatten)]
+    pub from: From,
 }
 
 /// Forms of a report.

@@ -11,7 +11,6 @@ pub struct Key(String);
 
 impl Key {
     /// A key by its name.
-    #[cfg(test)]
     pub fn named(name: &str) -> Self {
         Self(name.to_owned())
     }

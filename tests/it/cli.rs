@@ -39,7 +39,7 @@ fn refused<A: AsRef<std::ffi::OsStr> + std::fmt::Debug>(code: i32, arguments: &[
 }
 
 /// Every command there is.
-const COMMANDS: [&[&str]; 13] = [
+const COMMANDS: [&[&str]; 18] = [
     &[],
     &["check"],
     &["upgrade"],
@@ -53,6 +53,11 @@ const COMMANDS: [&[&str]; 13] = [
     &["explain"],
     &["capture"],
     &["generate"],
+    &["generate", "man"],
+    &["generate", "completions"],
+    &["generate", "schema"],
+    &["generate", "reference"],
+    &["generate", "screens"],
 ];
 
 #[test]
@@ -125,6 +130,23 @@ fn output_that_cannot_be_printed_is_1() {
         assert!(stderr(&output).contains("cannot write to standard output"), "{}", stderr(&output));
         assert_eq!(stderr(&output).lines().count(), 1);
     }
+}
+
+#[test]
+fn documents_are_written_where_asked_and_nowhere_else() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    assert_eq!(printed(&["generate", "man", &at("man")]), "");
+    assert_eq!(fs::read_to_string(at("man/walwise.1")).unwrap(), printed(&["generate", "man"]));
+    let host = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/screens/vm.host");
+    for _ in 0..2 {
+        printed(&["generate", "screens", &at("screens"), "--host", host, "--columns", "80"]);
+    }
+    assert!(names(Path::new(&at("screens"))).contains(&"overview.svg".to_owned()));
+    refused(1, &["generate", "man", &at("none/man")]);
+    refused(1, &["generate", "man", host]);
+    refused(2, &["generate", "screens", &at("more"), "--host", host, "--measured", host]);
+    assert_eq!(names(dir.path()), ["man", "screens"]);
 }
 
 #[test]

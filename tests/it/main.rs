@@ -11,12 +11,14 @@
 
 mod advice;
 mod architecture;
+mod assets;
 mod assume;
 mod baseline;
 mod captures;
 mod cli;
 mod databases;
 mod drill;
+mod examples;
 mod faults;
 mod hostile_stacks;
 mod hosts;

@@ -1,0 +1,259 @@
+//! Examples of every command, and what is said beneath them: once, for `--help` and for the manual pages.
+//!
+//! Tests hold that every command has some, and that each of them can be typed as it stands.
+
+use std::fmt::Write as _;
+
+/// What stands at the end of a command's help.
+pub struct Examples {
+    /// The command, without `walwise`: `rules list`.
+    pub of: &'static str,
+    /// What to type, and what it is good for.
+    pub lines: &'static [(&'static str, &'static str)],
+    /// What else is to be known, each with a heading.
+    pub notes: &'static [(&'static str, &'static str)],
+}
+
+const EXIT_CODES: (&str, &str) = (
+    "Exit codes",
+    "0 nothing found at or above --fail-on, 3 a critical finding, 4 a warning, 5 undecided. Everywhere: 2 wrong use or an \
+     input that cannot be used, 128 + n on a signal, 1 anything else.",
+);
+
+/// All of them, in the order of the commands.
+pub const ALL: &[Examples] = &[
+    Examples {
+        of: "",
+        lines: &[
+            ("walwise", "look around on the screens; nothing is written until you say so"),
+            ("walwise check /srv/pgdata", "verdict, measurement and plan of one directory"),
+            (
+                "walwise check --format json > report.json",
+                "everything found on this host; writes nothing else",
+            ),
+            (
+                "walwise check /srv/pgdata --format fstab",
+                "lines of /etc/fstab to change, to review and paste",
+            ),
+            ("walwise upgrade --kernel 6.12 --os rhel10", "what the next kernel changes, blockers first"),
+            ("walwise capture > db7.host", "this host as one text file, to be looked at elsewhere"),
+        ],
+        notes: &[EXIT_CODES],
+    },
+    Examples {
+        of: "check",
+        lines: &[
+            ("walwise check /srv/pgdata --save", "before an upgrade of the system: keep the report"),
+            (
+                "walwise check /srv/pgdata --baseline last",
+                "after it: what is worse, what is fixed, which facts changed",
+            ),
+            ("walwise check --assume kernel.release=6.18", "what would be different with another kernel"),
+            (
+                "walwise check --assume 'device.write_cache@sda=write through'",
+                "or if that disk had no volatile cache",
+            ),
+        ],
+        notes: &[
+            (
+                "What if",
+                "what is assumed changes neither the plan nor an export nor the exit code; what would be different is told \
+                 apart, at the end (in JSON as `what_if`). `walwise facts --list` names all facts.",
+            ),
+            EXIT_CODES,
+        ],
+    },
+    Examples {
+        of: "upgrade",
+        lines: &[
+            ("walwise upgrade --kernel 6.12", "the next kernel of the same distribution"),
+            ("walwise upgrade --os rhel10 --host db7.host", "a captured host with Red Hat 10 and its kernel"),
+            ("walwise upgrade --kernel 6.18 --xfsprogs 6.18", "kernel and tools together"),
+        ],
+        notes: &[(
+            "Exit codes",
+            "0 nothing at or above --fail-on stands in the way, 3 something critical, 4 a warning, 5 undecided. What gets \
+             better does not count, and what is wrong today and not touched by the upgrade does where the next boot meets it.",
+        )],
+    },
+    Examples {
+        of: "probe",
+        lines: &[
+            ("walwise probe /srv/pgdata", "what a commit costs with each way to make it durable"),
+            (
+                "walwise probe /srv/pgdata --workload group,segment",
+                "sessions that share flushes; new WAL segments",
+            ),
+            ("walwise probe --import pg_test_fsync.txt", "figures from elsewhere, in the same form"),
+        ],
+        notes: &[],
+    },
+    Examples {
+        of: "drill",
+        lines: &[
+            ("walwise drill /srv/test", "print what to do, in order; nothing is written"),
+            ("walwise drill check acknowledged.log survived.log", "afterwards: what is lost"),
+        ],
+        notes: &[],
+    },
+    Examples {
+        of: "drill write",
+        lines: &[
+            (
+                "walwise drill write /srv/test",
+                "commit until the power goes; keep the output on another machine",
+            ),
+            (
+                "walwise drill write /srv/test --method open_datasync --segments fresh",
+                "the same in another way",
+            ),
+        ],
+        notes: &[],
+    },
+    Examples {
+        of: "drill read",
+        lines: &[("walwise drill read /srv/test > survived.log", "after the restart")],
+        notes: &[],
+    },
+    Examples {
+        of: "drill check",
+        lines: &[("walwise drill check acknowledged.log survived.log", "exit code 3: something is lost")],
+        notes: &[],
+    },
+    Examples {
+        of: "facts",
+        lines: &[
+            ("walwise facts device. --target /srv/pgdata", "every fact of the devices, each with its source"),
+            ("walwise facts --list", "all facts there can be, and what they mean"),
+        ],
+        notes: &[],
+    },
+    Examples {
+        of: "rules",
+        lines: &[
+            ("walwise rules list", "every rule in a line"),
+            (
+                "walwise rules show barrier.ext4-off",
+                "one of them: when it applies, what it advises, its sources",
+            ),
+        ],
+        notes: &[],
+    },
+    Examples {
+        of: "rules list",
+        lines: &[
+            ("walwise rules list", "every rule in force, your own among them"),
+            ("walwise rules list --settings", "what can be advised"),
+        ],
+        notes: &[],
+    },
+    Examples {
+        of: "rules show",
+        lines: &[("walwise rules show barrier.ext4-off", "its condition, advice, examples and sources")],
+        notes: &[],
+    },
+    Examples {
+        of: "rules check",
+        lines: &[("walwise rules check our-rules.toml", "before it goes to /etc/walwise/rules.d")],
+        notes: &[],
+    },
+    Examples {
+        of: "rules test",
+        lines: &[
+            ("walwise rules test our-rules.toml", "whether the rules say what their examples say"),
+            ("walwise rules test", "the same of all rules in force"),
+        ],
+        notes: &[],
+    },
+    Examples {
+        of: "explain",
+        lines: &[
+            (
+                "walwise explain barrier.ext4-off /srv/pgdata",
+                "its condition with the readings of this directory",
+            ),
+            (
+                "walwise explain barrier.ext4-off --host db7.host",
+                "the same of every file system of a captured host",
+            ),
+        ],
+        notes: &[],
+    },
+    Examples {
+        of: "capture",
+        lines: &[
+            ("walwise capture > db7.host", "this host; masked, and text: read it before you give it away"),
+            (
+                "walwise capture /srv/pgdata --output db7.host",
+                "with a directory that would not be found by itself",
+            ),
+        ],
+        notes: &[("Elsewhere", "every command that reads a host takes --host db7.host instead.")],
+    },
+    Examples {
+        of: "generate",
+        lines: &[
+            ("walwise generate completions bash", "print what completes commands and options in bash"),
+            ("walwise generate schema > report.schema.json", "what `check --format json` keeps to"),
+        ],
+        notes: &[],
+    },
+    Examples {
+        of: "generate man",
+        lines: &[
+            ("walwise generate man /usr/local/share/man/man1", "install the manual pages of all commands"),
+            ("walwise generate man", "print walwise(1)"),
+        ],
+        notes: &[],
+    },
+    Examples {
+        of: "generate completions",
+        lines: &[
+            ("walwise generate completions bash > /etc/bash_completion.d/walwise", "for everybody's bash"),
+            (
+                "walwise generate completions fish > ~/.config/fish/completions/walwise.fish",
+                "for your own fish",
+            ),
+        ],
+        notes: &[],
+    },
+    Examples {
+        of: "generate schema",
+        lines: &[("walwise generate schema > report.schema.json", "what `check --format json` keeps to")],
+        notes: &[],
+    },
+    Examples {
+        of: "generate reference",
+        lines: &[("walwise generate reference > REFERENCE.md", "what every built-in rule says, and when")],
+        notes: &[],
+    },
+    Examples {
+        of: "generate screens",
+        lines: &[
+            ("walwise generate screens pictures --host db7.host", "every screen as it shows a captured host"),
+            (
+                "walwise generate screens pictures --target /srv/pgdata --measured probe.json",
+                "this host, with what `walwise probe --format json` found",
+            ),
+        ],
+        notes: &[],
+    },
+];
+
+/// Those of a command.
+pub fn of(command: &str) -> Option<&'static Examples> {
+    ALL.iter().find(|examples| examples.of == command)
+}
+
+/// The end of a command's help: each example in two lines, which fit any terminal.
+pub fn help(command: &str) -> String {
+    let Some(examples) = of(command) else { return String::new() };
+    let mut text = "Examples:".to_owned();
+    for (line, what_for) in examples.lines {
+        let _ = write!(text, "\n  {line}\n      {what_for}");
+    }
+    for (head, note) in examples.notes {
+        let _ = write!(text, "\n\n{head}: {note}");
+    }
+    text
+}

@@ -1,0 +1,73 @@
+//! `walwise generate`: documents made from the program itself, so that they cannot say anything else than it does.
+//!
+//! Those that are kept in `assets/` are compared by a test with what is made here.
+
+mod man;
+mod screens;
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use anyhow::{Context, anyhow};
+use clap::CommandFactory;
+use clap_complete::aot::{self, Generator};
+
+use super::args::{Cli, Generate, Shell};
+use super::out::{Done, print};
+use crate::report::{json, output};
+use crate::rules::reference;
+use crate::text;
+
+pub use man::pages;
+pub use screens::{measurement, pictures};
+
+/// A document and the name of its file.
+pub type Named = (String, String);
+
+/// Makes what was asked for.
+pub(super) fn run(what: &Generate) -> Done {
+    match what {
+        Generate::Man { directory: Some(directory) } => into(directory, &pages()?),
+        Generate::Man { directory: None } => {
+            let first = pages()?.into_iter().next();
+            print(&first.map(|(_, page)| page).unwrap_or_default())
+        }
+        Generate::Completions { shell } => print(&completions(*shell).1),
+        Generate::Schema => print(&json::schema_json()),
+        Generate::Reference => print(&reference::render()),
+        Generate::Screens(args) => into(&args.directory, &screens::drawn(args)?),
+    }
+}
+
+/// Writes documents into a directory.
+fn into(directory: &Path, documents: &[Named]) -> Done {
+    match fs::create_dir(directory) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            let why = text::error_words(&error);
+            return Err(anyhow!("cannot make the directory {}: {why}", directory.display()).into());
+        }
+        _ => {}
+    }
+    for (name, document) in documents {
+        output::write_atomically(&directory.join(name), document.as_bytes())
+            .context("not everything was written")?;
+    }
+    Ok(0)
+}
+
+/// What completes the command line in a shell, under the name that the shell looks for.
+pub fn completions(shell: Shell) -> Named {
+    fn of(shell: impl Generator) -> Named {
+        let mut script = Vec::new();
+        let name = shell.file_name(NAME);
+        aot::generate(shell, &mut Cli::command(), NAME, &mut script);
+        (name, String::from_utf8_lossy(&script).into_owned())
+    }
+    const NAME: &str = "walwise";
+    match shell {
+        Shell::Bash => of(aot::Bash),
+        Shell::Zsh => of(aot::Zsh),
+        Shell::Fish => of(aot::Fish),
+    }
+}

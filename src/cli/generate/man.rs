@@ -1,0 +1,107 @@
+//! Manual pages, one for every command: what clap knows of it, then its examples.
+//!
+//! The surprise: clap's own text after the options is left out; in a page that fills its lines the examples would run
+//! together, so they are set here from the same source as the help.
+
+use std::fmt::Write as _;
+use std::io;
+
+use anyhow::Context;
+use clap::{Command, CommandFactory};
+use clap_mangen::Man;
+
+use super::Named;
+use crate::cli::args::Cli;
+use crate::cli::examples;
+
+/// Every page with the name of its file, `walwise.1` first.
+pub fn pages() -> anyhow::Result<Vec<Named>> {
+    let mut whole = Cli::command().disable_help_subcommand(true);
+    whole.build();
+    let mut pages = Vec::new();
+    walk(&whole, "", &mut pages).context("cannot make the manual pages")?;
+    Ok(pages)
+}
+
+fn walk(command: &Command, of: &str, pages: &mut Vec<Named>) -> io::Result<()> {
+    let name = if of.is_empty() { NAME.to_owned() } else { format!("{NAME}-{}", of.replace(' ', "-")) };
+    pages.push((format!("{name}.1"), page(command, of, &name)?));
+    for kid in command.get_subcommands().filter(|kid| !kid.is_hide_set()) {
+        walk(kid, format!("{of} {}", kid.get_name()).trim_start(), pages)?;
+    }
+    Ok(())
+}
+
+const NAME: &str = "walwise";
+
+fn page(command: &Command, of: &str, name: &str) -> io::Result<String> {
+    let version = concat!("walwise ", env!("CARGO_PKG_VERSION"));
+    let man = Man::new(command.clone()).title(name).source(version);
+    let mut bytes = Vec::new();
+    man.render_title(&mut bytes)?;
+    man.render_name_section(&mut bytes)?;
+    man.render_synopsis_section(&mut bytes)?;
+    man.render_description_section(&mut bytes)?;
+    if command.get_arguments().next().is_some() {
+        man.render_options_section(&mut bytes)?;
+    }
+    if command.has_subcommands() {
+        man.render_subcommands_section(&mut bytes)?;
+    }
+    // Each part begins with the same definition; once is enough.
+    let text = String::from_utf8_lossy(&bytes);
+    let (once, rest) = text.split_once(".TH ").unwrap_or(("", &text));
+    let mut page = format!("{once}.TH {}", rest.replace(once, ""));
+    if let Some(examples) = examples::of(of) {
+        page.push_str(".SH EXAMPLES\n");
+        for (line, what_for) in examples.lines {
+            let _ = writeln!(page, ".TP\n.B {}\n{}", roff(line), roff(what_for));
+        }
+        for (head, note) in examples.notes {
+            let _ = writeln!(page, ".SH {}\n{}", roff(&head.to_uppercase()), roff(note));
+        }
+    }
+    if !of.is_empty() {
+        page.push_str(".SH SEE ALSO\n.BR walwise (1)\n");
+    }
+    Ok(page)
+}
+
+/// Text that roff shows as it is, to be copied: neither a request nor an escape, and no dash or quote that looks alike.
+fn roff(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars() {
+        match c {
+            '\\' => out.push_str("\\e"),
+            '-' => out.push_str("\\-"),
+            '\'' => out.push_str("\\(aq"),
+            '`' => out.push_str("\\(ga"),
+            '~' => out.push_str("\\(ti"),
+            '^' => out.push_str("\\(ha"),
+            '"' => out.push_str("\\(dq"),
+            c => out.push(c),
+        }
+    }
+    if out.starts_with('.') { format!("\\&{out}") } else { out }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_example_is_a_request_or_an_escape() {
+        assert_eq!(roff(".so x"), "\\&.so x");
+        assert_eq!(roff("a\\b 'c' -d"), "a\\eb \\(aqc\\(aq \\-d");
+    }
+
+    #[test]
+    fn every_command_has_a_page() {
+        let names: Vec<String> = pages().unwrap().into_iter().map(|(name, _)| name).collect();
+        for wanted in ["walwise.1", "walwise-check.1", "walwise-rules-show.1", "walwise-generate-man.1"] {
+            assert!(names.iter().any(|name| name == wanted), "{wanted}: {names:?}");
+        }
+        assert_eq!(names.first().map(String::as_str), Some("walwise.1"));
+        assert_eq!(names.len(), examples::ALL.len(), "{names:?}");
+    }
+}

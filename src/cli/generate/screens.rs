@@ -1,0 +1,59 @@
+//! Pictures of the screens: a host is read as ever, what was measured is put beside it, and the screens draw the report.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use anyhow::Context;
+
+use super::Named;
+use crate::cli::CliError;
+use crate::cli::args::Screens;
+use crate::cli::host;
+use crate::facts::Subject;
+use crate::measure::{Measurement, histogram};
+use crate::pipeline::{self, Session};
+use crate::text;
+use crate::ui;
+
+/// A larger file is no output of `walwise probe`.
+const LARGEST: u64 = 64 << 20;
+
+/// The pictures that the arguments ask for.
+pub(super) fn drawn(args: &Screens) -> Result<Vec<Named>, CliError> {
+    let rules = host::rules(args.from.rules.as_deref())?;
+    let session = host::look(&args.from, args.target.as_deref(), rules)?;
+    let measured = args.measured.as_deref().map(read).transpose()?;
+    Ok(pictures(session, measured, (args.columns, args.rows)))
+}
+
+fn read(file: &Path) -> Result<Measurement, CliError> {
+    let unusable = |why: String| CliError::Usage(format!("cannot use {}: {why}", file.display()));
+    let mut bytes = Vec::new();
+    let opened = File::open(file).map_err(|error| unusable(text::error_words(&error)))?;
+    opened.take(LARGEST).read_to_end(&mut bytes).map_err(|error| unusable(text::error_words(&error)))?;
+    measurement(&bytes).map_err(|error| unusable(format!("{error:#}")))
+}
+
+/// A measurement, as `walwise probe --format json` printed it.
+pub fn measurement(bytes: &[u8]) -> anyhow::Result<Measurement> {
+    serde_json::from_slice(bytes).context("it is not what `walwise probe --format json` prints")
+}
+
+/// A picture of every screen on a terminal of this size, columns first. What was measured is shown of the first directory.
+pub fn pictures(mut session: Session, measured: Option<Measurement>, size: (u16, u16)) -> Vec<Named> {
+    let target: Option<Subject> = pipeline::measurable(&session.judged().0).into_iter().next();
+    let mut times = Vec::new();
+    if let (Some(target), Some(measurement)) = (target, measured) {
+        times = default_times(&measurement);
+        session.measured.insert(target, measurement);
+    }
+    ui::pictures(session.report(), histogram(&times), size)
+}
+
+/// The times of one-page commits with the default, where the probe kept them.
+fn default_times(measurement: &Measurement) -> Vec<f64> {
+    let default = measurement.comparisons.first().map_or(measurement.best, |of| of.against);
+    let row = measurement.methods.iter().find(|row| row.method == default && row.pages == 1);
+    row.map(|row| row.samples_us.concat()).unwrap_or_default()
+}

@@ -1,0 +1,287 @@
+//! A drawn screen as SVG: the same for the same screen, without scripts, fonts or anything from elsewhere.
+//!
+//! The surprise: every stretch of text says how long it is and starts where its first cell does, so columns stay aligned
+//! whatever font shows it; lines and bars are drawn, because fonts leave gaps between them.
+
+use std::fmt::Write as _;
+
+use ratatui::buffer::{Buffer, Cell};
+use ratatui::style::{Color, Modifier};
+use unicode_width::UnicodeWidthStr;
+
+/// A cell, in pixels.
+const WIDE: f32 = 8.4;
+const HIGH: f32 = 17.0;
+/// From the top of a cell to where letters stand.
+const BASE: f32 = 13.0;
+/// Around the screen.
+const EDGE: f32 = 12.0;
+
+/// What the terminal's own colours are here.
+const PAPER: &str = "#12161e";
+const INK: &str = "#d5dae3";
+
+/// The picture, with what a screen reader says of it.
+pub fn svg(buffer: &Buffer, title: &str) -> String {
+    let area = buffer.area;
+    let (width, height) = (
+        2.0f32.mul_add(EDGE, f32::from(area.width) * WIDE),
+        2.0f32.mul_add(EDGE, f32::from(area.height) * HIGH),
+    );
+    let mut out = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.1} {height:.1}\" role=\"img\" fill=\"{INK}\" \
+         shape-rendering=\"crispEdges\" \
+         font-family=\"ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace\" font-size=\"14\">\n\
+         <title>{}</title>\n\
+         <rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"{PAPER}\" shape-rendering=\"auto\"/>\n",
+        escaped(title)
+    );
+    let columns = usize::from(area.width).max(1);
+    for (row, cells) in (0u16..).zip(buffer.content.chunks(columns)) {
+        let top = f32::from(row).mul_add(HIGH, EDGE);
+        for run in runs(cells) {
+            draw(&run, top, &mut out);
+        }
+    }
+    out.push_str("</svg>\n");
+    out
+}
+
+/// Cells side by side that look alike.
+struct Run<'a> {
+    /// The first one's column.
+    at: u16,
+    /// How many columns.
+    columns: u16,
+    text: String,
+    like: &'a Cell,
+}
+
+/// A row in runs; gaps of two blanks and signs that fonts draw in widths of their own begin a new one.
+fn runs(cells: &[Cell]) -> Vec<Run<'_>> {
+    let mut runs: Vec<Run<'_>> = Vec::new();
+    let mut column = 0u16;
+    let mut covered = 0usize;
+    for cell in cells {
+        // The second half of a wide character has a cell of its own, with nothing in it.
+        let (symbol, wide) =
+            if covered > 0 { ("", 0) } else { (cell.symbol(), cell.symbol().width().max(1)) };
+        covered = covered.max(wide).saturating_sub(1);
+        let is_plain = |text: &str| text.chars().all(|c| c.is_ascii() || "·–—…µ×".contains(c));
+        let joins = runs.last().is_some_and(|run| {
+            let alike = look(run.like) == look(cell);
+            let gap = symbol == " " && run.text.ends_with(' ') && background(run.like).is_none();
+            let same_bar = is_wide_as_it_likes(symbol) && run.text.ends_with(symbol);
+            alike && !gap && (symbol.is_empty() || same_bar || (is_plain(&run.text) && is_plain(symbol)))
+        });
+        match runs.last_mut() {
+            Some(run) if joins => {
+                run.text.push_str(symbol);
+                run.columns = run.columns.saturating_add(1);
+            }
+            _ => runs.push(Run { at: column, columns: 1, text: symbol.to_owned(), like: cell }),
+        }
+        column = column.saturating_add(1);
+    }
+    runs
+}
+
+fn draw(run: &Run<'_>, top: f32, out: &mut String) {
+    let left = f32::from(run.at).mul_add(WIDE, EDGE);
+    if let Some(paper) = background(run.like) {
+        let width = f32::from(run.columns) * WIDE;
+        let _ = writeln!(
+            out,
+            "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{HIGH}\" fill=\"{paper}\"/>"
+        );
+    }
+    let text = run.text.trim_end();
+    let blanks = text.chars().take_while(|c| *c == ' ').count();
+    let text = text.trim_start();
+    if text.is_empty() {
+        return;
+    }
+    let left = (blanks as f32).mul_add(WIDE, left);
+    let style = style(run.like);
+    if let Some(shape) = shape(text, left, top) {
+        let _ = writeln!(out, "<path d=\"{shape}\"{style}/>");
+        return;
+    }
+    let length = text.width() as f32 * WIDE;
+    let (base, text) = (top + BASE, escaped(text));
+    let _ = writeln!(
+        out,
+        "<text x=\"{left:.1}\" y=\"{base:.1}\" textLength=\"{length:.1}\" xml:space=\"preserve\"{style}>{text}</text>"
+    );
+}
+
+const BARS: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
+
+/// Whether several of it side by side are drawn as one.
+fn is_wide_as_it_likes(symbol: &str) -> bool {
+    symbol == "─" || BARS.contains(&symbol)
+}
+
+/// Bars, and the lines that join from cell to cell.
+fn shape(text: &str, left: f32, top: f32) -> Option<String> {
+    let symbol = text.chars().next()?.to_string();
+    let wide = text.chars().count() as f32 * WIDE;
+    if let Some(eighths) = (1u8..).zip(BARS).find_map(|(n, bar)| (bar == symbol).then_some(n)) {
+        let high = HIGH * f32::from(eighths) / 8.0;
+        let from = top + HIGH - high;
+        return Some(format!("M{left:.1} {from:.1}h{wide:.1}v{high:.1}h-{wide:.1}z"));
+    }
+    let [to_left, to_right, up, down] = halves(&symbol)?;
+    let mut path = String::new();
+    let (x, y) = (left + WIDE / 2.0 - 0.5, top + HIGH / 2.0 - 0.5);
+    if to_left || to_right {
+        let from = if to_left { left } else { x };
+        let to = if to_right { left + wide } else { x + 1.0 };
+        let _ = write!(path, "M{from:.1} {y:.1}H{to:.1}v1H{from:.1}z");
+    }
+    if up || down {
+        let from = if up { top } else { y };
+        let to = if down { top + HIGH } else { y + 1.0 };
+        let _ = write!(path, "M{x:.1} {from:.1}V{to:.1}h1V{from:.1}z");
+    }
+    Some(path)
+}
+
+/// Which of the four halves of a cross a line is made of: to the left, to the right, up, down.
+fn halves(symbol: &str) -> Option<[bool; 4]> {
+    Some(match symbol {
+        "─" => [true, true, false, false],
+        "│" => [false, false, true, true],
+        "├" => [false, true, true, true],
+        "┤" => [true, false, true, true],
+        "┬" => [true, true, false, true],
+        "┴" => [true, true, true, false],
+        "┼" => [true, true, true, true],
+        "┌" => [false, true, false, true],
+        "┐" => [true, false, false, true],
+        "└" => [false, true, true, false],
+        "┘" => [true, false, true, false],
+        _ => return None,
+    })
+}
+
+fn look(cell: &Cell) -> (Color, Color, Modifier) {
+    (cell.fg, cell.bg, cell.modifier)
+}
+
+fn background(cell: &Cell) -> Option<&'static str> {
+    if cell.modifier.contains(Modifier::REVERSED) {
+        return Some(colour(cell.fg).unwrap_or(INK));
+    }
+    colour(cell.bg)
+}
+
+/// What is not as everything else is.
+fn style(cell: &Cell) -> String {
+    let mut style = String::new();
+    let reversed = cell.modifier.contains(Modifier::REVERSED);
+    let ink = if reversed { Some(colour(cell.bg).unwrap_or(PAPER)) } else { colour(cell.fg) };
+    if let Some(ink) = ink {
+        let _ = write!(style, " fill=\"{ink}\"");
+    }
+    for (modifier, says) in [
+        (Modifier::DIM, " fill-opacity=\"0.6\""),
+        (Modifier::BOLD, " font-weight=\"bold\""),
+        (Modifier::ITALIC, " font-style=\"italic\""),
+        (Modifier::UNDERLINED, " text-decoration=\"underline\""),
+    ] {
+        if cell.modifier.contains(modifier) {
+            style.push_str(says);
+        }
+    }
+    style
+}
+
+/// The sixteen colours of a palette, to be read on [`PAPER`]; screens use no others.
+fn colour(colour: Color) -> Option<&'static str> {
+    Some(match colour {
+        Color::Black => "#3b4252",
+        Color::Red | Color::LightRed => "#ff7b72",
+        Color::Green | Color::LightGreen => "#7fd88f",
+        Color::Yellow | Color::LightYellow => "#e5c07b",
+        Color::Blue | Color::LightBlue => "#7aa8ff",
+        Color::Magenta | Color::LightMagenta => "#d9a0ff",
+        Color::Cyan | Color::LightCyan => "#5fd7e0",
+        Color::DarkGray => "#6b7280",
+        Color::Gray | Color::White => INK,
+        _ => return None,
+    })
+}
+
+/// Text as XML takes it, which has no place for control characters.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            c if c.is_control() => out.push('\u{fffd}'),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use ratatui::layout::Rect;
+    use ratatui::style::Style;
+
+    use super::*;
+
+    fn drawn(width: u16, draw: impl FnOnce(&mut Buffer)) -> String {
+        let mut buffer = Buffer::empty(Rect::new(0, 0, width, 1));
+        draw(&mut buffer);
+        svg(&buffer, "<test>")
+    }
+
+    /// The texts of a picture, with their columns.
+    fn texts(svg: &str) -> Vec<(f32, String)> {
+        let texts = svg.lines().filter(|line| line.starts_with("<text"));
+        texts
+            .map(|line| {
+                let x: f32 = line.split('"').nth(1).unwrap().parse().unwrap();
+                let said = line.split_once('>').unwrap().1.trim_end_matches("</text>");
+                (((x - EDGE) / WIDE).round(), said.to_owned())
+            })
+            .collect()
+    }
+
+    #[test]
+    fn text_stands_in_its_columns_and_nothing_of_it_is_markup() {
+        let picture = drawn(30, |buffer| {
+            buffer.set_string(1, 0, "a <b> & c", Style::default());
+            buffer.set_string(14, 0, "日本", Style::default());
+            buffer.set_string(18, 0, "x", Style::default().fg(Color::Red));
+            buffer.set_string(20, 0, "▸ y", Style::default());
+        });
+        let found = texts(&picture);
+        let expected =
+            [(1.0, "a &lt;b&gt; &amp; c"), (14.0, "日"), (16.0, "本"), (18.0, "x"), (20.0, "▸"), (22.0, "y")];
+        assert_eq!(found, expected.map(|(column, text)| (column, text.to_owned())));
+        assert!(picture.contains("<title>&lt;test&gt;</title>"), "{picture}");
+    }
+
+    #[test]
+    fn lines_and_bars_are_drawn() {
+        let picture = drawn(9, |buffer| buffer.set_string(0, 0, "├──▃▃█ ──", Style::default()));
+        assert_eq!(picture.matches("<path").count(), 5, "{picture}");
+        assert!(picture.contains("h16.8v6.4h-16.8z"), "{picture}");
+        assert_eq!(texts(&picture), []);
+    }
+
+    #[test]
+    fn what_is_reversed_has_ink_and_paper_changed() {
+        let style = Style::default().add_modifier(Modifier::REVERSED);
+        let picture = drawn(4, |buffer| buffer.set_string(0, 0, "ab", style));
+        assert!(picture.contains(&format!("width=\"16.8\" height=\"17\" fill=\"{INK}\"")), "{picture}");
+        assert!(picture.contains(&format!("fill=\"{PAPER}\">ab")), "{picture}");
+    }
+}

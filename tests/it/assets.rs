@@ -1,0 +1,90 @@
+//! What is kept beside the sources though the program makes it: manual pages, completions, pictures, schema, reference. Each
+//! must be what the program of today makes.
+//!
+//! `WALWISE_UPDATE=1 cargo test --test it assets` writes all of them anew.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use walwise::cli::args::Shell;
+use walwise::cli::generate;
+use walwise::collect::Request;
+use walwise::host::RecordedHost;
+use walwise::pipeline::Session;
+use walwise::report::json;
+use walwise::rules::{RuleSet, reference};
+
+/// The size of the terminal in the pictures.
+const SIZE: (u16, u16) = (100, 32);
+
+fn of_repository(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
+}
+
+/// What the screens show of the recorded machine in `tests/screens`, with what was measured there.
+fn pictures() -> Vec<generate::Named> {
+    let read = |name: &str| fs::read(of_repository("tests/screens").join(name)).unwrap();
+    let host = RecordedHost::parse(&read("vm.host")).unwrap();
+    let request = Request { target: Some("/srv/pg/data".into()), without_programs: false };
+    let session = Session::look(&host, &request, RuleSet::builtin(), &mut |_, _| ());
+    let measured = generate::measurement(&read("probe.json")).unwrap();
+    generate::pictures(session, Some(measured), SIZE)
+}
+
+/// Every file that is made, by its name in the repository.
+fn made() -> BTreeMap<String, String> {
+    let within = |directory: &'static str, documents: Vec<generate::Named>| {
+        documents.into_iter().map(move |(name, document)| (format!("{directory}/{name}"), document))
+    };
+    let mut files = BTreeMap::new();
+    files.extend(within("assets/man", generate::pages().unwrap()));
+    files.extend(within("assets/completions", Shell::ALL.map(generate::completions).to_vec()));
+    files.extend(within("assets/screens", pictures()));
+    files.insert("assets/report.schema.json".to_owned(), json::schema_json());
+    files.insert("rules/REFERENCE.md".to_owned(), reference::render());
+    files
+}
+
+/// Directories in which everything is made.
+const MADE: [&str; 3] = ["assets/man", "assets/completions", "assets/screens"];
+
+#[test]
+fn what_is_kept_is_what_the_program_makes() {
+    let made = made();
+    let update = std::env::var_os("WALWISE_UPDATE").is_some();
+    let mut wrong = Vec::new();
+    for (name, document) in &made {
+        let file = of_repository(name);
+        if update {
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(&file, document).unwrap();
+        }
+        if fs::read_to_string(&file).unwrap_or_default() != *document {
+            wrong.push(format!("{name} is stale"));
+        }
+    }
+    for directory in MADE {
+        for entry in fs::read_dir(of_repository(directory)).unwrap() {
+            let name = format!("{directory}/{}", entry.unwrap().file_name().to_str().unwrap());
+            if !made.contains_key(&name) && update {
+                fs::remove_file(of_repository(&name)).unwrap();
+            } else if !made.contains_key(&name) {
+                wrong.push(format!("{name} is made no more"));
+            }
+        }
+    }
+    let advice = "write them anew and look at them: WALWISE_UPDATE=1 cargo test --test it assets";
+    assert!(wrong.is_empty(), "{}; {advice}", wrong.join(", "));
+}
+
+/// Nothing in a picture is loaded, run or taken from elsewhere.
+#[test]
+fn pictures_are_pictures_and_nothing_else() {
+    for (name, svg) in pictures() {
+        for element in svg.split('<').skip(1).map(|rest| rest.split([' ', '>', '/']).next().unwrap()) {
+            assert!(["svg", "title", "rect", "path", "text", ""].contains(&element), "{name}: <{element}");
+        }
+        assert!(!svg.contains("href") && !svg.contains("url("), "{name}");
+    }
+}

@@ -1,0 +1,120 @@
+//! What help and README tell people to type: every command of it can be typed as it stands, and names rules and facts that
+//! there are.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
+use walwise::cli::args::{Cli, Command, Rules};
+use walwise::cli::examples;
+use walwise::facts::catalog;
+use walwise::rules::RuleSet;
+
+/// The words of a line as a shell gives them to the first program in it: quotes removed, what is redirected left out.
+fn words(line: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut quoted = false;
+    for c in line.chars() {
+        match c {
+            '\'' => quoted = !quoted,
+            ' ' if !quoted => words.push(String::new()),
+            c => words.last_mut().unwrap().push(c),
+        }
+    }
+    assert!(!quoted, "an open quote: {line}");
+    words.retain(|word| !word.is_empty());
+    let end = words.iter().position(|word| [">", "|", "&&", ";", "#"].contains(&word.as_str()));
+    words.truncate(end.unwrap_or(words.len()));
+    words
+}
+
+/// Why a line cannot be typed as it stands, if so.
+fn wrong(line: &str) -> Option<String> {
+    let words = words(line);
+    let cli = match Cli::try_parse_from(&words) {
+        Ok(cli) => cli,
+        Err(error) if [ErrorKind::DisplayHelp, ErrorKind::DisplayVersion].contains(&error.kind()) => {
+            return None;
+        }
+        Err(error) => return Some(format!("{line}: {error}")),
+    };
+    let is_rule = |id: &str| RuleSet::builtin().rules().iter().any(|rule| rule.id == id);
+    let is_fact = |key: &str| catalog::all().any(|fact| fact.name.starts_with(key));
+    // A word in capitals is one to be replaced.
+    let stands_for_one = |word: &str| !word.contains(char::is_lowercase);
+    let known = match &cli.command {
+        Some(Command::Explain(args)) => is_rule(&args.rule) || stands_for_one(&args.rule),
+        Some(Command::Rules(Rules::Show { rule, .. })) => is_rule(rule) || stands_for_one(rule),
+        Some(Command::Facts(args)) => args.keys.iter().all(|key| is_fact(key)),
+        Some(Command::Check(args)) => args.assume.iter().all(|fact| {
+            let key = fact.split(['@', '=']).next().unwrap_or_default();
+            is_fact(key) || stands_for_one(key)
+        }),
+        _ => true,
+    };
+    (!known).then(|| format!("{line}: there is no such rule or fact"))
+}
+
+/// Every command with the words that lead to it.
+fn commands() -> Vec<(String, clap::Command)> {
+    fn walk(command: &clap::Command, path: &str, out: &mut Vec<(String, clap::Command)>) {
+        out.push((path.to_owned(), command.clone()));
+        for kid in command.get_subcommands().filter(|kid| kid.get_name() != "help") {
+            walk(kid, format!("{path} {}", kid.get_name()).trim_start(), out);
+        }
+    }
+    let mut out = Vec::new();
+    walk(&Cli::command(), "", &mut out);
+    out
+}
+
+#[test]
+fn every_command_s_help_ends_with_examples_that_work() {
+    let mut told = BTreeSet::new();
+    for (path, mut command) in commands() {
+        for help in [command.render_help().to_string(), command.render_long_help().to_string()] {
+            let (_, end) = help.split_once("\nExamples:\n").unwrap_or_else(|| panic!("`{path}`: {help}"));
+            let lines: Vec<&str> =
+                end.lines().filter(|l| l.starts_with("  walwise")).map(str::trim_start).collect();
+            let bad: Vec<String> = lines.iter().filter_map(|line| wrong(line)).collect();
+            assert_eq!(bad, [""; 0], "`{path}`");
+            let own = words(&format!("walwise {path}"));
+            assert!(lines.iter().any(|line| words(line).starts_with(&own)), "`{path}` has none of its own");
+            told.insert(path.clone());
+        }
+    }
+    let written: BTreeSet<String> = examples::ALL.iter().map(|examples| examples.of.to_owned()).collect();
+    assert_eq!(told, written, "examples of a command that there is not");
+}
+
+/// Lines that a terminal has no room for would be broken in the middle of a command.
+#[test]
+fn examples_fit_a_terminal_of_eighty_columns() {
+    for (line, what_for) in examples::ALL.iter().flat_map(|examples| examples.lines) {
+        assert!(line.chars().count() <= 78, "{line}");
+        assert!(what_for.chars().count() <= 74, "{what_for}");
+    }
+}
+
+#[test]
+fn every_command_in_the_readme_works() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
+    let text = fs::read_to_string(file).unwrap();
+    let mut lines: Vec<&str> = Vec::new();
+    for (number, part) in text.split("```").enumerate() {
+        if number % 2 == 1 {
+            lines.extend(part.lines().map(|line| line.trim_start_matches("sudo ")));
+        } else {
+            // Words in backticks may be broken over two lines, never a command.
+            lines.extend(part.lines().flat_map(|line| line.split('`').skip(1).step_by(2)));
+        }
+    }
+    lines.retain(|line| *line == "walwise" || line.starts_with("walwise "));
+    // The report shown there begins with the program's name and version.
+    lines.retain(|line| !line.starts_with(concat!("walwise ", env!("CARGO_PKG_VERSION"))));
+    assert!(lines.len() >= 20, "{lines:?}");
+    let bad: Vec<String> = lines.iter().filter_map(|line| wrong(line)).collect();
+    assert_eq!(bad, [""; 0]);
+}
