@@ -18,6 +18,7 @@ mod screen;
 mod terminal;
 mod theme;
 mod update;
+mod what_if;
 mod widgets;
 mod words;
 
@@ -33,6 +34,7 @@ use std::time::{Duration, Instant};
 
 pub use jobs::{Partial, Worker};
 pub use msg::Exit;
+pub use what_if::{Supposed, Supposition};
 
 use jobs::Jobs;
 use model::{Dirty, Model};
