@@ -37,7 +37,7 @@ pub use model::{
 };
 pub use order::Urgency;
 pub use plan::Overrides;
-pub use what_if::{Assumed, StepChange, WhatIf, WouldBeOffered};
+pub use what_if::{Assumed, StepChange, WhatIf, WouldBeOffered, can_be_assumed};
 
 /// How a disk was found to be blank.
 const LOOKED_AT: &str =

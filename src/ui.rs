@@ -20,6 +20,7 @@ mod svg;
 mod terminal;
 mod theme;
 mod update;
+mod what_if;
 mod widgets;
 mod words;
 
@@ -36,6 +37,7 @@ use std::time::{Duration, Instant};
 pub use jobs::{Partial, Worker};
 pub use msg::Exit;
 pub use pictures::pictures;
+pub use what_if::{Supposed, Supposition};
 
 use jobs::Jobs;
 use model::{Dirty, Model};

@@ -20,7 +20,7 @@ use crate::text;
 const LARGEST_CAPTURE: u64 = 64 << 20;
 
 /// The host to look at: this machine, or a capture.
-pub(super) fn open(file: Option<&Path>) -> Result<Box<dyn Host>, CliError> {
+pub(super) fn open(file: Option<&Path>) -> Result<Box<dyn Host + Send>, CliError> {
     let Some(path) = file else { return Ok(Box::new(LiveHost::new())) };
     let unusable = |e: io::Error| cannot("use", path, &e);
     let file = fs::File::open(path).map_err(unusable)?;

@@ -14,14 +14,15 @@ use super::host;
 use super::out::{self, Done};
 use crate::collect::Request;
 use crate::facts::{FactSet, Subject};
-use crate::host::path_bytes;
+use crate::host::{Host, RememberingHost, path_bytes};
 use crate::measure::Progress;
+use crate::pipeline::assume::{self, Assumption};
 use crate::pipeline::{self, Options, Session};
 use crate::probes::{self, Control, Plan};
 use crate::report::{Report, text};
 use crate::rules::RuleSet;
 use crate::text::safe;
-use crate::ui::{self, Exit, Partial, Worker};
+use crate::ui::{self, Exit, Partial, Supposed, Supposition, Worker};
 
 /// How long a probe asked for on the screens takes at most.
 const PROBE_SECONDS: f64 = 10.0;
@@ -47,8 +48,8 @@ pub(super) fn run(args: Bare) -> Done {
         ascii: args.ascii || !locale_is_utf8(),
     };
     host::open(args.host.as_deref())?;
-    let desk =
-        Desk { host: args.host, target: host::absolute(args.target.as_deref())?, session: Mutex::default() };
+    let request = Request { target: host::absolute(args.target.as_deref())?, without_programs: false };
+    let desk = Desk { host: args.host, request, looked: Mutex::default() };
     match ui::run(Arc::new(desk), options).context("the terminal gave up")? {
         Exit::Quit => Ok(0),
         Exit::Signal(number) => Err(CliError::Signal(number, None)),
@@ -83,19 +84,25 @@ fn locale_is_utf8() -> bool {
 /// What the screens have done for them.
 struct Desk {
     host: Option<PathBuf>,
-    target: Option<PathBuf>,
-    session: Mutex<Option<Session>>,
+    request: Request,
+    looked: Mutex<Option<Looked>>,
+}
+
+/// What was read, and the machine with the answers that it gave: what is assumed is judged over the very same ones.
+struct Looked {
+    session: Session,
+    machine: RememberingHost<Box<dyn Host + Send>>,
 }
 
 impl Desk {
     /// Does something with what was read, once it was.
-    fn with<T>(&self, act: impl FnOnce(&mut Session) -> Result<T, String>) -> Result<T, String> {
-        let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
-        act(session.as_mut().ok_or("the machine has not been read yet")?)
+    fn with<T>(&self, act: impl FnOnce(&mut Looked) -> Result<T, String>) -> Result<T, String> {
+        let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
+        act(looked.as_mut().ok_or("the machine has not been read yet")?)
     }
 
     fn plan(&self, target: &Subject) -> Result<Plan, String> {
-        self.with(|session| {
+        self.with(|Looked { session, .. }| {
             if !session.live {
                 return Err("this is a capture; only the machine itself can be measured".to_owned());
             }
@@ -111,9 +118,9 @@ impl Desk {
 
 impl Worker for Desk {
     fn collect(&self, progress: &mut dyn FnMut(Partial)) -> Result<Report, String> {
-        let host = host::open(self.host.as_deref()).map_err(|error| error.to_string())?;
-        let request = Request { target: self.target.clone(), without_programs: false };
-        let live = host.is_live();
+        let machine = host::open(self.host.as_deref()).map_err(|error| error.to_string())?;
+        let machine = RememberingHost::new(machine);
+        let live = machine.is_live();
         let mut so_far = |what: &'static str, facts: &FactSet| {
             progress(Partial::Reading(what.to_owned()));
             // Nothing is judged on the screens before everything was read, so no rule is asked.
@@ -121,17 +128,17 @@ impl Worker for Desk {
             progress(Partial::Report(Box::new(session.report())));
         };
         let rules = host::rules(None).map_err(|error| error.to_string())?;
-        let mut session = Session::look(host.as_ref(), &request, rules, &mut so_far);
-        session.asked = self.target.as_deref().map(|target| safe(path_bytes(target)));
-        let mut known = self.session.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(before) = known.take() {
+        let mut session = Session::look(&machine, &self.request, rules, &mut so_far);
+        session.asked = self.request.target.as_deref().map(|target| safe(path_bytes(target)));
+        let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(before) = looked.take() {
             // What was measured before stays, as long as there is such a directory.
             let directories = pipeline::measurable(&session.judged().0);
-            session.measured = before.measured;
+            session.measured = before.session.measured;
             session.measured.retain(|target, _| directories.contains(target));
         }
         let report = session.report();
-        *known = Some(session);
+        *looked = Some(Looked { session, machine });
         Ok(report)
     }
 
@@ -157,11 +164,21 @@ impl Worker for Desk {
                 (error.partial.map(|partial| *partial).ok_or_else(|| failed.clone())?, Some(failed))
             }
         };
-        self.with(|session| {
+        self.with(|Looked { session, .. }| {
             session.measured.insert(target.clone(), measurement);
             let mut report = session.report();
             report.warnings.extend(failed);
             Ok(report)
+        })
+    }
+
+    fn suppose(&self, suppositions: &[Supposition]) -> Result<Supposed, String> {
+        self.with(|Looked { session, machine }| {
+            let one = |one: &Supposition| assume::of(&one.subject, one.fact, &one.value, &session.read);
+            let assumptions = suppositions.iter().map(one).collect::<Result<Vec<Assumption>, String>>()?;
+            let real = session.report();
+            let (report, what_if) = session.what_if(&real, &assumptions, machine, &self.request);
+            Ok(Supposed { suppositions: suppositions.to_vec(), what_if, report })
         })
     }
 }

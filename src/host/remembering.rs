@@ -2,24 +2,25 @@
 //! was not asked before is asked now, which is how a fact that is assumed can lead to facts that nobody had read.
 
 use std::collections::HashMap;
+use std::ops::Deref;
 use std::sync::{Mutex, PoisonError};
 
 use super::{Host, Miss, Question};
 
 /// A host that remembers what it answered.
-pub struct RememberingHost<'a> {
-    host: &'a dyn Host,
+pub struct RememberingHost<H> {
+    host: H,
     answers: Mutex<HashMap<Question, Result<Vec<u8>, Miss>>>,
 }
 
-impl<'a> RememberingHost<'a> {
-    /// Asks this host.
-    pub fn new(host: &'a dyn Host) -> Self {
+impl<H: Deref<Target: Host>> RememberingHost<H> {
+    /// Asks this host, which is borrowed or its own.
+    pub fn new(host: H) -> Self {
         Self { host, answers: Mutex::default() }
     }
 }
 
-impl Host for RememberingHost<'_> {
+impl<H: Deref<Target: Host> + Sync> Host for RememberingHost<H> {
     fn ask(&self, question: &Question) -> Result<Vec<u8>, Miss> {
         let known = self.answers.lock().unwrap_or_else(PoisonError::into_inner).get(question).cloned();
         known.unwrap_or_else(|| {

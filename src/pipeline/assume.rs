@@ -15,7 +15,6 @@ use crate::report;
 use crate::text;
 use crate::text::suggest::{did_you_mean, or_list};
 use crate::version::Version;
-use crate::{durability, validity};
 
 /// How many subjects are named to somebody who named none.
 const MOST_NAMED: usize = 12;
@@ -62,27 +61,47 @@ pub fn parse(texts: &[String], read: &FactSet) -> Result<Vec<Assumption>, Vec<St
     if mistakes.is_empty() { Ok(found) } else { Err(mistakes) }
 }
 
+/// Reads one assumption of which everything is named: the subject, the fact, and the value as it was typed.
+pub fn of(subject: &Subject, fact: &str, value: &str, read: &FactSet) -> Result<Assumption, String> {
+    let key = fact_named(fact)?;
+    if !candidates(key, read).contains(subject) {
+        return Err(format!("{subject} has no {fact}"));
+    }
+    Ok(Assumption { subject: subject.clone(), key, value: read_value_here(key, value, read)? })
+}
+
 fn one(given: &str, read: &FactSet) -> Result<Assumption, String> {
     let shown = text::safe(given.as_bytes());
     let name = given.split(['@', '=']).next().unwrap_or_default();
     let rest = given.strip_prefix(name).unwrap_or_default();
-    let Some(key) = catalog::find(name) else {
-        let help = did_you_mean(name, catalog::all().map(|info| info.name));
-        let help = help.unwrap_or_else(|| "`walwise facts --list` names all".to_owned());
-        return Err(format!("there is no fact `{}`; {help}", text::safe(name.as_bytes())));
-    };
-    if durability::CONCLUDED.contains(&key.name) || validity::CONCLUDED.contains(&key.name) {
-        return Err(format!(
-            "{} is concluded by walwise; assume what it follows from (`walwise facts {}` says what that is)",
-            key.name, key.name
-        ));
-    }
+    let key = fact_named(name)?;
     let (subject, value) = match rest.strip_prefix('@') {
         Some(rest) => named(rest, key, read)?,
         None => (the_only(key, read)?, rest.strip_prefix('=')),
     };
     let value = value.ok_or_else(|| format!("`{shown}` has no value: KEY[@SUBJECT]=VALUE"))?;
-    let mut value = read_value(key, value)?;
+    Ok(Assumption { subject, key, value: read_value_here(key, value, read)? })
+}
+
+/// The fact of this name, when it may be assumed.
+fn fact_named(name: &str) -> Result<&'static KeyInfo, String> {
+    let Some(key) = catalog::find(name) else {
+        let help = did_you_mean(name, catalog::all().map(|info| info.name));
+        let help = help.unwrap_or_else(|| "`walwise facts --list` names all".to_owned());
+        return Err(format!("there is no fact `{}`; {help}", text::safe(name.as_bytes())));
+    };
+    if !report::can_be_assumed(key.name) {
+        return Err(format!(
+            "{} is concluded by walwise; assume what it follows from (`walwise facts {}` says what that is)",
+            key.name, key.name
+        ));
+    }
+    Ok(key)
+}
+
+/// A value that the fact could have on this machine.
+fn read_value_here(key: &KeyInfo, given: &str, read: &FactSet) -> Result<Value, String> {
+    let mut value = read_value(key, given)?;
     if key.name == kernel::VERSION.name()
         && let Value::Version(version) = value
     {
@@ -90,7 +109,7 @@ fn one(given: &str, read: &FactSet) -> Result<Assumption, String> {
         let backports = read.value(&Subject::host(), &kernel::VERSION).is_some_and(|known| known.backports());
         value = Value::Version(version.with_backports(backports));
     }
-    Ok(Assumption { subject, key, value })
+    Ok(value)
 }
 
 /// The subject that is named, and the value behind it. A name may have a `=` of its own.

@@ -3,17 +3,17 @@
 //! Levels and verdicts are words and depth is indentation, so nothing depends on colour or drawing. The surprise: every
 //! finding is printed once, under the first target it concerns, however many targets share a disk.
 
-mod advice;
+pub mod advice;
 mod baseline;
 mod findings;
 pub(super) mod measured;
 pub(super) mod order;
 pub(super) mod page;
-pub(super) mod target;
+pub mod target;
 pub(super) mod telling;
 mod unknown;
 pub mod upgrade;
-mod what_if;
+pub mod what_if;
 pub mod words;
 
 use std::collections::BTreeSet;

@@ -12,6 +12,12 @@ use super::Report;
 use super::difference::{Class, Difference, Kept, difference};
 use crate::facts::{Reading, Subject, Value};
 use crate::rules::{Finding, Risk};
+use crate::{durability, validity};
+
+/// Whether somebody may assume this fact: what walwise concludes is changed by what it follows from.
+pub fn can_be_assumed(fact: &str) -> bool {
+    !durability::CONCLUDED.contains(&fact) && !validity::CONCLUDED.contains(&fact)
+}
 
 /// What would be different, and because of what.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -37,6 +43,13 @@ pub struct Assumed {
     pub value: Value,
     /// What is known of it.
     pub really: Reading<Value>,
+}
+
+impl Assumed {
+    /// *stated* where nothing is known of it, else *assumed*; neither opens anything that can lose data.
+    pub fn word(&self) -> &'static str {
+        if self.really.is_known() { "assumed" } else { "stated" }
+    }
 }
 
 /// A step of a plan that only one of both has.

@@ -3,8 +3,10 @@
 
 use super::key::Key;
 use super::model::{Activity, Model, Overlay};
-use super::page::{Enter, Motion, Page, PageState};
+use super::page::{Block, Enter, Motion, Page, PageState};
 use super::screen::ScreenId;
+use super::what_if::{self, Picker};
+use crate::facts::catalog;
 
 /// Something that can be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,6 +76,22 @@ pub enum Action {
     CancelProbe,
     /// Read the machine again.
     Rescan,
+    /// Choose a fact to be supposed another.
+    WhatIf,
+    /// Say by hand what the fact of the selected block is.
+    State,
+    /// Back to the machine as it is.
+    LeaveWhatIf,
+    /// Move among facts or values.
+    WhatIfGo(Motion),
+    /// Take the chosen fact or value.
+    WhatIfTake,
+    /// Complete what was typed.
+    WhatIfComplete,
+    /// Take back the last character of what was typed.
+    WhatIfErase,
+    /// From the value back to the facts, from the facts to the screen.
+    WhatIfBack,
     /// Show every command.
     Help,
     /// Move in the list of commands.
@@ -114,6 +132,7 @@ pub fn commands(model: &Model) -> Vec<Command> {
         None => return on_screen(model),
         Some(Overlay::Help { .. }) => in_help(),
         Some(Overlay::Confirm { plan, .. }) => in_confirm(plan),
+        Some(Overlay::WhatIf(picker)) => in_what_if(model, picker),
     };
     all.extend(always());
     all
@@ -157,7 +176,7 @@ fn here(page: &Page, state: &PageState, model: &Model) -> Vec<Command> {
         if unfolded { ("hide the details", "enter close") } else { ("why: show the details", "enter why") };
     let enter = block.map(|block| &block.enter).filter(|enter| **enter != Enter::Nothing);
     let copy = block.and_then(|block| block.copy.as_ref());
-    let back = unfolded || !model.trail.is_empty();
+    let back = unfolded || !model.trail.is_empty() || model.data.supposed.is_some();
     let (back_keys, back_footer) =
         if is_probing(model) { ("left h backspace", "h back") } else { ("esc left h backspace", "esc back") };
     vec![
@@ -167,10 +186,25 @@ fn here(page: &Page, state: &PageState, model: &Model) -> Vec<Command> {
         command("y", "copy its commands", Group::Here, Action::Copy)
             .footer("y copy")
             .when(copy.map(|_| ()).ok_or_else(|| "it has none".to_owned())),
+        stating(block, model),
         command(back_keys, "back", Group::Here, Action::Back)
             .footer(back_footer)
             .when(back.then_some(()).ok_or_else(|| "nothing is open".to_owned())),
     ]
+}
+
+/// To say by hand what the fact of this block is.
+fn stating(block: Option<&Block>, model: &Model) -> Command {
+    let fact = block.and_then(|block| block.fact.as_ref());
+    let report = model.data.report.as_deref();
+    let possible = match (fact, report) {
+        (Some((subject, fact)), Some(report)) => match catalog::find(fact) {
+            Some(key) if what_if::may_suppose(report, subject, key) => model.data.activity.may_start(),
+            _ => Err(format!("{fact} is concluded from other facts")),
+        },
+        _ => Err("this line is about no fact".to_owned()),
+    };
+    command("i", "state this fact by hand", Group::Here, Action::State).footer("i state it").when(possible)
 }
 
 fn moving() -> Vec<Command> {
@@ -187,10 +221,17 @@ fn moving() -> Vec<Command> {
 
 fn work(model: &Model) -> Vec<Command> {
     let free = model.data.activity.may_start();
+    let supposes = model.data.supposed.is_some() || matches!(model.data.activity, Activity::Supposing { .. });
     let mut all = vec![
+        command("W", "leave what if: the machine as it is", Group::Work, Action::LeaveWhatIf)
+            .footer("W leave what if")
+            .when(supposes.then_some(()).ok_or_else(|| "nothing is supposed".to_owned())),
         command("p", "probe: measure a commit", Group::Work, Action::PlanProbe)
             .footer("p probe")
             .when(may_probe(model)),
+        command("w", "what if a fact were another", Group::Work, Action::WhatIf)
+            .footer("w what if")
+            .when(may_suppose(model)),
         command("r", "read again", Group::Work, Action::Rescan).footer("r rescan").when(free),
     ];
     let cancel_keys = if is_probing(model) { "c esc" } else { "c" };
@@ -209,6 +250,13 @@ fn is_probing(model: &Model) -> bool {
 
 fn may_probe(model: &Model) -> Result<(), String> {
     model.data.measurable().map_err(str::to_owned)?;
+    model.data.activity.may_start()
+}
+
+fn may_suppose(model: &Model) -> Result<(), String> {
+    if !model.data.complete || model.data.focus.target.is_none() {
+        return Err("there is no target yet".to_owned());
+    }
     model.data.activity.may_start()
 }
 
@@ -247,6 +295,29 @@ fn in_help() -> Vec<Command> {
         command("enter", "do it", Group::Here, Action::HelpRun).footer("enter do it"),
         command("backspace", "take back a character", Group::Here, Action::HelpErase),
         command("esc", "close", Group::Program, Action::Close).footer("esc close"),
+    ]
+}
+
+fn in_what_if(model: &Model, picker: &Picker) -> Vec<Command> {
+    let go = |keys, label, motion| command(keys, label, Group::Move, Action::WhatIfGo(motion));
+    let take = picker.take(model.data.suppositions()).map(|_| ());
+    let (label, footer, back) = match picker.of {
+        None => ("choose this fact", "enter choose", "esc close"),
+        Some(_) => ("suppose it", "enter suppose", "esc back"),
+    };
+    vec![
+        go("up", "up", Motion::Up),
+        go("down", "down", Motion::Down).footer("↑↓ choose"),
+        go("pgup", "a screenful up", Motion::PageUp),
+        go("pgdn", "a screenful down", Motion::PageDown),
+        go("home", "to the top", Motion::Top),
+        go("end", "to the bottom", Motion::Bottom),
+        command("enter", label, Group::Here, Action::WhatIfTake)
+            .footer(footer)
+            .when(take.and_then(|()| model.data.activity.may_start())),
+        command("tab", "complete", Group::Here, Action::WhatIfComplete).footer("tab complete"),
+        command("backspace", "take back a character", Group::Here, Action::WhatIfErase),
+        command("esc", "back", Group::Program, Action::WhatIfBack).footer(back),
     ]
 }
 

@@ -1,6 +1,7 @@
 //! What of a report concerns one target, found once when the report or the target changes, so that drawing never searches.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 use super::order::worst_first;
 use crate::facts::{Need, Scope, Subject};
@@ -28,6 +29,8 @@ pub struct Focus {
     pub probe: Option<usize>,
     /// Findings that apply without advising anything, apart from what is already right.
     pub noted: Vec<usize>,
+    /// Findings that say what is already right without advising to keep it.
+    pub right: Vec<usize>,
     /// Findings that cannot be decided.
     pub undecided: Vec<usize>,
     /// Everything whose findings concern it, apart from the host.
@@ -77,6 +80,7 @@ impl Focus {
                 Outcome::Applies if finding.advice.is_empty() && finding.level > Level::Keep => {
                     self.noted.push(at);
                 }
+                Outcome::Applies if finding.advice.is_empty() => self.right.push(at),
                 Outcome::Applies | Outcome::DoesNotApply => {}
             }
         }
@@ -114,6 +118,13 @@ impl Focus {
     /// Whether something about this subject concerns the target; the host always does.
     pub fn concerns(&self, subject: &Subject) -> bool {
         subject.scope() == Scope::Host || self.concerned.contains(subject)
+    }
+
+    /// Everything that concerns the target, the host first.
+    pub fn subjects(&self) -> impl Iterator<Item = &Subject> {
+        static HOST: LazyLock<Subject> = LazyLock::new(Subject::host);
+        let others = self.concerned.iter().filter(|subject| subject.scope() != Scope::Host);
+        std::iter::once(&*HOST).chain(others)
     }
 
     /// The findings of these rules about the target.

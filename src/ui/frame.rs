@@ -15,6 +15,7 @@ use super::screen::ScreenId;
 use super::theme::{Role, to_ascii};
 use super::widgets::{area, interval, text};
 use crate::report::Report;
+use crate::report::text::what_if;
 use crate::report::text::words::count;
 
 /// Below this size nothing useful can be shown.
@@ -67,6 +68,7 @@ fn whole(model: &Model, buffer: &mut Buffer) {
     header(model, parts.header, buffer);
     tabs(model, parts.tabs, buffer);
     rule(parts.rule, theme.style(Role::Dim), buffer);
+    banner(model, parts.rule, buffer);
     let state = model.page_state();
     let page = model.screen.page(&model.data, &state, Page::room(parts.body.width));
     page.draw(&state, theme, parts.body, buffer);
@@ -158,6 +160,25 @@ fn tabs(model: &Model, area: Rect, buffer: &mut Buffer) {
     both(left, Line::raw(format!("{which}{name} ")), area, buffer);
 }
 
+/// On every screen, what is supposed: nobody may take a machine that is not there for the real one.
+fn banner(model: &Model, area: Rect, buffer: &mut Buffer) {
+    let Some(supposed) = &model.data.supposed else { return };
+    let inner = area::inset(area, 1);
+    let leave = " W leaves ";
+    let assumed = &supposed.what_if.assumed;
+    let first = assumed.first().map(|one| what_if::assumption(one).says).unwrap_or_default();
+    let more = match assumed.len() {
+        0 | 1 => String::new(),
+        all => format!(" and {} more", all.saturating_sub(1)),
+    };
+    let room = usize::from(inner.width).saturating_sub(text::width(leave)).saturating_sub(4);
+    let room = room.saturating_sub(text::width(&more));
+    let says = format!(" {}{more} ", text::fit(&format!("WHAT IF  {first}"), room));
+    Span::styled(says, model.data.theme.style(Role::Doubt)).render(inner, buffer);
+    let (right, _) = area::right(inner, u16::try_from(text::width(leave)).unwrap_or(0));
+    Span::styled(leave, model.data.theme.style(Role::Doubt)).render(right, buffer);
+}
+
 /// What goes on, else what just happened. A long notice takes as many rows as it needs, upwards.
 fn status(model: &Model, hidden: usize, parts: &Parts, buffer: &mut Buffer) {
     let theme = model.data.theme;
@@ -197,6 +218,7 @@ pub fn activity(model: &Model) -> Option<String> {
         Activity::Planning { target, .. } => {
             Some(format!("{turning} looking where {} can be measured …", target.name()))
         }
+        Activity::Supposing { .. } => Some(format!("{turning} working out what would be different …")),
         Activity::Probing { cancelled: true, .. } => Some(format!("{turning} stopping the probe …")),
         Activity::Probing { progress: None, .. } => Some(format!("{turning} starting the probe …")),
         Activity::Probing { progress: Some(progress), .. } => {

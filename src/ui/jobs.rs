@@ -12,6 +12,7 @@ use std::sync::mpsc::Sender;
 use std::thread;
 
 use super::msg::Msg;
+use super::what_if::{Supposed, Supposition};
 use crate::facts::Subject;
 use crate::measure::Progress;
 use crate::report::Report;
@@ -33,6 +34,10 @@ pub trait Worker: Send + Sync {
         cancel: &Arc<AtomicBool>,
         progress: &mut dyn FnMut(Partial),
     ) -> Result<Report, String>;
+
+    /// Says what would be different if these facts were others. What is known of the machine as it is stays. The error says
+    /// why one of them cannot be supposed.
+    fn suppose(&self, suppositions: &[Supposition]) -> Result<Supposed, String>;
 }
 
 /// How far a job is.
@@ -55,6 +60,8 @@ pub enum Job {
     PlanProbe(Subject),
     /// [`Worker::probe`].
     Probe(Subject),
+    /// [`Worker::suppose`].
+    Suppose(Vec<Supposition>),
 }
 
 /// Which job; numbers go up.
@@ -67,6 +74,8 @@ pub enum JobResult {
     Report(Box<Report>),
     /// What a probe would do.
     Plan(Vec<String>),
+    /// What would be different.
+    Supposed(Box<Supposed>),
     /// Why there is nothing, in a sentence.
     Failed(String),
 }
@@ -139,6 +148,10 @@ fn perform(
         Job::Probe(target) => worker.probe(target, cancel, &mut progress),
         Job::PlanProbe(target) => {
             return worker.plan_probe(target).map_or_else(JobResult::Failed, JobResult::Plan);
+        }
+        Job::Suppose(suppositions) => {
+            let supposed = worker.suppose(suppositions).map(Box::new);
+            return supposed.map_or_else(JobResult::Failed, JobResult::Supposed);
         }
     };
     report.map_or_else(JobResult::Failed, |report| JobResult::Report(Box::new(report)))

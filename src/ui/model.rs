@@ -11,6 +11,7 @@ use super::msg::{Effect, Exit};
 use super::page::PageState;
 use super::screen::ScreenId;
 use super::theme::Theme;
+use super::what_if::{Picker, Supposed, Supposition};
 use crate::durability::Verdict;
 use crate::facts::Subject;
 use crate::measure::{Measurement, Progress};
@@ -29,6 +30,8 @@ pub struct Data {
     pub activity: Activity,
     /// The last probe that came to its end.
     pub ended: Option<Ended>,
+    /// What would be different, while something is supposed.
+    pub supposed: Option<Box<Supposed>>,
     /// How to draw.
     pub theme: Theme,
 }
@@ -74,6 +77,11 @@ pub enum Activity {
         /// Whether it was asked to stop.
         cancelled: bool,
     },
+    /// It is worked out what would be different.
+    Supposing {
+        /// The job.
+        job: JobId,
+    },
 }
 
 impl Activity {
@@ -81,9 +89,10 @@ impl Activity {
     pub fn job(&self) -> Option<JobId> {
         match self {
             Self::Idle => None,
-            Self::Collecting { job, .. } | Self::Planning { job, .. } | Self::Probing { job, .. } => {
-                Some(*job)
-            }
+            Self::Collecting { job, .. }
+            | Self::Planning { job, .. }
+            | Self::Probing { job, .. }
+            | Self::Supposing { job } => Some(*job),
         }
     }
 
@@ -93,6 +102,7 @@ impl Activity {
             Self::Idle => Ok(()),
             Self::Collecting { .. } => Err("the machine is still being read".to_owned()),
             Self::Planning { .. } | Self::Probing { .. } => Err("a probe is running".to_owned()),
+            Self::Supposing { .. } => Err("it is still worked out what would be different".to_owned()),
         }
     }
 }
@@ -106,6 +116,11 @@ impl Data {
     /// The plan of the chosen target.
     pub fn plan(&self) -> Option<&Plan> {
         self.report.as_ref()?.plans.get(self.focus.plan?)
+    }
+
+    /// What is supposed.
+    pub fn suppositions(&self) -> &[Supposition] {
+        self.supposed.as_ref().map(|supposed| supposed.suppositions.as_slice()).unwrap_or_default()
     }
 
     /// What the running probe of the chosen target has found so far.
@@ -157,6 +172,8 @@ pub enum Overlay {
         /// In lines.
         plan: Result<Vec<String>, String>,
     },
+    /// A fact to be supposed, then its value.
+    WhatIf(Box<Picker>),
 }
 
 /// Whether something changed since the last drawing.
@@ -208,6 +225,7 @@ impl Model {
                 focus: Focus::default(),
                 activity: Activity::Idle,
                 ended: None,
+                supposed: None,
                 theme,
             },
             chosen: None,
@@ -247,6 +265,13 @@ impl Model {
         let of = target.clone();
         self.data.activity = Activity::Probing { job, target: of, progress: None, cancelled: false };
         Effect::Start(job, Job::Probe(target))
+    }
+
+    /// Begins to work out what would be different if these facts were others.
+    pub fn suppose(&mut self, suppositions: Vec<Supposition>) -> Effect {
+        let job = self.number();
+        self.data.activity = Activity::Supposing { job };
+        Effect::Start(job, Job::Suppose(suppositions))
     }
 
     fn number(&mut self) -> JobId {

@@ -1,7 +1,8 @@
-//! What lies over a screen: the list of every command, and the question before a probe.
+//! What lies over a screen: the list of every command, the question before a probe, and the choice of what is supposed.
 
 mod confirm;
 pub mod help;
+pub mod what_if;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -19,6 +20,7 @@ pub fn draw(model: &Model, area: Rect, buffer: &mut Buffer) {
         None => {}
         Some(Overlay::Help { filter, chosen }) => help::draw(model, filter, *chosen, area, buffer),
         Some(Overlay::Confirm { target, plan }) => confirm::draw(model, target, plan, area, buffer),
+        Some(Overlay::WhatIf(picker)) => what_if::draw(model, picker, area, buffer),
     }
 }
 

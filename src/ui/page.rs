@@ -14,6 +14,7 @@ use ratatui::widgets::Widget;
 
 use super::screen::ScreenId;
 use super::theme::{Role, Theme};
+use crate::facts::Subject;
 
 /// Columns at the left for the mark of the selection.
 const GUTTER: u16 = 3;
@@ -40,17 +41,19 @@ pub struct Block {
     pub enter: Enter,
     /// What is copied, when something can be.
     pub copy: Option<String>,
+    /// The fact that it is about, which can be stated or supposed to be another.
+    pub fact: Option<(Subject, String)>,
 }
 
 impl Block {
     /// Lines that cannot be selected.
     pub fn text(lines: Vec<Line<'static>>) -> Self {
-        Self { key: None, lines, enter: Enter::Nothing, copy: None }
+        Self { key: None, lines, enter: Enter::Nothing, copy: None, fact: None }
     }
 
     /// Lines that can be selected.
     pub fn item(key: impl Into<String>, enter: Enter, lines: Vec<Line<'static>>) -> Self {
-        Self { key: Some(key.into()), lines, enter, copy: None }
+        Self { key: Some(key.into()), lines, enter, copy: None, fact: None }
     }
 }
 

@@ -12,13 +12,14 @@ use super::model::Model;
 use super::msg::{Effect, Msg};
 use super::theme::Theme;
 use super::update::update;
+use super::what_if::{Supposed, Supposition};
 use super::{frame, theme};
 use crate::durability::{Standing, Verdict};
-use crate::facts::catalog::target;
+use crate::facts::catalog::{kernel, target};
 use crate::facts::{Reading, Remedy, Source, Subject, Value, Why};
 use crate::measure::{Comparison, Estimate, Measurement, Method, MethodResult, Phase, Progress, Settled};
-use crate::report::{Report, TargetSummary, sample};
-use crate::rules::{Finding, Level, Seen, Trace};
+use crate::report::{Assumed, Report, TargetSummary, WhatIf, sample};
+use crate::rules::{Advice, Change, Finding, Level, Risk, Seen, Trace};
 use crate::truth::Truth;
 
 /// With colours and every character.
@@ -149,6 +150,45 @@ pub fn with(report: Report, size: (u16, u16), theme: Theme) -> Model {
     let mut model = begun(size, theme);
     finish(&mut model, JobResult::Report(Box::new(report)));
     model
+}
+
+/// What would be different with another kernel: no critical finding about barriers, another verdict, a step less and one
+/// more, and an option that only the real thing would open.
+pub fn another_kernel() -> Supposed {
+    let (real, mut then) = (at_risk(), at_risk());
+    then.findings.retain(|finding| finding.rule != "mount.ext4-nobarrier");
+    then.findings.push(sample::finding(
+        "ext4.option-ignored",
+        &Subject::mount("/srv"),
+        Level::Warning,
+        Vec::new(),
+    ));
+    then.verdicts[0].standing = Standing::Unproven;
+    then.plans[0].steps.retain(|step| step.advice.setting != "mount.options");
+    let key = "kernel.release";
+    let value = Value::Text("4.14.200".to_owned());
+    then.facts.know(&Subject::host(), &kernel::RELEASE, "4.14.200".to_owned(), Source::Assumed);
+    let follows = Source::Derived { of: vec![key.to_owned()], assumed: true };
+    then.facts.know(&Subject::host(), &kernel::VENDOR, "mainline".to_owned(), follows);
+    let mut pretended = then.clone();
+    let offer = Advice {
+        risk: Risk::DataLossIfWrong,
+        price: Some("without power the last commits are gone".to_owned()),
+        apply: vec!["mount -o remount,nobarrier /srv".to_owned()],
+        ..sample::advice("mount.options", Change::Add(vec!["nobarrier".to_owned()]))
+    };
+    pretended.findings.push(sample::finding(
+        "mount.barrier-off",
+        &Subject::mount("/srv"),
+        Level::Option,
+        vec![offer],
+    ));
+    let really = real.facts.reading(&Subject::host(), key).clone();
+    let assumed = vec![Assumed { subject: Subject::host(), fact: key.to_owned(), value, really }];
+    let what_if = WhatIf::of(assumed, &real, &then, &pretended);
+    let suppositions =
+        vec![Supposition { subject: Subject::host(), fact: key, value: "4.14.200".to_owned() }];
+    Supposed { suppositions, what_if, report: then }
 }
 
 /// Ends the job that runs.
@@ -299,7 +339,7 @@ pub fn states(size: (u16, u16), theme: theme::Theme) -> Vec<(&'static str, Model
     press(&mut watched_from_afar, "1");
     let mut unmeasured = at_risk();
     unmeasured.probes.clear();
-    let mut before = session(unmeasured, "2 p");
+    let mut before = session(unmeasured, "3 p");
     finish(&mut before, JobResult::Plan(PLAN.map(str::to_owned).to_vec()));
     let mut done = probing.clone();
     finish(&mut done, JobResult::Report(Box::new(with_probe(measured(71)))));
@@ -309,6 +349,16 @@ pub fn states(size: (u16, u16), theme: theme::Theme) -> Vec<(&'static str, Model
     finish(&mut cancelled, JobResult::Report(Box::new(with_probe(cut))));
     let mut failed = begun(size, theme);
     finish(&mut failed, JobResult::Failed("this is a bug in walwise".to_owned()));
+    let supposing = session(at_risk(), "w k e r n enter 6 enter");
+    let mut mistaken = supposing.clone();
+    finish(&mut mistaken, JobResult::Failed("kernel.release is text, and `6` is not".to_owned()));
+    let mut supposed = supposing.clone();
+    finish(&mut supposed, JobResult::Supposed(Box::new(another_kernel())));
+    let seen = |model: &Model, keys: &str| {
+        let mut model = model.clone();
+        press(&mut model, keys);
+        model
+    };
     vec![
         ("beginning", begun(size, theme)),
         ("failed", failed),
@@ -316,8 +366,16 @@ pub fn states(size: (u16, u16), theme: theme::Theme) -> Vec<(&'static str, Model
         ("blank disk", session(sample::blank(), "esc")),
         ("overview", session(at_risk(), "esc")),
         ("overview unfolded", session(at_risk(), "enter j G enter")),
-        ("advice", session(at_risk(), "3")),
-        ("advice unfolded", session(at_risk(), "3 enter G enter g")),
+        ("advice", session(at_risk(), "4")),
+        ("advice unfolded", session(at_risk(), "4 enter G enter g")),
+        ("which fact", session(at_risk(), "w")),
+        ("which value", session(at_risk(), "w k e r n enter 6")),
+        ("no such value", mistaken),
+        ("stating", session(at_risk(), "G i")),
+        ("supposing", supposing),
+        ("supposed", supposed.clone()),
+        ("supposed advice", seen(&supposed, "4 enter j enter")),
+        ("supposed probe", seen(&supposed, "3")),
         ("help", session(at_risk(), "?")),
         ("help filtered", session(at_risk(), "? p r o")),
         ("probe plan", planned),

@@ -5,6 +5,12 @@ mod details;
 mod overview;
 mod price;
 mod probe;
+mod step;
+mod unknown;
+mod what_if;
+
+#[cfg(test)]
+pub use advice::step_key;
 
 use super::model::Data;
 use super::page::{Page, PageState};
@@ -37,8 +43,8 @@ impl ScreenId {
     pub fn digit(self) -> &'static str {
         match self {
             Self::Overview => "1",
-            Self::Probe => "2",
-            Self::Advice => "3",
+            Self::Probe => "3",
+            Self::Advice => "4",
         }
     }
 

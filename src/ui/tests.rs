@@ -1,6 +1,7 @@
 //! What holds for every screen at every size, what the main screens look like, and what keys do.
 
 mod session;
+mod what_if;
 
 use ratatui::layout::Size;
 use ratatui::style::Color;
@@ -149,10 +150,10 @@ fn pictures_of_the_overview() {
 #[test]
 fn pictures_of_the_advice() {
     let mut model = with(at_risk(), (80, 24), RICH);
-    press(&mut model, "3");
+    press(&mut model, "4");
     insta::assert_snapshot!("advice_80x24", styled(&picture(&model)));
     let mut model = with(at_risk(), (120, 40), RICH);
-    press(&mut model, "3");
+    press(&mut model, "4");
     insta::assert_snapshot!("advice_120x40", styled(&picture(&model)));
     press(&mut model, "j enter");
     insta::assert_snapshot!("advice_why", styled(&picture(&model)));
@@ -197,7 +198,7 @@ fn what_is_undecided_has_its_level_in_question() {
         }
     }
     let mut model = with(report, (60, 40), RICH);
-    press(&mut model, "3");
+    press(&mut model, "4");
     let screen = shown(&model);
     let levels: Vec<&str> = screen
         .lines()
@@ -227,7 +228,7 @@ fn enter_on_a_thing_to_do_opens_its_reasons() {
 #[test]
 fn whatever_is_on_a_page_can_be_reached() {
     let mut model = with(at_risk(), (80, 24), RICH);
-    press(&mut model, "3");
+    press(&mut model, "4");
     let mut seen = String::new();
     for _ in 0..20 {
         press(&mut model, "enter");
@@ -249,7 +250,7 @@ fn whatever_is_on_a_page_can_be_reached() {
 #[test]
 fn y_copies_the_commands_of_the_selected_step() {
     let mut model = with(at_risk(), (120, 40), RICH);
-    press(&mut model, "3 j");
+    press(&mut model, "4 j");
     let copied =
         vec![Effect::Copy("mount -o remount,barrier=1 /srv\nmount -o remount,noatime /srv".to_owned())];
     assert_eq!(press(&mut model, "y"), copied);
@@ -286,7 +287,7 @@ fn a_probe_is_planned_confirmed_watched_and_cancelled() {
     finish(&mut model, JobResult::Report(Box::new(with_probe(cut))));
     assert_eq!(model.data.activity, Activity::Idle);
     assert!(shown(&model).contains("the default stays"));
-    press(&mut model, "2");
+    press(&mut model, "3");
     let screen = shown(&model);
     assert!(screen.contains("3 rounds in 0.3 s") && screen.contains("until then is kept"), "{screen}");
     assert!(matches!(&press(&mut model, "p")[..], [Effect::Start(_, Job::PlanProbe(_))]), "and again");
@@ -524,7 +525,7 @@ fn nothing_is_judged_before_everything_was_read() {
     let mut model = begun((80, 24), RICH);
     progress(&mut model, Partial::Report(Box::new(at_risk())));
     progress(&mut model, Partial::Reading("block devices".to_owned()));
-    for key in ["1", "2", "3"] {
+    for key in ["1", "3", "4"] {
         press(&mut model, key);
         let screen = shown(&model);
         assert!(screen.contains("reading block devices") && !screen.contains("AT RISK"), "{screen}");

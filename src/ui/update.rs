@@ -9,9 +9,10 @@ use super::jobs::{JobId, JobResult, Partial};
 use super::key::Key;
 use super::model::{Activity, Dirty, Ended, Model, Overlay};
 use super::msg::{Effect, Exit, Msg};
-use super::overlay::help;
+use super::overlay::{help, what_if as picking};
 use super::page::{Enter, Motion, Page, PageState};
 use super::screen::ScreenId;
+use super::what_if::{Picker, Supposed, Taken};
 use crate::measure::Measurement;
 
 /// Takes a message.
@@ -45,9 +46,13 @@ fn press(model: &mut Model, key: &Key) -> Vec<Effect> {
     if let Some(command) = command::lookup(model, key) {
         return perform(model, command);
     }
-    if let (Some(Overlay::Help { filter, chosen }), Some(c)) = (&mut model.overlay, key.types()) {
-        filter.push(c);
-        *chosen = 0;
+    match (&mut model.overlay, key.types()) {
+        (Some(Overlay::Help { filter, chosen }), Some(c)) => {
+            filter.push(c);
+            *chosen = 0;
+        }
+        (Some(Overlay::WhatIf(picker)), Some(c)) => picker.edit(|typed| typed.push(c)),
+        _ => {}
     }
     Vec::new()
 }
@@ -70,6 +75,27 @@ fn perform(model: &mut Model, command: Command) -> Vec<Effect> {
         Action::StartProbe => return start_probe(model),
         Action::CancelProbe => return cancel_probe(model),
         Action::Rescan => return vec![model.collect()],
+        Action::WhatIf => model.overlay = Some(Overlay::WhatIf(Box::new(Picker::open(&model.data)))),
+        Action::State => state_fact(model),
+        Action::LeaveWhatIf => leave_what_if(model),
+        Action::WhatIfGo(motion) => {
+            let page = picking::rows(frame::parts(model.size).body.height).max(1);
+            in_picker(model, |picker| picker.go(motion, page));
+        }
+        Action::WhatIfTake => return take(model),
+        Action::WhatIfComplete => in_picker(model, Picker::complete),
+        Action::WhatIfErase => in_picker(model, |picker| {
+            picker.edit(|typed| {
+                typed.pop();
+            });
+        }),
+        Action::WhatIfBack => {
+            let mut returns = false;
+            in_picker(model, |picker| returns = picker.back());
+            if !returns {
+                model.overlay = None;
+            }
+        }
         Action::Help => model.overlay = Some(Overlay::Help { filter: String::new(), chosen: 0 }),
         Action::HelpGo(motion) => help_go(model, motion),
         Action::HelpRun => return help_run(model),
@@ -137,7 +163,66 @@ fn back(model: &mut Model) {
         });
     } else if let Some(screen) = model.trail.pop() {
         model.screen = screen;
+    } else {
+        leave_what_if(model);
     }
+}
+
+fn in_picker(model: &mut Model, change: impl FnOnce(&mut Picker)) {
+    if let Some(Overlay::WhatIf(picker)) = &mut model.overlay {
+        change(picker);
+    }
+}
+
+/// Asks what the fact of the selected block is.
+fn state_fact(model: &mut Model) {
+    let fact = selected(model).and_then(|block| block.fact);
+    let picker = fact.and_then(|(subject, fact)| Picker::of(&model.data, &subject, &fact));
+    model.overlay = picker.map(|picker| Overlay::WhatIf(Box::new(picker)));
+}
+
+/// Takes what is chosen: a fact, or its value, which is worked out at once.
+fn take(model: &mut Model) -> Vec<Effect> {
+    let Some(Overlay::WhatIf(picker)) = &mut model.overlay else { return Vec::new() };
+    let held = model.data.supposed.as_ref().map(|supposed| supposed.suppositions.clone());
+    match picker.take(&held.unwrap_or_default()) {
+        Ok(Taken::Fact(choice)) => picker.ask(choice),
+        Ok(Taken::Suppose(all)) if all.is_empty() => {
+            model.overlay = None;
+            leave_what_if(model);
+        }
+        Ok(Taken::Suppose(all)) => return vec![model.suppose(all)],
+        Err(_) => {}
+    }
+    Vec::new()
+}
+
+fn leave_what_if(model: &mut Model) {
+    // What is still worked out comes to nothing: nobody waits for that job any more.
+    if matches!(model.data.activity, Activity::Supposing { .. }) {
+        model.data.activity = Activity::Idle;
+    }
+    if model.data.supposed.take().is_some() {
+        model.notice = Some("this is the machine as it is".to_owned());
+    }
+}
+
+/// Shows what would be different where it can be seen.
+fn supposed(model: &mut Model, supposed: Box<Supposed>) {
+    model.data.supposed = Some(supposed);
+    if matches!(model.overlay, Some(Overlay::WhatIf(_))) {
+        model.overlay = None;
+        if model.screen != ScreenId::Overview {
+            show(model, ScreenId::Advice);
+        }
+        on_page(model, |page, state, height| page.go(state, Motion::Top, height));
+    }
+}
+
+/// What is supposed has to be worked out anew on a machine that was read or measured anew.
+fn suppose_again(model: &mut Model) -> Vec<Effect> {
+    let all = model.data.suppositions().to_vec();
+    if all.is_empty() { Vec::new() } else { vec![model.suppose(all)] }
 }
 
 fn show(model: &mut Model, screen: ScreenId) {
@@ -248,6 +333,16 @@ fn done(model: &mut Model, from: JobId, result: JobResult) -> Vec<Effect> {
                 model.data.ended = Some(Ended { target, histogram, failed: None });
             }
             model.learn(report);
+            return suppose_again(model);
+        }
+        (JobResult::Supposed(found), Activity::Supposing { .. }) => supposed(model, found),
+        (JobResult::Failed(why), Activity::Supposing { .. }) => {
+            if let Some(Overlay::WhatIf(picker)) = &mut model.overlay {
+                picker.mistake = Some(why);
+            } else {
+                model.data.supposed = None;
+                model.notice = Some(format!("nothing is supposed any more: {why}"));
+            }
         }
         (JobResult::Plan(lines), Activity::Planning { target, .. }) => {
             model.overlay = Some(Overlay::Confirm { target, plan: Ok(lines) });
@@ -264,7 +359,7 @@ fn done(model: &mut Model, from: JobId, result: JobResult) -> Vec<Effect> {
             model.data.ended = Some(Ended { target, histogram, failed: Some(said) });
         }
         (JobResult::Failed(why), _) => model.notice = Some(format!("reading the machine failed: {why}")),
-        (JobResult::Plan(_), _) => {}
+        (JobResult::Plan(_) | JobResult::Supposed(_), _) => {}
     }
     Vec::new()
 }

@@ -4,6 +4,7 @@
 
 pub mod area;
 pub mod columns;
+pub mod diff;
 pub mod histogram;
 pub mod interval;
 pub mod text;

@@ -13,7 +13,7 @@ use walwise::facts::catalog::{self, mount, probe};
 use walwise::facts::{KeyInfo, Kind, Scope, Subject, Value as FactOf};
 use walwise::host::RecordedHost;
 use walwise::pipeline::Session;
-use walwise::pipeline::assume::Assumption;
+use walwise::pipeline::assume::{self, Assumption};
 use walwise::report::{Report, WhatIf, text};
 use walwise::rules::{Risk, RuleSet};
 use walwise::{durability, validity};
@@ -209,6 +209,43 @@ fn values_are_read_by_the_kind_of_the_fact() {
     ] {
         let (_, report) = checked(&["--host", &host, "--assume", assumption]);
         assert_eq!(report["what_if"]["assumed"][0]["value"], expected, "{assumption}");
+    }
+}
+
+/// What is typed on the screens is read as on the command line, and so is every mistake.
+#[test]
+fn a_fact_that_was_chosen_is_read_like_one_that_was_written() {
+    let machine = machine(&host("sata-volatile"));
+    let read = &machine.session.read;
+    let (disk, mount) = (Subject::device("sda"), Subject::mount("/data"));
+    for (subject, fact, value) in [
+        (Subject::host(), "kernel.release", "4.4"),
+        (Subject::host(), "kernel.version", "4.4"),
+        (Subject::host(), "host.memory", "16 GiB"),
+        (Subject::host(), "host.cpus", "-1"),
+        (Subject::host(), "kernel.relase", "6.1"),
+        (disk.clone(), "device.fua", "yes"),
+        (disk.clone(), "device.fua", "maybe"),
+        (disk.clone(), "controller.battery", "failed"),
+        (disk, "device.cache", "protected"),
+        (mount.clone(), "mount.options", "rw, nobarrier"),
+        (mount.clone(), "mount.class", "blok"),
+        (mount, "os.name", "a\u{1b}"),
+    ] {
+        let written = if subject == Subject::host() {
+            format!("{fact}={value}")
+        } else {
+            format!("{fact}@{subject}={value}")
+        };
+        let chosen = assume::of(&subject, fact, value, read);
+        let same = |one: &Assumption| (one.subject.clone(), one.key.name, one.value.clone());
+        match (chosen, assume::parse(&[written], read)) {
+            (Ok(chosen), Ok(written)) => assert_eq!(same(&chosen), same(&written[0])),
+            // Another subject than a fact has cannot be chosen, and is told in other words.
+            (Err(_), Err(_)) if fact == "os.name" => {}
+            (Err(chosen), Err(written)) => assert_eq!([chosen], written[..]),
+            (chosen, written) => panic!("{fact} {value}: {chosen:?} {written:?}"),
+        }
     }
 }
 

@@ -34,10 +34,40 @@ fn from_the_overview_to_the_advice_and_out() {
     pty.until_shown("/ quit_");
     pty.press("\x1b");
     pty.until_gone("/ quit_");
-    pty.press("3");
+    pty.press("4");
     pty.until_shown("current → recommended");
     pty.press("\x1b");
     pty.until_shown("Do first");
+    pty.press("q");
+    assert_eq!(pty.wait(), 0);
+    pty.assert_restored();
+}
+
+/// A fact of a recorded machine is supposed, its advice seen to change, and the machine as it is comes back.
+#[test]
+fn another_kernel_is_supposed_and_left_again() {
+    let capture = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/hosts/el8-xfs-nobarrier.host");
+    let mut pty = Pty::walwise(&["/data", "--host", capture]);
+    pty.until_shown("Do first");
+    pty.press("4");
+    let real = pty.until_shown("current → recommended");
+    assert!(real.contains("takes"), "{real}");
+    pty.press("w");
+    pty.until_shown("which fact?");
+    pty.press("kernel.rel");
+    pty.until_shown("/ kernel.rel_");
+    pty.press("\r");
+    pty.until_shown("type a value");
+    pty.press("4.14.200\r");
+    pty.until_shown("WHAT IF  kernel.release = 4.14.200");
+    let supposed = pty.until_shown("(boot.ineffective-option)");
+    assert!(supposed.contains("(assumed; really"), "{supposed}");
+    let (_, gone) = supposed.split_once("No longer").expect(&supposed);
+    assert!(gone.contains("(boot.refused-option)"), "the kernel that runs refuses the option: {supposed}");
+    pty.press("W");
+    pty.until_gone("WHAT IF");
+    let again = pty.until_shown("current → recommended");
+    assert!(!again.contains("(boot.ineffective-option)"), "{again}");
     pty.press("q");
     assert_eq!(pty.wait(), 0);
     pty.assert_restored();
@@ -122,7 +152,7 @@ fn a_size_is_followed() {
     pty.until_shown("needs 60×15, this is 50×10");
     // Typed at the very moment of a change: neither may be lost.
     pty.resize(100, 30);
-    pty.press("3");
+    pty.press("4");
     pty.until_shown("current → recommended");
     pty.until("the last row has the keys", |screen| {
         screen.rows(0, 100).nth(29).is_some_and(|row| row.contains("q quit"))
@@ -150,7 +180,7 @@ fn stop_and_continue(stop: impl FnOnce(&mut Pty)) {
     pty.until("the screen is back", |screen| {
         screen.alternate_screen() && screen.contents().contains("Do first")
     });
-    pty.press("3");
+    pty.press("4");
     pty.until_shown("current → recommended");
     pty.press("q");
     pty.until_shown("DONE 0");
@@ -267,7 +297,7 @@ fn a_probe_is_confirmed_watched_cancelled_and_made_again() {
     let cancelled = |_| {
         let mut pty = Pty::walwise(&[data.to_str().unwrap()]);
         pty.until_shown("Do first");
-        pty.press("2");
+        pty.press("3");
         pty.until_shown("not measured");
         pty.press("p");
         pty.until_shown("y start");

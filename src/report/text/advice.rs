@@ -6,7 +6,7 @@ use super::words;
 use crate::facts::Scope;
 use crate::facts::catalog::boot;
 use crate::report::{Report, Step, TargetSummary, origin};
-use crate::rules::{Change, Finding, Level, Outcome};
+use crate::rules::{Advice, Change, Finding, Level, Outcome};
 
 /// Writes the plan of a target: what to do in order, what is right already, what may be done at a price.
 pub fn plan<'a>(page: &mut Page, part: &mut Part<'_, 'a>, target: &'a TargetSummary) {
@@ -59,11 +59,10 @@ fn step<'a>(page: &mut Page, part: &mut Part<'_, 'a>, target: &TargetSummary, nu
         return;
     }
     why(page, part, target, step);
-    let files = [("pg.", "postgresql.conf"), ("mysql.", "option files")];
-    if let Some((_, file)) = files.iter().find(|(area, _)| advice.setting.starts_with(area)) {
-        page.hanging(8, "now      ", &origin::now(advice));
-        if let Some(stronger) = origin::stronger(advice) {
-            page.para(17, &stronger.says(file));
+    if let Some((now, stronger)) = of_server(advice) {
+        page.hanging(8, "now      ", &now);
+        if let Some(stronger) = stronger {
+            page.para(17, &stronger);
         }
     }
     if let Some(result) = &step.result {
@@ -86,8 +85,8 @@ fn step<'a>(page: &mut Page, part: &mut Part<'_, 'a>, target: &TargetSummary, nu
             page.verbatim(8, &format!("{label:<9}{command}"));
         }
     }
-    if advice.setting == "mount.options" && step.subject.scope() == Scope::Mount {
-        page.hanging(8, "lasts    ", &lasts(part.report, target));
+    if let Some(lasts) = lasts(part.report, target, step) {
+        page.hanging(8, "lasts    ", &lasts);
     }
     let rule = |id: &String| format!("{id}{}", words::level_as_written(part.report, id));
     let rules: Vec<String> = step.rules.iter().map(rule).collect();
@@ -111,12 +110,22 @@ fn why<'a>(page: &mut Page, part: &mut Part<'_, 'a>, target: &TargetSummary, ste
     }
 }
 
+/// Of a server's setting: the value in force with where it is set, and what wins over a configuration file.
+pub fn of_server(advice: &Advice) -> Option<(String, Option<String>)> {
+    let files = [("pg.", "postgresql.conf"), ("mysql.", "option files")];
+    let (_, file) = files.iter().find(|(area, _)| advice.setting.starts_with(area))?;
+    Some((origin::now(advice), origin::stronger(advice).map(|stronger| stronger.says(file))))
+}
+
 /// How long a remount lasts, and where to make it last.
-fn lasts(report: &Report, target: &TargetSummary) -> String {
+pub fn lasts(report: &Report, target: &TargetSummary, step: &Step) -> Option<String> {
+    if step.advice.setting != "mount.options" || step.subject.scope() != Scope::Mount {
+        return None;
+    }
     let boot = target.subjects.iter().find(|subject| subject.scope() == Scope::Boot);
     let line = boot.and_then(|boot| report.value(boot, boot::WHERE.name()));
     let place = line.map_or_else(|| "what mounts it at boot".to_owned(), ToString::to_string);
-    format!("until the next mount; to keep it, write the same into {place}")
+    Some(format!("until the next mount; to keep it, write the same into {place}"))
 }
 
 /// Writes what was settled between rules.

@@ -27,6 +27,19 @@ pub fn blank(report: &Report, target: &TargetSummary) -> bool {
     target.subjects.iter().any(is)
 }
 
+/// What there is to say of a target that has no verdict, in sentences.
+pub fn without_verdict(report: &Report, target: &TargetSummary) -> Vec<String> {
+    if target.kind != "device" {
+        return Vec::new();
+    }
+    let undecided = "Undecided until mounted: durability and the price of a commit need a file system.";
+    let mut says = vec![undecided.to_owned()];
+    says.extend(blank(report, target).then(|| LOOKED_AT.to_owned()));
+    let choice = |rank| format!("Choice {rank} among the blank disks: {}.", target.rank_because);
+    says.extend(target.rank.map(choice));
+    says
+}
+
 /// Writes all about one target.
 pub fn write<'a>(page: &mut Page, part: &mut Part<'_, 'a>, target: &'a TargetSummary) {
     let report = part.report;
@@ -37,16 +50,7 @@ pub fn write<'a>(page: &mut Page, part: &mut Part<'_, 'a>, target: &'a TargetSum
             page.para(2, &verdict.sentence);
             page.para(2, &verdict.limits);
         }
-        None if target.kind == "device" => {
-            page.para(2, "Undecided until mounted: durability and the price of a commit need a file system.");
-            if blank(report, target) {
-                page.para(2, LOOKED_AT);
-            }
-            if let Some(rank) = target.rank {
-                page.para(2, &format!("Choice {rank} among the blank disks: {}.", target.rank_because));
-            }
-        }
-        None => {}
+        None => without_verdict(report, target).iter().for_each(|says| page.para(2, says)),
     }
     kept(page, report, target);
     first(page, part, target);

@@ -1,75 +1,126 @@
 //! What would be different if some facts were others, at the end of the report of the machine as it is.
+//!
+//! The sentences are made once, by [`told`], for the text and for the screens.
 
 use super::page::Page;
 use super::words;
 use crate::facts::{Reading, Subject, Value, catalog};
 use crate::report::difference::{Class, FactChange, FindingChange, KeptFact, Shown};
-use crate::report::{Assumed, WhatIf};
+use crate::report::{Assumed, StepChange, WhatIf, WouldBeOffered};
 use crate::rules::Level;
+
+/// Before everything else: what it is about.
+pub const SAYS: &str =
+    "Plans, exports and the exit code are those of the machine as it is; none of this enters them.";
+/// Where nothing follows.
+pub const NOTHING: &str = "Nothing else would be different.";
+
+/// Sentences that belong together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Their heading; empty where each stands for itself.
+    pub title: &'static str,
+    /// The sentences.
+    pub rows: Vec<Row>,
+}
+
+/// A sentence about something that would be different.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// What stands before it: a level, `with`, `without`; may be empty.
+    pub label: String,
+    /// The sentence.
+    pub says: String,
+    /// The rule and what it is about, where it is about a finding.
+    pub finding: Option<(String, Subject)>,
+}
+
+impl Row {
+    fn new(label: impl Into<String>, says: String) -> Self {
+        Self { label: label.into(), says, finding: None }
+    }
+}
+
+/// An assumed fact, with what it really is.
+pub fn assumption(one: &Assumed) -> Row {
+    let Assumed { subject, fact, value, really } = one;
+    let of = if *subject == Subject::host() { String::new() } else { format!(" of {subject}") };
+    let show = |value: &Value| catalog::find(fact).map_or(value.to_string(), |info| info.show(value));
+    let really = match really {
+        Reading::Known { value, .. } => show(value),
+        Reading::Unknown { why, .. } => format!("not known: {why}"),
+    };
+    let word = one.word();
+    Row::new(word, format!("{fact}{of} = {} ({word}; really {really})", show(value)))
+}
 
 /// The facts that are assumed, with what they really are.
 pub fn assumed(page: &mut Page, indent: usize, assumed: &[Assumed]) {
-    for Assumed { subject, fact, value, really } in assumed {
-        let of = if *subject == Subject::host() { String::new() } else { format!(" of {subject}") };
-        let show = |value: &Value| catalog::find(fact).map_or(value.to_string(), |info| info.show(value));
-        let really = match really {
-            Reading::Known { value, .. } => show(value),
-            Reading::Unknown { why, .. } => format!("not known: {why}"),
-        };
-        let line = format!("{fact}{of} = {} (assumed; really {really})", show(value));
-        page.hanging(indent, "assumed   ", &line);
+    for one in assumed {
+        let Row { label, says, .. } = assumption(one);
+        page.hanging(indent, &format!("{label:<10}"), &says);
     }
 }
 
 /// All of it.
 pub fn write(page: &mut Page, what_if: &WhatIf) {
     page.heading("What if");
-    page.para(
-        2,
-        "Plans, exports and the exit code are those of the machine as it is; none of this enters them.",
-    );
+    page.para(2, SAYS);
     page.gap();
     assumed(page, 2, &what_if.assumed);
     if what_if.changes_nothing() {
         page.gap();
-        page.para(2, "Nothing else would be different.");
+        page.para(2, NOTHING);
         return;
     }
-    verdicts(page, what_if);
-    findings(page, what_if);
-    steps(page, what_if);
-    offers(page, what_if);
-    facts(page, what_if);
-}
-
-fn verdicts(page: &mut Page, what_if: &WhatIf) {
-    let changes = &what_if.difference.verdicts;
-    if !changes.is_empty() {
+    for Part { title, rows } in told(what_if) {
         page.gap();
-    }
-    for change in changes {
-        let text = format!("{}: {} → {}", change.target.name(), change.before.word(), change.now.word());
-        page.hanging(2, "verdict   ", &text);
+        let indent = if title.is_empty() { 2 } else { 4 };
+        if !title.is_empty() {
+            page.para(2, title);
+        }
+        for Row { label, says, .. } in rows {
+            if label.is_empty() {
+                page.para(indent, &says);
+            } else {
+                page.hanging(indent, &format!("{label:<10}"), &says);
+            }
+        }
     }
 }
 
-fn findings(page: &mut Page, what_if: &WhatIf) {
-    let parts: [(&str, &[Class]); 4] = [
+/// What would be different: verdicts, findings, steps of plans, what would be offered, and the facts that follow.
+pub fn told(what_if: &WhatIf) -> Vec<Part> {
+    let mut parts = vec![Part { title: "", rows: verdicts(what_if) }];
+    parts.extend(findings(what_if));
+    parts.push(Part { title: "The plan would be another", rows: steps(what_if) });
+    parts.push(Part {
+        title: "Would be offered, if all of this had been seen and measured on this machine; it can lose data",
+        rows: offers(what_if),
+    });
+    parts.push(Part { title: "Facts that follow", rows: facts(what_if) });
+    parts.retain(|part| !part.rows.is_empty());
+    parts
+}
+
+fn verdicts(what_if: &WhatIf) -> Vec<Row> {
+    let changes = what_if.difference.verdicts.iter();
+    let says = |target: &Subject, before: &str, now: &str| format!("{}: {before} → {now}", target.name());
+    changes.map(|one| Row::new("verdict", says(&one.target, one.before.word(), one.now.word()))).collect()
+}
+
+fn findings(what_if: &WhatIf) -> impl Iterator<Item = Part> {
+    const PARTS: [(&str, &[Class]); 4] = [
         ("New", &[Class::New, Class::Appeared]),
         ("No longer", &[Class::Fixed, Class::Gone]),
         ("Of another level", &[Class::Level]),
         ("Decided, or no longer decided", &[Class::Decided, Class::Undecided]),
     ];
-    for (title, classes) in parts {
+    PARTS.into_iter().map(|(title, classes)| {
         let among = |finding: &&FindingChange| classes.contains(&finding.class);
         let mut found: Vec<&FindingChange> = what_if.difference.findings.iter().filter(among).collect();
-        if found.is_empty() {
-            continue;
-        }
         found.sort_by_key(|finding| std::cmp::Reverse(finding.level()));
-        page.gap();
-        page.para(2, title);
-        let mut minor = Vec::new();
+        let (mut rows, mut minor) = (Vec::new(), Vec::new());
         for finding in found {
             let Some(latest) = finding.latest() else { continue };
             let decided = matches!(finding.class, Class::Decided | Class::Undecided);
@@ -78,63 +129,51 @@ fn findings(page: &mut Page, what_if: &WhatIf) {
                 continue;
             }
             let open = if finding.now.as_ref().is_some_and(|now| !now.applies) { "?" } else { "" };
-            let label = format!("{:<10}", format!("{}{open}", latest.level.word()));
             let gone = if decided && finding.now.is_none() { "no longer open: " } else { "" };
             let of = words::subject(&finding.subject);
-            page.hanging(4, &label, &format!("{of}: {gone}{} ({})", latest.title, finding.rule));
+            rows.push(Row {
+                label: format!("{}{open}", latest.level.word()),
+                says: format!("{of}: {gone}{} ({})", latest.title, finding.rule),
+                finding: Some((finding.rule.clone(), finding.subject.clone())),
+            });
         }
         if !minor.is_empty() {
-            let text = format!("of less weight: {}", super::distinct(minor.into_iter()).join(", "));
-            page.para(4, &text);
+            let names = super::distinct(minor.into_iter()).join(", ");
+            rows.push(Row::new("", format!("of less weight: {names}")));
         }
-    }
+        Part { title, rows }
+    })
 }
 
-fn steps(page: &mut Page, what_if: &WhatIf) {
-    if what_if.steps.is_empty() {
-        return;
-    }
-    page.gap();
-    page.para(2, "The plan would be another");
-    for step in &what_if.steps {
-        let label = if step.comes { "with      " } else { "without   " };
+fn steps(what_if: &WhatIf) -> Vec<Row> {
+    let row = |step: &StepChange| {
+        let label = if step.comes { "with" } else { "without" };
         let of = words::subject(&step.subject);
-        page.hanging(4, label, &format!("{} ({of}; plan of {})", step.advice, step.target.name()));
-    }
+        Row::new(label, format!("{} ({of}; plan of {})", step.advice, step.target.name()))
+    };
+    what_if.steps.iter().map(row).collect()
 }
 
-fn offers(page: &mut Page, what_if: &WhatIf) {
-    if what_if.would_be_offered.is_empty() {
-        return;
-    }
-    page.gap();
-    page.para(
-        2,
-        "Would be offered, if all of this had been seen and measured on this machine; it can lose data",
-    );
-    for offer in &what_if.would_be_offered {
+fn offers(what_if: &WhatIf) -> Vec<Row> {
+    let row = |offer: &WouldBeOffered| {
         let price = offer.price.as_ref().map(|price| format!(". {price}")).unwrap_or_default();
         let of = words::subject(&offer.subject);
-        page.hanging(4, "option    ", &format!("{} on {of} ({}){price}", offer.advice, offer.rule));
-    }
+        Row::new("option", format!("{} on {of} ({}){price}", offer.advice, offer.rule))
+    };
+    what_if.would_be_offered.iter().map(row).collect()
 }
 
 /// Facts that follow from what is assumed.
-fn facts(page: &mut Page, what_if: &WhatIf) {
+fn facts(what_if: &WhatIf) -> Vec<Row> {
     let assumed = |change: &&FactChange| {
         what_if.assumed.iter().any(|one| one.subject == change.subject && one.fact == change.fact)
     };
-    let follows: Vec<&FactChange> = what_if.difference.facts.iter().filter(|one| !assumed(one)).collect();
-    if follows.is_empty() {
-        return;
-    }
-    page.gap();
-    page.para(2, "Facts that follow");
     let shown = |fact: &Option<KeptFact>| {
         fact.as_ref().and_then(KeptFact::value).map_or("not known".to_owned(), Shown::text)
     };
-    for change in follows {
+    let row = |change: &FactChange| {
         let FactChange { subject, fact, before, now, .. } = change;
-        page.para(4, &format!("{fact} of {subject}: {} → {} (assumed)", shown(before), shown(now)));
-    }
+        Row::new("", format!("{fact} of {subject}: {} → {} (assumed)", shown(before), shown(now)))
+    };
+    what_if.difference.facts.iter().filter(|one| !assumed(one)).map(row).collect()
 }

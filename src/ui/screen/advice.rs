@@ -1,10 +1,11 @@
-//! Advice: the plan, current → recommended, with why and how beneath each step; then what else was found, what cannot be
-//! decided and for want of what, what was withheld, and where rules disagree.
+//! Advice: the plan, what it takes, and its steps, current → recommended, with why and how beneath each; then what is right
+//! already, what else was found, what cannot be decided and for want of what, what was withheld, and where rules disagree.
 
 use ratatui::text::Line;
 
 use super::details::Details;
-use crate::facts::Need;
+use super::{step, what_if};
+use crate::facts::{Need, Subject};
 use crate::report::text::words as told;
 use crate::report::{Report, Step, Withheld};
 use crate::rules::{Change, Finding, Outcome};
@@ -42,7 +43,9 @@ pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
         return page;
     };
     let view = View { data, state, report, room, theme: data.theme };
+    what_if::all(&mut page, data, state, room);
     view.plan(&mut page);
+    view.right(&mut page);
     view.options(&mut page);
     view.found(&mut page);
     view.undecided(&mut page);
@@ -61,27 +64,51 @@ struct View<'a> {
 
 impl View<'_> {
     fn plan(&self, page: &mut Page) {
-        page.heading(
-            self.theme,
-            "Plan",
-            "current → recommended, in this order; nothing is changed by walwise",
-        );
-        let steps = self.data.plan().map(|plan| plan.steps.as_slice()).unwrap_or_default();
-        if steps.is_empty() {
+        let says = "current → recommended, in this order; nothing is changed by walwise";
+        page.heading(self.theme, "Plan", says);
+        let (_, change) = self.parted();
+        let Some(plan) = self.data.plan().filter(|_| !change.is_empty()) else {
             page.text(vec![Line::raw("Nothing to change.")]);
+            return;
+        };
+        let mut details = Details::new(self.theme, self.room);
+        details.field("takes", &told::takes(plan).join("; "));
+        page.text(details.lines);
+        self.steps(page, &change, step_key);
+    }
+
+    /// Steps that keep what there is, and those that change something.
+    fn parted(&self) -> (Vec<&Step>, Vec<&Step>) {
+        let steps = self.data.plan().map(|plan| plan.steps.as_slice()).unwrap_or_default();
+        steps.iter().partition(|step| step.advice.change == Change::Keep)
+    }
+
+    fn right(&self, page: &mut Page) {
+        let (keep, _) = self.parted();
+        let said = self.findings(&self.data.focus.right);
+        if keep.is_empty() && said.is_empty() {
+            return;
         }
-        self.steps(page, steps, step_key);
+        page.heading(self.theme, "Already right", "");
+        self.steps(page, &keep, step_key);
+        let rows: Vec<Vec<Cell>> =
+            said.iter().map(|finding| self.finding_cells(finding, String::new())).collect();
+        self.list(page, &rows, &said, |details, finding| {
+            details.reasons(self.report, finding);
+            details.trace(finding);
+        });
     }
 
     fn options(&self, page: &mut Page) {
         let options = self.data.plan().map(|plan| plan.options.as_slice()).unwrap_or_default();
         if !options.is_empty() {
             page.heading(self.theme, "Allowed, at a price", "not part of the plan");
-            self.steps(page, options, |step| format!("option {}", step_key(step)));
+            let options: Vec<&Step> = options.iter().collect();
+            self.steps(page, &options, |step| format!("option {}", step_key(step)));
         }
     }
 
-    fn steps(&self, page: &mut Page, steps: &[Step], key: impl Fn(&Step) -> String) {
+    fn steps(&self, page: &mut Page, steps: &[&Step], key: impl Fn(&Step) -> String) {
         let rows: Vec<Vec<Cell>> = steps.iter().map(|step| self.step_cells(step)).collect();
         let shape = [
             Column::keep(8),
@@ -92,7 +119,8 @@ impl View<'_> {
             Column::drop(2),
         ];
         for (line, step) in columns::lines(&rows, &shape, self.room).into_iter().zip(steps) {
-            let mut block = self.item(key(step), line, |details| self.step(details, step));
+            let beneath = |details: &mut Details| step::write(details, self.data, self.report, step);
+            let mut block = self.item(key(step), line, beneath);
             block.copy = copied(step);
             page.blocks.push(block);
         }
@@ -108,21 +136,6 @@ impl View<'_> {
             (takes(step).to_owned(), dim),
             (step.confidence.word().to_owned(), dim),
         ]
-    }
-
-    fn step(&self, details: &mut Details, step: &Step) {
-        details.paragraph(&step.title);
-        let findings = self.data.focus.findings(self.report, &step.rules);
-        for finding in &findings {
-            details.reasons(self.report, finding);
-        }
-        details.advice(&step.advice, step.result.as_deref());
-        for other in &step.alternatives {
-            details.field("or", &told::alternative(step, other));
-        }
-        for finding in &findings {
-            details.trace(finding);
-        }
     }
 
     fn found(&self, page: &mut Page) {
@@ -176,10 +189,12 @@ impl View<'_> {
     ) {
         let shape = [Column::keep(9), Column::keep(6), Column::keep(24), Column::keep(10)];
         for (line, finding) in columns::lines(rows, &shape, self.room).into_iter().zip(findings) {
-            page.blocks.push(self.item(noted_key(finding), line, |details| {
+            let mut block = self.item(noted_key(finding), line, |details| {
                 details.paragraph(&finding.title);
                 beneath(details, finding);
-            }));
+            });
+            block.fact = first_missing(finding);
+            page.blocks.push(block);
         }
     }
 
@@ -246,6 +261,13 @@ impl View<'_> {
 /// What following a step takes; nothing where there is nothing to do.
 fn takes(step: &Step) -> &'static str {
     if step.advice.change == Change::Keep { "" } else { words::risk(step.advice.risk) }
+}
+
+/// The first fact that is missing to decide a finding.
+fn first_missing(finding: &Finding) -> Option<(Subject, String)> {
+    let Outcome::Undecided { needs } = &finding.outcome else { return None };
+    let need = needs.first()?.first()?;
+    Some((need.subject.clone(), need.fact.clone()))
 }
 
 fn first_need(finding: &Finding) -> String {

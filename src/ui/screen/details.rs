@@ -7,7 +7,7 @@ use crate::report::Report;
 use crate::report::text::words as told;
 use crate::rules::{Advice, Finding};
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets::{text, trace};
+use crate::ui::widgets::{diff, text, trace};
 use crate::ui::words;
 
 /// Columns for the names of fields.
@@ -79,19 +79,19 @@ impl Details {
         }
     }
 
-    /// What a piece of advice does, and how.
-    pub fn advice(&mut self, advice: &Advice, result: Option<&str>) {
+    /// The current value with where it was read, or why it is unknown.
+    pub fn now(&mut self, advice: &Advice) {
         self.field("now", &now(advice));
-        if let Some(result) = result {
-            self.field("becomes", result);
+    }
+
+    /// A value and what it becomes.
+    pub fn becomes(&mut self, before: &[String], after: &[String]) {
+        let rows = diff::lines(before, after, self.theme, self.room.saturating_sub(NAME));
+        for (i, mut line) in rows.into_iter().enumerate() {
+            let name = if i == 0 { "becomes" } else { "" };
+            line.spans.insert(0, Span::styled(text::pad(name, NAME), self.theme.style(Role::Dim)));
+            self.lines.push(line);
         }
-        self.field("affects", &told::affects(advice.reach, advice.risk));
-        if let Some(price) = &advice.price {
-            self.field("price", price);
-        }
-        self.commands("apply", &advice.apply);
-        self.commands("verify", &advice.verify);
-        self.commands("undo", &advice.undo);
     }
 
     /// A missing fact: what happened, and what would supply it.

@@ -5,9 +5,10 @@ use ratatui::text::{Line, Span};
 
 use super::advice::{noted_key, step_key};
 use super::details::Details;
-use super::{ScreenId, price};
+use super::{ScreenId, price, unknown, what_if};
 use crate::durability::{Path, Verdict};
-use crate::facts::{Need, Subject};
+use crate::facts::Subject;
+use crate::report::text::target::without_verdict;
 use crate::report::text::words as told;
 use crate::report::{Report, Step};
 use crate::rules::{Change, Level};
@@ -19,7 +20,7 @@ use crate::ui::widgets::text;
 use crate::ui::words;
 
 /// So many things to do, or missing facts, are shown before the rest is only counted.
-const MOST: usize = 8;
+pub const MOST: usize = 8;
 
 /// The page.
 pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
@@ -33,10 +34,11 @@ pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
     } else if data.focus.target.is_none() {
         page.text(no_target(data, room));
     } else {
-        verdict(&mut page, data, state, room);
+        verdict(&mut page, data, report, state, room);
+        what_if::brief(&mut page, data, room);
         do_first(&mut page, data, report, room);
         price::add(&mut page, data, report, room);
-        not_known(&mut page, data, state, room);
+        unknown::add(&mut page, data, report, state, room);
     }
     warnings(&mut page, data.theme, report, room);
     page
@@ -68,12 +70,14 @@ fn no_target(data: &Data, room: usize) -> Vec<Line<'static>> {
     details.lines
 }
 
-fn verdict(page: &mut Page, data: &Data, state: &PageState, room: usize) {
+fn verdict(page: &mut Page, data: &Data, report: &Report, state: &PageState, room: usize) {
     const KEY: &str = "verdict";
     let theme = data.theme;
     let Some(verdict) = data.verdict() else {
-        let says = "Undecided until mounted: durability and the price of a commit need a file system.";
-        page.text(text::wrap(says, room).into_iter().map(Line::from).collect());
+        let mut details = Details::new(theme, room);
+        let says = report.targets.get(data.focus.at).map(|target| without_verdict(report, target));
+        says.iter().flatten().for_each(|says| details.paragraph(says));
+        page.text(details.lines);
         return;
     };
     let word = verdict.standing.word().to_uppercase();
@@ -210,48 +214,8 @@ fn kept(keep: &[&Step]) -> String {
     }
 }
 
-fn not_known(page: &mut Page, data: &Data, state: &PageState, room: usize) {
-    let theme = data.theme;
-    if data.focus.needs.is_empty() {
-        return;
-    }
-    page.heading(
-        theme,
-        "Not known",
-        &format!("{} in all; these would settle something", told::count(data.focus.unknown, "fact")),
-    );
-    let shown = data.focus.needs.iter().take(MOST);
-    let rows: Vec<Vec<Cell>> = shown.clone().map(|(need, _)| need_cells(need, theme)).collect();
-    let shape = [Column::keep(6), Column::keep(16), Column::drop(1), Column::keep(14)];
-    for (line, (need, rules)) in columns::lines(&rows, &shape, room).into_iter().zip(shown) {
-        let key = format!("need {} {}", need.fact, need.subject);
-        let mut lines = vec![line];
-        if state.is_unfolded(&key) {
-            let mut details = Details::new(theme, room.saturating_sub(2));
-            details.need(need);
-            if !rules.is_empty() {
-                details.field("decides", &rules.join(", "));
-            }
-            lines.extend(details.indented());
-        }
-        page.blocks.push(Block::item(key, Enter::Unfold, lines));
-    }
-    rest(page, theme, data.focus.needs.len(), "shows what each would decide");
-}
-
-fn need_cells(need: &Need, theme: Theme) -> Vec<Cell> {
-    let remedy = words::remedy(need);
-    let remedy = if remedy.is_empty() { String::new() } else { format!("→ {remedy}") };
-    vec![
-        (words::subject(&need.subject), theme.style(Role::Plain)),
-        (need.fact.clone(), theme.style(Role::Plain)),
-        (told::reason(need), theme.style(Role::Dim)),
-        (remedy, theme.style(Role::Plain)),
-    ]
-}
-
 /// How many were left out of a list.
-fn rest(page: &mut Page, theme: Theme, all: usize, what: &str) {
+pub fn rest(page: &mut Page, theme: Theme, all: usize, what: &str) {
     let advice = ScreenId::Advice.digit();
     let left = all.saturating_sub(MOST);
     if left > 0 {

@@ -15,7 +15,7 @@ use crate::ui::key::Key;
 use crate::ui::msg::{Exit, Msg};
 use crate::ui::sample::{RICH, at_risk, text};
 use crate::ui::terminal::Display;
-use crate::ui::{drive, wind_down};
+use crate::ui::{Supposed, Supposition, drive, wind_down};
 
 /// Sends a message each time the screen shows what is waited for.
 struct Script {
@@ -96,6 +96,10 @@ impl Worker for Fragile {
         self.cancelled.store(true, Ordering::Relaxed);
         Ok(at_risk())
     }
+
+    fn suppose(&self, _: &[Supposition]) -> Result<Supposed, String> {
+        Err("nothing can be supposed here".to_owned())
+    }
 }
 
 /// Runs a script to its end; gives how it ended, what happened to the terminal, and the worker.
@@ -125,7 +129,7 @@ fn the_first_picture_comes_before_any_fact() {
 fn a_worker_that_panics_is_a_message_and_the_screen_stays() {
     let steps = vec![
         ("AT RISK", vec![key("r")]),
-        ("reading the machine failed: this is a bug in walwise: read it twice", vec![key("3")]),
+        ("reading the machine failed: this is a bug in walwise: read it twice", vec![key("4")]),
         ("current → recommended", vec![key("q")]),
     ];
     assert_eq!(play(true, steps).0, Exit::Quit);
@@ -148,7 +152,7 @@ fn while_a_shell_has_the_terminal_nothing_is_drawn() {
     // What arrives while it is suspended is taken, and drawn only after it was continued.
     let first = vec![
         key("ctrl-z"),
-        key("3"),
+        key("4"),
         Msg::Signal(signal_hook::consts::SIGWINCH),
         Msg::Signal(signal_hook::consts::SIGCONT),
     ];

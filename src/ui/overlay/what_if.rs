@@ -1,0 +1,130 @@
+//! What if: the list of facts that can be supposed to be others, then the value of the one that was chosen.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Modifier;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Widget;
+
+use super::pane;
+use crate::ui::model::Model;
+use crate::ui::theme::{Role, Theme};
+use crate::ui::what_if::{Choice, Entry, Picker};
+use crate::ui::widgets::columns::{self, Cell, Column};
+use crate::ui::widgets::text;
+use crate::ui::words;
+
+const WIDTH: u16 = 76;
+/// Rows that are not entries: the frame, what was typed, and what is to be said beneath.
+const OTHERS: u16 = 5;
+
+/// The most entries that are in sight at once on a screen with a body this high.
+pub fn rows(body: u16) -> usize {
+    usize::from(body.saturating_sub(OTHERS))
+}
+
+/// Draws the list of facts, or that of values.
+pub fn draw(model: &Model, picker: &Picker, area: Rect, buffer: &mut Buffer) {
+    let theme = model.data.theme;
+    let entries = picker.entries();
+    let room = usize::from(WIDTH.min(area.width).saturating_sub(4));
+    let about = picker.of.as_deref().map(|choice| about(choice, theme, room)).unwrap_or_default();
+    let said = said(picker, entries.len(), theme, room);
+    let fixed = about.len().saturating_add(said.len()).saturating_add(1);
+    let wanted = entries.len().saturating_add(fixed).saturating_add(2);
+    let height = u16::try_from(wanted).unwrap_or(u16::MAX).min(area.height);
+    let title = match &picker.of {
+        None => "What if: which fact?".to_owned(),
+        Some(of) if of.really.is_known() => format!("What if: {} of {}", of.key.name, of.subject),
+        Some(of) => format!("State by hand: {} of {}", of.key.name, of.subject),
+    };
+    let inner = pane(theme, &text::fit(&title, room), WIDTH.min(area.width), height, area, buffer);
+    let (below, rest) = crate::ui::widgets::area::bottom(inner, u16::try_from(said.len()).unwrap_or(0));
+    let mut rows = rest.rows();
+    for (line, row) in about.into_iter().chain([typed(picker, theme)]).zip(rows.by_ref()) {
+        line.render(row, buffer);
+    }
+    let rows: Vec<Rect> = rows.collect();
+    // As many as fit, with the chosen one among them.
+    let skipped = picker.chosen.saturating_add(1).saturating_sub(rows.len());
+    let shown: Vec<(usize, &Entry<'_>)> = entries.iter().enumerate().skip(skipped).take(rows.len()).collect();
+    for (line, row) in list(&shown, picker.chosen, theme, room).into_iter().zip(rows) {
+        line.render(row, buffer);
+    }
+    for (line, row) in said.into_iter().zip(below.rows()) {
+        line.render(row, buffer);
+    }
+}
+
+/// What a fact is, and what is known of it.
+fn about(choice: &Choice, theme: Theme, room: usize) -> Vec<Line<'static>> {
+    let dim = theme.style(Role::Dim);
+    let doc = text::wrap(choice.key.doc.trim(), room).into_iter();
+    let mut lines: Vec<Line<'static>> = doc.map(|line| Line::styled(line, dim)).collect();
+    lines.push(Line::raw(text::fit(&format!("now      {}", choice.now()), room)));
+    if let Some(supposed) = &choice.supposed {
+        let line = text::fit(&format!("supposed {supposed}"), room);
+        lines.push(Line::styled(line, theme.style(Role::Doubt)));
+    }
+    lines
+}
+
+fn typed(picker: &Picker, theme: Theme) -> Line<'static> {
+    let asks = match &picker.of {
+        None => "type to find any fact of this target",
+        Some(_) => "type a value",
+    };
+    let (shown, role) = match picker.typed.as_str() {
+        "" => (asks.to_owned(), Role::Dim),
+        typed => (format!("{typed}_"), Role::Plain),
+    };
+    let mark = if picker.of.is_some() { "= " } else { "/ " };
+    Line::from(vec![Span::styled(mark, theme.style(Role::Accent)), Span::styled(shown, theme.style(role))])
+}
+
+/// What stands beneath the list: a mistake, else what a value looks like, and that nothing here opens anything.
+fn said(picker: &Picker, entries: usize, theme: Theme, room: usize) -> Vec<Line<'static>> {
+    let (says, role) = match (&picker.mistake, &picker.of) {
+        (Some(mistake), _) => (mistake.clone(), Role::Doubt),
+        (None, Some(of)) if entries == 0 => {
+            let now = if of.really.is_known() { "; tab takes what it is now" } else { "" };
+            (format!("{} is {}{now}", of.key.name, of.key.kind.words()), Role::Dim)
+        }
+        (None, _) if entries == 0 => ("no fact of this target has such a name".to_owned(), Role::Doubt),
+        (None, _) => {
+            let says = "Nothing supposed or stated enters plans or exports, or allows what can lose data.";
+            (says.to_owned(), Role::Dim)
+        }
+    };
+    text::wrap(&says, room).into_iter().take(3).map(|line| Line::styled(line, theme.style(role))).collect()
+}
+
+fn list(shown: &[(usize, &Entry<'_>)], chosen: usize, theme: Theme, room: usize) -> Vec<Line<'static>> {
+    let mut group = "";
+    let mut rows: Vec<Vec<Cell>> = Vec::new();
+    for (at, entry) in shown {
+        let is_chosen = *at == chosen;
+        let plain = theme.style(Role::Plain);
+        let name = if is_chosen { plain.add_modifier(Modifier::BOLD) } else { plain };
+        let mark = (if is_chosen { "▸" } else { " " }.to_owned(), theme.style(Role::Accent));
+        let dim = theme.style(Role::Dim);
+        rows.push(match entry {
+            Entry::Fact(choice) => {
+                let heading = if choice.group == group { "" } else { choice.group };
+                group = choice.group;
+                let now = match &choice.supposed {
+                    Some(supposed) => (format!("supposed {supposed}"), theme.style(Role::Doubt)),
+                    None => (choice.now(), dim),
+                };
+                let of = (words::subject(&choice.subject), plain);
+                vec![(heading.to_owned(), dim), mark, (choice.key.name.to_owned(), name), of, now]
+            }
+            Entry::Word(word) => vec![mark, ((*word).to_owned(), name)],
+            Entry::Really => vec![mark, ("as it really is".to_owned(), name)],
+        });
+    }
+    let facts = [Column::keep(12), Column::keep(1), Column::keep(20), Column::keep(8), Column::keep(10)];
+    let values = [Column::keep(1), Column::keep(10)];
+    let is_facts = matches!(shown.first(), Some((_, Entry::Fact(_))));
+    columns::lines(&rows, if is_facts { &facts } else { &values }, room)
+}

@@ -1,0 +1,125 @@
+//! What is not known, each with the key that would settle it: a probe, what root would see, or a word of the user's own.
+//!
+//! What is stated by hand is shown as *stated* and stays beside the machine as it is ([`super::what_if`]).
+
+use super::details::Details;
+use super::overview::{MOST, rest};
+use crate::facts::{Need, Reading, Remedy, catalog};
+use crate::report::Report;
+use crate::report::text::words as told;
+use crate::text::shell_word;
+use crate::ui::model::Data;
+use crate::ui::page::{Block, Enter, Page, PageState};
+use crate::ui::theme::{Role, Theme};
+use crate::ui::what_if::may_suppose;
+use crate::ui::widgets::columns::{self, Cell, Column};
+use crate::ui::words;
+
+/// How many facts are named before the rest is counted.
+const NAMED: usize = 8;
+
+/// Adds the facts that would settle something.
+pub fn add(page: &mut Page, data: &Data, report: &Report, state: &PageState, room: usize) {
+    let (theme, needs) = (data.theme, &data.focus.needs);
+    if needs.is_empty() {
+        return;
+    }
+    let all = told::count(data.focus.unknown, "fact");
+    page.heading(theme, "Not known", &format!("{all} in all; these would settle something"));
+    let view = View { data, report, theme };
+    let shown = needs.iter().take(MOST);
+    let rows: Vec<Vec<Cell>> = shown.clone().map(|(need, _)| view.cells(need)).collect();
+    let shape = [Column::keep(6), Column::keep(16), Column::drop(1), Column::keep(14)];
+    for (line, (need, rules)) in columns::lines(&rows, &shape, room).into_iter().zip(shown) {
+        let key = format!("need {} {}", need.fact, need.subject);
+        let mut lines = vec![line];
+        if state.is_unfolded(&key) {
+            let mut details = Details::new(theme, room.saturating_sub(2));
+            view.details(&mut details, need, rules);
+            lines.extend(details.indented());
+        }
+        let mut block = Block::item(key, Enter::Unfold, lines);
+        block.fact = Some((need.subject.clone(), need.fact.clone()));
+        block.copy = view.as_root(need);
+        page.blocks.push(block);
+    }
+    rest(page, theme, needs.len(), "shows what each would decide");
+}
+
+struct View<'a> {
+    data: &'a Data,
+    report: &'a Report,
+    theme: Theme,
+}
+
+impl View<'_> {
+    fn cells(&self, need: &Need) -> Vec<Cell> {
+        let plain = self.theme.style(Role::Plain);
+        let said = self.stated(need);
+        let doubt = self.theme.style(Role::Doubt);
+        let why =
+            said.map_or_else(|| (told::reason(need), self.theme.style(Role::Dim)), |said| (said, doubt));
+        let remedy = match &need.remedy {
+            Some(Remedy::RunProbe) if self.data.measurable().is_ok() => "→ p runs the probe".to_owned(),
+            Some(remedy) => format!("→ {remedy}"),
+            None => String::new(),
+        };
+        vec![(words::subject(&need.subject), plain), (need.fact.clone(), plain), why, (remedy, plain)]
+    }
+
+    /// What somebody says of it.
+    fn stated(&self, need: &Need) -> Option<String> {
+        let held = self.data.suppositions();
+        let one = held.iter().find(|one| one.subject == need.subject && one.fact == need.fact)?;
+        Some(format!("stated: {}", one.value))
+    }
+
+    fn details(&self, details: &mut Details, need: &Need, rules: &[String]) {
+        details.need(need);
+        if !rules.is_empty() {
+            details.field("decides", &rules.join(", "));
+        }
+        if need.remedy == Some(Remedy::RunAsRoot) {
+            details.field("root adds", &self.root_adds());
+        }
+        if self.as_root(need).is_some() {
+            details.field("y", "copies the command that runs walwise as root");
+        }
+        if need.remedy == Some(Remedy::RunProbe) && self.data.measurable().is_ok() {
+            details.field("p", "plans the probe, says what it would write, and asks");
+        }
+        if catalog::find(&need.fact).is_some_and(|key| may_suppose(self.report, &need.subject, key)) {
+            let says = "states it by hand: shown as stated, never enough for what can lose data";
+            details.field("i", says);
+        }
+    }
+
+    /// The facts about this target that root could read.
+    fn root_adds(&self) -> String {
+        let subjects = self.data.focus.subjects();
+        let rows = subjects.flat_map(|subject| self.report.facts.rows_of(subject));
+        let helped = |reading: &Reading<_>| {
+            matches!(reading, Reading::Unknown { remedy: Some(Remedy::RunAsRoot), .. })
+        };
+        let mut names: Vec<&str> = rows.filter(|row| helped(row.reading)).map(|row| row.fact).collect();
+        let needs = self.data.focus.needs.iter().map(|(need, _)| need);
+        names.extend(needs.filter(|need| need.remedy == Some(Remedy::RunAsRoot)).map(|need| &*need.fact));
+        names.sort_unstable();
+        names.dedup();
+        let more = match names.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        names.truncate(NAMED);
+        format!("{}{more}", names.join(", "))
+    }
+
+    /// The command that looks at this target as root, where that would help and is possible here.
+    fn as_root(&self, need: &Need) -> Option<String> {
+        if need.remedy != Some(Remedy::RunAsRoot) || !self.report.host.live {
+            return None;
+        }
+        let target = shell_word(self.data.focus.target.as_ref()?.name())?;
+        Some(format!("sudo walwise {target}"))
+    }
+}

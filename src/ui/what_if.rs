@@ -1,0 +1,295 @@
+//! What if: a fact of the target is chosen, then a value for it; what would be different is worked out by the worker and
+//! shown beside the machine as it is.
+//!
+//! Values are read by the worker with the same code as `--assume`. The surprise: what is chosen from is listed once, when the
+//! list is opened, for a large target has a hundred thousand facts.
+
+use std::collections::BTreeSet;
+
+use super::model::Data;
+use super::page::Motion;
+use crate::facts::{KeyInfo, Kind, Reading, Scope, Subject, catalog};
+use crate::report::{Report, WhatIf, can_be_assumed};
+
+/// What is asked for most often, in this order. Any other fact is found by its name.
+const SHORT_LIST: [&str; 15] = [
+    "kernel.release",
+    "controller.battery",
+    "controller.policy_in_force",
+    "controller.disk_cache",
+    "device.write_cache",
+    "device.cache_type",
+    "nvme.volatile_cache",
+    "mount.fstype",
+    "mount.options",
+    "mount.super_options",
+    "mount.barrier",
+    "boot.options",
+    "pg.version",
+    "mysql.version",
+    "mysql.flavour",
+];
+
+/// A fact that somebody supposes to be another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Supposition {
+    /// What it is about.
+    pub subject: Subject,
+    /// Its name.
+    pub fact: &'static str,
+    /// What it would be, as it was typed.
+    pub value: String,
+}
+
+impl Supposition {
+    fn is_of(&self, subject: &Subject, fact: &str) -> bool {
+        self.subject == *subject && self.fact == fact
+    }
+}
+
+/// A machine that is supposed, beside the real one. Nothing of it enters plans, exports or the exit code.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Supposed {
+    /// What was supposed.
+    pub suppositions: Vec<Supposition>,
+    /// What would be different.
+    pub what_if: WhatIf,
+    /// Its report, for the reasons of what would be found.
+    pub report: Report,
+}
+
+/// A fact that can be chosen.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    /// The heading it stands under.
+    pub group: &'static str,
+    /// What it is about.
+    pub subject: Subject,
+    /// The fact.
+    pub key: &'static KeyInfo,
+    /// What is known of it.
+    pub really: Reading<crate::facts::Value>,
+    /// What it is supposed to be.
+    pub supposed: Option<String>,
+}
+
+impl Choice {
+    /// What is known of it, in words.
+    pub fn now(&self) -> String {
+        match &self.really {
+            Reading::Known { value, .. } => self.key.show(value),
+            Reading::Unknown { why, .. } => format!("not known: {why}"),
+        }
+    }
+}
+
+/// A line of the list.
+#[derive(Clone, Copy, Debug)]
+pub enum Entry<'a> {
+    /// A fact.
+    Fact(&'a Choice),
+    /// A value that the fact can have.
+    Word(&'static str),
+    /// No supposition: what it really is.
+    Really,
+}
+
+/// What taking an entry comes to.
+#[derive(Clone, Debug)]
+pub enum Taken {
+    /// This fact was chosen; its value is asked for next.
+    Fact(Box<Choice>),
+    /// All that is supposed from here on; nothing when the last supposition was taken back.
+    Suppose(Vec<Supposition>),
+}
+
+/// The choice of a fact, then of its value.
+#[derive(Clone, Debug)]
+pub struct Picker {
+    choices: Vec<Choice>,
+    /// The fact whose value is asked for.
+    pub of: Option<Box<Choice>>,
+    /// What was typed.
+    pub typed: String,
+    /// Which entry is chosen, from 0.
+    pub chosen: usize,
+    /// Why what was taken cannot be supposed.
+    pub mistake: Option<String>,
+}
+
+impl Picker {
+    /// Every fact of the chosen target that can be supposed: those that are, the short list, those that would settle
+    /// something, the rest.
+    pub fn open(data: &Data) -> Self {
+        Self { choices: choices(data), of: None, typed: String::new(), chosen: 0, mistake: None }
+    }
+
+    /// The value of this fact, where it can be supposed.
+    pub fn of(data: &Data, subject: &Subject, fact: &str) -> Option<Self> {
+        let choice = choice(data, subject, catalog::find(fact)?, "")?;
+        let of = Some(Box::new(choice));
+        Some(Self { choices: Vec::new(), of, typed: String::new(), chosen: 0, mistake: None })
+    }
+
+    /// What is left to choose from for what was typed: of facts every word must appear in the name or the subject.
+    pub fn entries(&self) -> Vec<Entry<'_>> {
+        let words: Vec<String> = self.typed.split_whitespace().map(str::to_lowercase).collect();
+        let has = |text: &str| {
+            let text = text.to_lowercase();
+            words.iter().all(|word| text.contains(word))
+        };
+        let Some(of) = &self.of else {
+            let fits = |choice: &&Choice| has(&format!("{} {}", choice.key.name, choice.subject));
+            return self.choices.iter().filter(fits).map(Entry::Fact).collect();
+        };
+        let values: &[&'static str] = match of.key.kind {
+            Kind::Bool => &["yes", "no"],
+            Kind::Choice(words) => words,
+            _ => &[],
+        };
+        let mut entries: Vec<Entry<'_>> =
+            values.iter().filter(|value| has(value)).map(|value| Entry::Word(value)).collect();
+        if of.supposed.is_some() && words.is_empty() {
+            entries.push(Entry::Really);
+        }
+        entries
+    }
+
+    /// What Enter comes to; the error says what is missing.
+    pub fn take(&self, held: &[Supposition]) -> Result<Taken, String> {
+        let entries = self.entries();
+        let entry = entries.get(self.chosen);
+        let Some(of) = &self.of else {
+            return match entry {
+                Some(Entry::Fact(choice)) => Ok(Taken::Fact(Box::new((*choice).clone()))),
+                _ => Err("no fact of this target has such a name".to_owned()),
+            };
+        };
+        let mut all: Vec<Supposition> =
+            held.iter().filter(|one| !one.is_of(&of.subject, of.key.name)).cloned().collect();
+        let value = match entry {
+            Some(Entry::Really) => return Ok(Taken::Suppose(all)),
+            Some(Entry::Word(word)) => (*word).to_owned(),
+            _ if self.typed.trim().is_empty() => return Err("no value is typed yet".to_owned()),
+            _ => self.typed.trim().to_owned(),
+        };
+        all.push(Supposition { subject: of.subject.clone(), fact: of.key.name, value });
+        Ok(Taken::Suppose(all))
+    }
+
+    /// Asks for the value of a fact.
+    pub fn ask(&mut self, choice: Box<Choice>) {
+        self.of = Some(choice);
+        self.edit(String::clear);
+    }
+
+    /// From the value back to the facts; false where there are none to return to.
+    pub fn back(&mut self) -> bool {
+        let returns = self.of.is_some() && !self.choices.is_empty();
+        self.of = None;
+        self.edit(String::clear);
+        returns
+    }
+
+    /// Changes what was typed.
+    pub fn edit(&mut self, change: impl FnOnce(&mut String)) {
+        change(&mut self.typed);
+        self.chosen = 0;
+        self.mistake = None;
+    }
+
+    /// Completes what was typed: a fact to the name of the chosen one, a value to the present one.
+    pub fn complete(&mut self) {
+        let whole = match (&self.of, self.entries().get(self.chosen)) {
+            (_, Some(Entry::Fact(choice))) => Some(format!("{} {}", choice.key.name, choice.subject)),
+            (_, Some(Entry::Word(word))) => Some((*word).to_owned()),
+            (Some(of), _) => of.really.value().map(ToString::to_string),
+            (None, _) => None,
+        };
+        if let Some(whole) = whole {
+            self.edit(|typed| *typed = whole);
+        }
+    }
+
+    /// Moves among the entries, a screenful being so many.
+    pub fn go(&mut self, motion: Motion, page: usize) {
+        let last = self.entries().len().saturating_sub(1);
+        let next = match motion {
+            Motion::Up => self.chosen.saturating_sub(1),
+            Motion::Down => self.chosen.saturating_add(1),
+            Motion::PageUp => self.chosen.saturating_sub(page),
+            Motion::PageDown => self.chosen.saturating_add(page),
+            Motion::Top => 0,
+            Motion::Bottom => last,
+        };
+        self.chosen = next.min(last);
+    }
+}
+
+/// Whether this fact can be supposed: it is one that is read, and can be about such a subject.
+pub fn may_suppose(report: &Report, subject: &Subject, key: &KeyInfo) -> bool {
+    let area = key.name.split('.').next().unwrap_or_default();
+    let here = key.scope == subject.scope() && report.facts.contains(subject);
+    here && can_be_assumed(key.name) && !report.facts.lacks_area(subject, area)
+}
+
+fn choice(data: &Data, subject: &Subject, key: &'static KeyInfo, group: &'static str) -> Option<Choice> {
+    let report = data.report.as_deref()?;
+    if !may_suppose(report, subject, key) {
+        return None;
+    }
+    let mut held = data.suppositions().iter();
+    Some(Choice {
+        group,
+        subject: subject.clone(),
+        key,
+        really: report.facts.reading(subject, key.name).clone(),
+        supposed: held.find(|one| one.is_of(subject, key.name)).map(|one| one.value.clone()),
+    })
+}
+
+fn choices(data: &Data) -> Vec<Choice> {
+    let mut seen = BTreeSet::new();
+    let mut all = Vec::new();
+    let mut add = |group, subject: &Subject, fact: &str| {
+        if let Some(key) = catalog::find(fact)
+            && !seen.contains(&(subject.clone(), key.name))
+            && let Some(choice) = choice(data, subject, key, group)
+        {
+            seen.insert((subject.clone(), key.name));
+            all.push(choice);
+        }
+    };
+    for held in data.suppositions() {
+        add("supposed", &held.subject, held.fact);
+    }
+    let subjects = || data.focus.subjects();
+    for fact in SHORT_LIST {
+        // A battery that nobody could read is asked for as well as one that was read; of a disk that has no controller the
+        // fact is found by its name.
+        let matters = |subject: &&Subject| {
+            let report = data.report.as_deref();
+            report.is_some_and(|report| matters(report, subject, fact))
+        };
+        subjects().filter(matters).for_each(|subject| add("often", subject, fact));
+    }
+    for (need, _) in &data.focus.needs {
+        add("would settle", &need.subject, &need.fact);
+    }
+    for scope in Scope::ALL {
+        for subject in subjects().filter(|subject| subject.scope() == scope) {
+            catalog::all().filter(|key| key.scope == scope).for_each(|key| add("other", subject, key.name));
+        }
+    }
+    all
+}
+
+/// Whether a fact of the short list is one that this subject has, or would have if somebody could read it.
+fn matters(report: &Report, subject: &Subject, fact: &str) -> bool {
+    match report.facts.reading(subject, fact) {
+        Reading::Known { .. } => true,
+        Reading::Unknown { why, remedy, .. } => {
+            remedy.is_some() || !matches!(why, crate::facts::Why::Absent | crate::facts::Why::NotCollected)
+        }
+    }
+}
