@@ -11,6 +11,7 @@ mod instance;
 mod options;
 mod places;
 mod process;
+mod redo;
 mod server;
 mod settings;
 
