@@ -5,6 +5,7 @@
 //! for; each is followed to a data directory, and each directory is recorded once. Only allow-listed keys of a configuration ever
 //! arrive here. The surprise: without root most leads end in *denied*, and that is recorded too.
 
+mod checksums;
 mod cluster;
 mod conf;
 mod installed;
