@@ -48,6 +48,8 @@ facts! {
     XFS_FEATURES: Vec<String> = Mount "xfs.features" Kind::List;
     /// Member devices, from /sys/fs/btrfs/UUID/devices.
     BTRFS_DEVICES: Vec<String> = Mount "btrfs.devices" Kind::List, assigned, prices;
+    /// How many member devices are there, from /sys/fs/btrfs/UUID/devices.
+    BTRFS_DEVICE_COUNT: u64 = Mount "btrfs.device_count" Kind::Count, prices;
     /// Profiles of the data block groups, from /sys/fs/btrfs/UUID/allocation/data.
     BTRFS_DATA_PROFILES: Vec<String> = Mount "btrfs.data_profiles" Kind::List, prices;
     /// Profiles of the metadata block groups, from /sys/fs/btrfs/UUID/allocation/metadata.
