@@ -170,11 +170,12 @@ fn facts_and_explanations_can_be_of_the_supposed_machine() {
     }
     assert!(line("kernel.elevator").ends_with(" /proc/cmdline"), "{}", line("kernel.elevator"));
     let rule = ["explain", "boot.refused-option"];
-    assert!(said(&rule).contains("boot.refused-option on /data: applies"), "{}", said(&rule));
+    assert!(said(&rule).contains("boot.refused-option on boot /data: applies"), "{}", said(&rule));
     let supposed = said(&[&rule[..], &kernel].concat());
     assert!(!supposed.contains(": applies") && supposed.contains("does not apply"), "{supposed}");
     for command in [&["facts"][..], &rule] {
-        let output = walwise().args(command).args(["--host", &host, "--assume", "colour=red"]).output().unwrap();
+        let output =
+            walwise().args(command).args(["--host", &host, "--assume", "colour=red"]).output().unwrap();
         assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(2), ""), "{command:?}");
         assert!(stderr(&output).contains("there is no fact `colour`"), "{}", stderr(&output));
     }

@@ -54,13 +54,15 @@ fn of_control_file(
     let tool = Tool::PgControldata(number);
     let argv = format!("{} -D {}", tool.name(), safe(path_bytes(data)));
     match host.run(tool, &["-D", directory]) {
-        Ok(printed) => Reading::known(safe(printed.trim_ascii()), Source::Command { argv }).and_then(|line| {
-            match line.strip_prefix("Data page checksum version:").map(str::trim) {
-                Some("0") => Ok(false),
-                Some("1") => Ok(true),
-                _ => Err("the control file names no version of checksums, or is damaged".to_owned()),
-            }
-        }),
+        Ok(printed) => {
+            Reading::known(safe(printed.trim_ascii()), Source::Command { argv }).and_then(|line| {
+                match line.strip_prefix("Data page checksum version:").map(str::trim) {
+                    Some("0") => Ok(false),
+                    Some("1") => Ok(true),
+                    _ => Err("the control file names no version of checksums, or is damaged".to_owned()),
+                }
+            })
+        }
         Err(miss) => refused(&miss, &argv),
     }
 }

@@ -138,7 +138,8 @@ mod tests {
         let printed = "pg_control version number:            1300\nDatabase system identifier:           7310420111666841234\n\
             Data page checksum version:           1\nMock authentication nonce:            5f0e\n";
         assert_eq!(control_data(printed.as_bytes()), b"Data page checksum version:           1\n");
-        let damaged = format!("WARNING: Calculated CRC checksum does not match value stored in file.\n{printed}");
+        let damaged =
+            format!("WARNING: Calculated CRC checksum does not match value stored in file.\n{printed}");
         assert_eq!(control_data(damaged.as_bytes()), b"");
         assert_eq!(control_data(b"\xff"), b"");
     }
