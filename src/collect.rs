@@ -23,6 +23,7 @@ mod servers;
 mod sight;
 pub mod stack;
 mod start;
+mod stripe;
 mod superblocks;
 mod targets;
 #[cfg(test)]
@@ -71,6 +72,7 @@ pub const ALL: &[Collector] = &[
     bcachefs::COLLECTOR,
     ext4::COLLECTOR,
     xfs::COLLECTOR,
+    stripe::COLLECTOR,
     barrier::COLLECTOR,
     block::swap::COLLECTOR,
     block::blank::COLLECTOR,
