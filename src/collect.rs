@@ -10,6 +10,7 @@ mod block;
 mod boot;
 mod btrfs;
 mod conf;
+mod databases;
 mod ext4;
 mod fstype;
 mod inside;
@@ -81,8 +82,7 @@ pub const ALL: &[Collector] = &[
     tools::COLLECTOR,
     boot::COLLECTOR,
     block::trim::COLLECTOR,
-    postgres::COLLECTOR,
-    mysql::COLLECTOR,
+    databases::COLLECTOR,
     targets::COLLECTOR,
     wal_room::COLLECTOR,
 ];

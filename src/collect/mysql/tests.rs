@@ -62,6 +62,12 @@ fn running(program: &str, version: &str) -> Fake {
     saying(directory(fake, "/srv/db", 3), "")
 }
 
+/// Adds what there is to what is known.
+fn run(host: &Fake, request: &Request, facts: &mut FactSet) {
+    let found = look(host, request, facts);
+    facts.merge(found);
+}
+
 fn collect(fake: &Fake) -> FactSet {
     let mut facts = FactSet::default();
     run(fake, &Request::default(), &mut facts);

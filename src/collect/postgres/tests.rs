@@ -57,6 +57,12 @@ fn running() -> Fake {
         .file(format!("{DATA}/postmaster.pid"), format!("10\n{DATA}\n{STARTED}\n5433\n/run/pg\nlocalhost\n"))
 }
 
+/// Adds what there is to what is known.
+fn run(host: &Fake, request: &Request, facts: &mut FactSet) {
+    let found = look(host, request, facts);
+    facts.merge(found);
+}
+
 fn collect(host: &Fake) -> FactSet {
     let request = Request { target: Some(DATA.into()), without_programs: false };
     let mut facts = FactSet::default();
@@ -158,9 +164,8 @@ fn checksums_are_those_of_the_server_or_of_its_control_file() {
     assert_eq!(told_of(stopped().refuse(control(), MissKind::Denied)), "? denied");
     let socket = "/run/pg/.s.PGSQL.5433";
     for (value, expected) in [("on", "yes"), ("off", "no")] {
-        let says = format!(
-            "data_directory\t{DATA}\t\toverride\t\t\ndata_checksums\t{value}\t\toverride\t\t\n"
-        );
+        let says =
+            format!("data_directory\t{DATA}\t\toverride\t\t\ndata_checksums\t{value}\t\toverride\t\t\n");
         let fake = running().answer(Question::PgSettings(socket.into()), says);
         assert_eq!(told_of(fake), format!("{expected} the server at {socket}"));
     }
