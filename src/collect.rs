@@ -10,6 +10,7 @@ mod block;
 mod boot;
 mod btrfs;
 mod conf;
+mod databases;
 mod ext4;
 mod fstype;
 mod inside;
@@ -23,6 +24,7 @@ mod servers;
 mod sight;
 pub mod stack;
 mod start;
+mod stripe;
 mod superblocks;
 mod targets;
 #[cfg(test)]
@@ -71,6 +73,7 @@ pub const ALL: &[Collector] = &[
     bcachefs::COLLECTOR,
     ext4::COLLECTOR,
     xfs::COLLECTOR,
+    stripe::COLLECTOR,
     barrier::COLLECTOR,
     block::swap::COLLECTOR,
     block::blank::COLLECTOR,
@@ -79,8 +82,7 @@ pub const ALL: &[Collector] = &[
     tools::COLLECTOR,
     boot::COLLECTOR,
     block::trim::COLLECTOR,
-    postgres::COLLECTOR,
-    mysql::COLLECTOR,
+    databases::COLLECTOR,
     targets::COLLECTOR,
     wal_room::COLLECTOR,
 ];

@@ -386,14 +386,19 @@ pub struct StatFs {
     pub inodes: u64,
     /// Free inodes.
     pub inodes_free: u64,
+    /// Size of a block, in bytes (`f_bsize`). `None` in captures that do not say.
+    pub block: Option<u64>,
 }
 
 impl StatFs {
     /// As an answer.
     pub fn encode(&self) -> Vec<u8> {
-        let Self { magic, size, available, inodes, inodes_free } = self;
-        format!("magic={magic} size={size} available={available} inodes={inodes} inodes_free={inodes_free}\n")
-            .into_bytes()
+        let Self { magic, size, available, inodes, inodes_free, block } = self;
+        let block = block.map(|bytes| format!(" block={bytes}")).unwrap_or_default();
+        format!(
+            "magic={magic} size={size} available={available} inodes={inodes} inodes_free={inodes_free}{block}\n"
+        )
+        .into_bytes()
     }
 
     fn decode(text: &[u8]) -> Result<Self, Miss> {
@@ -403,6 +408,7 @@ impl StatFs {
             available: field(text, "available")?,
             inodes: field(text, "inodes")?,
             inodes_free: field(text, "inodes_free")?,
+            block: field(text, "block").ok(),
         })
     }
 }
@@ -486,13 +492,14 @@ mod tests {
         fn answers_read_as_they_were_written(
             stat in stats(),
             [magic, size, available, inodes, inodes_free]: [u64; 5],
+            block: Option<u64>,
             settings in prop::collection::vec(any::<(u32, Vec<u8>, Vec<u8>)>(), 0..5),
             found in prop::collection::vec("[A-Za-z0-9_]{1,8}", 0..4),
             data: bool,
             noise in "[^\n\t]{0,20}",
         ) {
             prop_assert_eq!(Stat::decode(&stat.encode()), Ok(stat));
-            let statfs = StatFs { magic, size, available, inodes, inodes_free };
+            let statfs = StatFs { magic, size, available, inodes, inodes_free, block };
             prop_assert_eq!(StatFs::decode(&statfs.encode()), Ok(statfs));
             let signatures = Signatures { found, data };
             prop_assert_eq!(&Signatures::decode(&signatures.encode()), &signatures);

@@ -15,6 +15,7 @@ mod server;
 mod table;
 #[cfg(test)]
 mod tests;
+mod zfs;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,10 +27,14 @@ pub use mount::{Example, examples, file_system, mount_option, mount_options, sch
 pub use server::{
     ChangedBy, ServerSetting, mysql_setting, postgres_setting, postgres_value, server_settings,
 };
+pub use zfs::zfs_supports;
 
 /// The tables as they are compiled in: names and texts.
-pub const TABLES: &[(&str, &str)] =
-    &[("rules/tables/servers.toml", server::TEXT), ("rules/tables/validity.toml", load::TEXT)];
+pub const TABLES: &[(&str, &str)] = &[
+    ("rules/tables/servers.toml", server::TEXT),
+    ("rules/tables/validity.toml", load::TEXT),
+    ("rules/tables/zfs.toml", zfs::TEXT),
+];
 
 /// What becomes of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]

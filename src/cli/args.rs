@@ -320,6 +320,10 @@ pub struct Facts {
     /// Look at this directory or device too.
     #[arg(long, value_name = "TARGET")]
     pub target: Option<PathBuf>,
+    /// Show the machine as it would be if this fact were so, what is assumed and what follows from it marked; may be given
+    /// again. As with `walwise check`.
+    #[arg(long, value_name = "KEY[@SUBJECT]=VALUE", conflicts_with = "list")]
+    pub assume: Vec<String>,
     /// How to say it.
     #[arg(long, value_enum, default_value_t = Shape::Text)]
     pub format: Shape,
@@ -372,6 +376,9 @@ pub struct Explain {
     pub rule: String,
     /// A directory or device; every subject of the rule when left out.
     pub target: Option<PathBuf>,
+    /// Explain it on the machine as it would be if this fact were so; may be given again. As with `walwise check`.
+    #[arg(long, value_name = "KEY[@SUBJECT]=VALUE")]
+    pub assume: Vec<String>,
     /// Where facts come from.
     #[command(flatten)]
     pub from: From,

@@ -20,7 +20,7 @@ pub(super) fn run(args: &Explain) -> Done {
     if rules.find(&args.rule).is_none() {
         return Err(no_rule(&rules, &args.rule));
     }
-    let session = host::look(&args.from, args.target.as_deref(), rules)?;
+    let session = host::look_assuming(&args.from, args.target.as_deref(), rules, &args.assume)?;
     let (facts, _) = session.judged();
     let Some(rule) = session.rules.find(&args.rule) else { return Ok(1) };
     let mut subjects = rules::subjects(rule, &facts);

@@ -25,7 +25,7 @@ pub(super) fn run(args: &Facts) -> Done {
     if args.list {
         return print(&catalogue(args));
     }
-    let session = host::look(&args.from, args.target.as_deref(), RuleSet::default())?;
+    let session = host::look_assuming(&args.from, args.target.as_deref(), RuleSet::default(), &args.assume)?;
     let (facts, _) = session.judged();
     let done = match args.format {
         Shape::Text => print(&listing(&facts, &args.keys)),

@@ -10,7 +10,7 @@ use super::out;
 pub(super) use super::rule_files::rules;
 use crate::collect::Request;
 use crate::facts::{FactSet, Scope};
-use crate::host::{Host, LiveHost, RecordedHost, path_bytes};
+use crate::host::{Host, LiveHost, RecordedHost, RememberingHost, path_bytes};
 use crate::pipeline::Session;
 use crate::pipeline::assume::{self, Assumption};
 use crate::rules::RuleSet;
@@ -60,6 +60,23 @@ pub(super) fn assumptions(texts: &[String], session: &Session) -> Result<Vec<Ass
 pub(super) fn look(from: &From, target: Option<&Path>, rules: RuleSet) -> Result<Session, CliError> {
     let host = open(from.host.as_deref())?;
     look_at(host.as_ref(), from, target, rules)
+}
+
+/// The same as it would be if these facts were so: what is assumed, and what follows from it, is marked.
+pub(super) fn look_assuming(
+    from: &From,
+    target: Option<&Path>,
+    rules: RuleSet,
+    assumed: &[String],
+) -> Result<Session, CliError> {
+    if assumed.is_empty() {
+        return look(from, target, rules);
+    }
+    let host = open(from.host.as_deref())?;
+    let host = RememberingHost::new(host.as_ref());
+    let session = look_at(&host, from, target, rules)?;
+    let assumptions = assumptions(assumed, &session)?;
+    Ok(session.assuming(&assumptions, &host, &request(from, target)?))
 }
 
 /// Reads this host as the options say.

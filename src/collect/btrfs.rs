@@ -43,6 +43,9 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         else {
             let why = Reading::unknown(Why::Absent, format!("no file system in {ALL} has its device"));
             facts.put(subject, &mount::BTRFS_DEVICES, why.clone());
+            let why = Reading::unknown(Why::Absent, format!("no file system in {ALL} has its device"));
+            facts.put(subject, &mount::BTRFS_DEVICE_COUNT, why);
+            let why = Reading::unknown(Why::Absent, format!("no file system in {ALL} has its device"));
             facts.put(subject, &mount::BTRFS_DATA_PROFILES, why.clone());
             facts.put(subject, &mount::BTRFS_METADATA_PROFILES, why);
             let why = Reading::unknown(Why::Absent, format!("no file system in {ALL} has its device"));
@@ -51,12 +54,9 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
             continue;
         };
         let names = devices.iter().map(|device| device.name().to_owned()).collect();
-        facts.know(
-            subject,
-            &mount::BTRFS_DEVICES,
-            names,
-            Source::file(safe(path_bytes(&home.join("devices")))),
-        );
+        let source = Source::file(safe(path_bytes(&home.join("devices"))));
+        facts.know(subject, &mount::BTRFS_DEVICE_COUNT, devices.len() as u64, source.clone());
+        facts.know(subject, &mount::BTRFS_DEVICES, names, source);
         for device in devices {
             facts.mention(device);
             facts.stand(subject, device);
@@ -225,6 +225,7 @@ mod tests {
         let (facts, root) = (collect(&host), Subject::mount("/"));
         assert_eq!(facts.leaves(&root), [Subject::device("sda2"), Subject::device("sdb")]);
         assert_eq!(facts.value(&root, &mount::BTRFS_DEVICES).unwrap(), ["sda2", "sdb"]);
+        assert_eq!(facts.value(&root, &mount::BTRFS_DEVICE_COUNT), Some(2));
         assert_eq!(facts.value(&root, &mount::BTRFS_DATA_PROFILES).unwrap(), ["raid1"]);
         assert_eq!(facts.value(&root, &mount::BTRFS_METADATA_PROFILES).unwrap(), ["dup"]);
         assert_eq!(facts.value(&root, &mount::BTRFS_NODATACOW), Some(true));

@@ -137,6 +137,13 @@ fn space(host: &dyn Host, subject: &Subject, entry: &mountinfo::Entry, facts: &F
 fn put_space(subject: &Subject, answer: &Reading<StatFs>, facts: &mut FactSet) {
     facts.put(subject, &mount::SIZE, answer.clone().map(|fs| fs.size));
     facts.put(subject, &mount::FREE, answer.clone().map(|fs| fs.available));
+    let block = match answer {
+        Reading::Known { value: StatFs { block: None, .. }, .. } => {
+            Reading::unknown(Why::NotCollected, "the capture does not say how large a block is")
+        }
+        answer => answer.clone().map(|fs| fs.block.unwrap_or_default()),
+    };
+    facts.put(subject, &mount::BLOCK_SIZE, block);
     let inodes = match answer {
         Reading::Known { value, .. } if value.inodes == 0 => {
             Reading::unknown(Why::Absent, "the file system has no fixed number of inodes")
@@ -194,7 +201,9 @@ mod tests {
     }
 
     fn collect_with(target: Option<&str>, inodes: u64) -> (FactSet, Vec<Question>) {
-        let statfs = StatFs { magic: 1, size: 400, available: 100, inodes, inodes_free: 1 }.encode();
+        let statfs =
+            StatFs { magic: 1, size: 400, available: 100, inodes, inodes_free: 1, block: Some(4096) }
+                .encode();
         let mut fake = Fake::default().file(MOUNTINFO, TABLE);
         for point in ["/", "/net", "/srv"] {
             fake = fake.answer(Question::StatFs(point.into()), &statfs);

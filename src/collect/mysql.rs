@@ -11,33 +11,33 @@ mod instance;
 mod options;
 mod places;
 mod process;
+mod redo;
 mod server;
 mod settings;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use super::Request;
 use super::inside::Inside;
-use super::{Collector, Request};
 use crate::facts::FactSet;
 use crate::host::{Host, MissKind};
 use instance::Lead;
 
-/// Reads the servers.
-pub const COLLECTOR: Collector = Collector { id: "MySQL and MariaDB", run };
-
 /// Where distributions put the data.
 const USUAL: &str = "/var/lib/mysql";
 
-fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
+/// What there is of servers; `known` are the mounts.
+pub fn look(host: &dyn Host, request: &Request, known: &FactSet) -> FactSet {
+    let mut facts = FactSet::default();
     let mut seen: BTreeSet<PathBuf> = BTreeSet::new();
     // That processes cannot be listed has been said by whoever looked for PostgreSQL.
-    let running = process::servers(host, facts).unwrap_or_default();
+    let running = process::servers(host, &mut facts).unwrap_or_default();
     let leads = running.into_iter().map(|server| Lead { server: Some(server), directory: None });
     let asked = asked_for(host, request).map(|directory| Lead { server: None, directory: Some(directory) });
     for lead in leads.chain([Lead { server: None, directory: None }]).chain(asked) {
         let mut own = FactSet::default();
-        let inside = lead.server.as_ref().and_then(|server| Inside::of(host, server.pid, facts));
+        let inside = lead.server.as_ref().and_then(|server| Inside::of(host, server.pid, known));
         match lead.follow(host, inside.as_ref(), request, &mut own) {
             Ok(Some(found)) => {
                 if seen.insert(found.data.clone()) {
@@ -49,6 +49,7 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
             Err(reason) => facts.warn(reason),
         }
     }
+    facts
 }
 
 /// Whether a directory is one of a server's data. Each server makes a directory for its own tables in it.

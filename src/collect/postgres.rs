@@ -5,6 +5,7 @@
 //! for; each is followed to a data directory, and each directory is recorded once. Only allow-listed keys of a configuration ever
 //! arrive here. The surprise: without root most leads end in *denied*, and that is recorded too.
 
+mod checksums;
 mod cluster;
 mod conf;
 mod installed;
@@ -17,45 +18,46 @@ mod units;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use super::Request;
 use super::inside::Inside;
-use super::{Collector, Request};
 use crate::facts::FactSet;
 use crate::host::{Host, MissKind, path_bytes};
 use crate::text::safe;
 use cluster::Lead;
 
-/// Reads the clusters.
-pub const COLLECTOR: Collector = Collector { id: "PostgreSQL", run };
-
-fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
-    let mut seen = Seen::default();
-    for lead in running(host, facts) {
-        seen.put(lead, host, request, facts);
+/// What there is of clusters; `known` are the mounts.
+pub fn look(host: &dyn Host, request: &Request, known: &FactSet) -> FactSet {
+    let mut facts = FactSet::default();
+    let mut seen = Seen { known, config_files: BTreeSet::new(), directories: BTreeSet::new() };
+    for lead in running(host, &mut facts) {
+        seen.put(lead, host, request, &mut facts);
     }
-    for directory in installed::debian(host, facts) {
+    for directory in installed::debian(host, &mut facts) {
         let config_file = directory.join("postgresql.conf");
-        seen.put(Lead { config_file, home: None, server: None, named_by: None }, host, request, facts);
+        seen.put(Lead { config_file, home: None, server: None, named_by: None }, host, request, &mut facts);
     }
-    let usual = installed::data_directories(host, facts).into_iter().map(|home| (home, None));
+    let usual = installed::data_directories(host, &mut facts).into_iter().map(|home| (home, None));
     let named = units::data_directories(host).into_iter().map(|(home, source)| (home, Some(source)));
     let named = named.filter(|(home, _)| installed::is_cluster(host, home));
     let asked = installed::asked_for(host, request).map(|home| (home, None));
     for (home, named_by) in named.chain(usual).chain(asked) {
         let config_file = home.join("postgresql.conf");
-        seen.put(Lead { config_file, home: Some(home), server: None, named_by }, host, request, facts);
+        seen.put(Lead { config_file, home: Some(home), server: None, named_by }, host, request, &mut facts);
     }
+    facts
 }
 
 /// What has been recorded, so that nothing is recorded twice.
-#[derive(Default)]
-struct Seen {
+struct Seen<'k> {
+    /// What is known of the host.
+    known: &'k FactSet,
     config_files: BTreeSet<PathBuf>,
     directories: BTreeSet<PathBuf>,
 }
 
-impl Seen {
+impl Seen<'_> {
     fn put(&mut self, lead: Lead, host: &dyn Host, request: &Request, facts: &mut FactSet) {
-        let inside = lead.server.as_ref().and_then(|server| Inside::of(host, server.pid, facts));
+        let inside = lead.server.as_ref().and_then(|server| Inside::of(host, server.pid, self.known));
         let view: &dyn Host = inside.as_ref().map_or(host, |inside| inside);
         let real = |path: &PathBuf| view.real_path(path).unwrap_or_else(|_| path.clone());
         let config_file = match view.real_path(&lead.config_file) {

@@ -15,6 +15,7 @@ use crate::facts::catalog::{device, kernel, mount};
 use crate::facts::{FactSet, Key, Kind, Reading, Remedy, Scope, Source, Subject, Why};
 use crate::host::{Host, MissKind, Tool};
 use crate::text::{raw, safe};
+use crate::version::Version;
 
 /// Reads ZFS.
 pub const COLLECTOR: Collector = Collector { id: "ZFS", run };
@@ -36,6 +37,10 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
         return;
     }
     facts.put(&Subject::host(), &kernel::ZFS_NO_FLUSH, no_flush(host));
+    let version = attribute::text(host, Path::new("/sys/module/zfs/version"));
+    let version =
+        version.and_then(|text| Version::parse(&text).ok_or_else(|| format!("`{text}` is no version")));
+    facts.put(&Subject::host(), &kernel::ZFS_VERSION, version);
     let (pools, properties) = ask(host, request);
     let pools = pools.map(|text| parse_pools(&text));
     let properties = properties.map(|text| parse_properties(&text));

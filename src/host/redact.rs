@@ -71,13 +71,14 @@ pub fn plain(path: &Path, text: Vec<u8>) -> Vec<u8> {
 }
 
 /// What a program printed as it may leave: tables of device-mapper hold keys and are reduced to kinds and counts, those of
-/// ZFS to pools, devices and the properties asked for; everything else is as it is.
+/// ZFS to pools, devices and the properties asked for, PostgreSQL's control file to one line; everything else is as it is.
 pub fn printed(tool: Tool, arguments: &[String], text: Vec<u8>) -> Vec<u8> {
     match (tool, arguments.first().map(String::as_str)) {
         (Tool::Dmsetup, Some("table")) => mapper::table(&text),
         (Tool::Dmsetup, _) => mapper::status(&text),
         (Tool::Zpool, _) => zfs::pools(&text),
         (Tool::Zfs, _) => zfs::properties(&text),
+        (Tool::PgControldata(_), _) => postgres::control_data(&text),
         _ => text,
     }
 }

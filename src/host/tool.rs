@@ -1,5 +1,5 @@
 //! The programs that may be run, by name. Where each lies and with which arguments it may be run is for the live host; this
-//! only names them, for questions and archives. The surprise: PostgreSQL's server is one program per major version.
+//! only names them, for questions and archives. The surprise: PostgreSQL's programs are one each per major version.
 
 /// Programs that may be run: fixed paths, root-owned, read-only uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -52,6 +52,8 @@ pub enum Tool {
     Mariadbd,
     /// The PostgreSQL server binary of this major version, for `--version`.
     Postgres(u32),
+    /// PostgreSQL's pg_controldata of this major version, for `-D DIRECTORY`, reduced to whether pages carry checksums.
+    PgControldata(u32),
 }
 
 impl Tool {
@@ -109,6 +111,7 @@ impl Tool {
             Self::Mysqld => "mysqld".to_owned(),
             Self::Mariadbd => "mariadbd".to_owned(),
             Self::Postgres(major) => format!("postgres-{major}"),
+            Self::PgControldata(major) => format!("pg_controldata-{major}"),
         }
     }
 
@@ -116,6 +119,9 @@ impl Tool {
     pub fn of_name(name: &str) -> Option<Self> {
         if let Some(major) = name.strip_prefix("postgres-") {
             return major.parse().ok().map(Self::Postgres);
+        }
+        if let Some(major) = name.strip_prefix("pg_controldata-") {
+            return major.parse().ok().map(Self::PgControldata);
         }
         Self::FIXED.into_iter().find(|tool| tool.name() == name)
     }
@@ -143,7 +149,7 @@ impl Tool {
             Self::Zfs | Self::Zpool => "zfsutils-linux",
             Self::Mysqld => "mysql-server",
             Self::Mariadbd => "mariadb-server",
-            Self::Postgres(_) => "postgresql",
+            Self::Postgres(_) | Self::PgControldata(_) => "postgresql",
         }
     }
 }

@@ -126,8 +126,11 @@ pub mod tests {
             prop_oneof![any::<Vec<u8>>(), "/[ -~]{0,20}".prop_map(String::into_bytes)]
                 .prop_map(|bytes| PathBuf::from(OsString::from_vec(bytes)))
         };
-        let tool =
-            prop_oneof![prop::sample::select(Tool::FIXED.to_vec()), any::<u32>().prop_map(Tool::Postgres)];
+        let tool = prop_oneof![
+            prop::sample::select(Tool::FIXED.to_vec()),
+            any::<u32>().prop_map(Tool::Postgres),
+            any::<u32>().prop_map(Tool::PgControldata)
+        ];
         let dialect = prop::sample::select(DIALECTS.map(|(d, _)| d).to_vec());
         prop_oneof![
             path().prop_map(Question::Read),

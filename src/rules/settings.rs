@@ -323,7 +323,12 @@ pub const ALL: &[Setting] = &[
         Some(&mysql::LOG_WRITE_AHEAD.info),
         "The size to which MySQL fills up writes of its redo log.",
     ),
-    one("pg.data_checksums", Scope::Cluster, None, "Whether data pages carry checksums."),
+    one(
+        "pg.data_checksums",
+        Scope::Cluster,
+        Some(&postgres::DATA_CHECKSUMS.info),
+        "Whether data pages carry checksums.",
+    ),
 ];
 
 /// The setting of this name.

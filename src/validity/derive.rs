@@ -3,13 +3,15 @@
 
 use super::mkfs::leave_out;
 use super::mount::{file_system, mount_options};
+use super::zfs::zfs_supports;
 use super::{Effect, Ruling};
-use crate::facts::catalog::{boot, host, kernel, mount};
-use crate::facts::{FactSet, Key, Reading, Scope, Source, Subject, Why};
+use crate::facts::catalog::{boot, device, host, kernel, mount};
+use crate::facts::{FactSet, Key, Reading, Remedy, Scope, Source, Subject, Why};
 use crate::version::Version;
 
 /// The facts that [`derive`] concludes, by name.
-pub const CONCLUDED: [&str; 9] = [
+pub const CONCLUDED: [&str; 10] = [
+    kernel::ZFS_SUPPORT.name(),
     host::EXT4_LEAVE_OUT.name(),
     host::XFS_LEAVE_OUT.name(),
     host::BTRFS_LEAVE_OUT.name(),
@@ -32,6 +34,7 @@ pub fn derive(facts: &mut FactSet) {
     ] {
         facts.put(&Subject::host(), words, left_out(facts, fs, tool));
     }
+    facts.put(&Subject::host(), &kernel::ZFS_SUPPORT, zfs_support(facts));
     let lines: Vec<Subject> = facts.subjects(Scope::Boot).cloned().collect();
     for line in lines {
         let refused = refused_type(facts, &line);
@@ -98,6 +101,31 @@ fn left_out(facts: &FactSet, fs: &str, tool: &Key<Version>) -> Reading<Vec<Strin
             Reading::known(leave_out(fs, &tool, &version, &vendor), concluded(facts, &asked))
         }
         _ => missing(facts, &asked),
+    }
+}
+
+/// Whether OpenZFS as it is loaded supports the kernel.
+fn zfs_support(facts: &FactSet) -> Reading<String> {
+    let host = Subject::host();
+    let mounts = facts.which(&mount::CLASS, |_| true);
+    if mounts.is_empty() {
+        return Reading::unknown(Why::Absent, "no mounts were read");
+    }
+    let is_used = !facts.which(&mount::CLASS, |class| class == "zfs").is_empty()
+        || !facts.which(&device::KIND, |kind| kind == "zvol").is_empty();
+    if !is_used {
+        let of = [mount::CLASS.name(), device::KIND.name()];
+        return Reading::known("not used".to_owned(), Source::derived(of));
+    }
+    let asked = [(&host, kernel::ZFS_VERSION.name()), (&host, kernel::VERSION.name())];
+    match facts.value(&host, &kernel::ZFS_VERSION).zip(facts.value(&host, &kernel::VERSION)) {
+        Some((module, kernel)) => match zfs_supports(&module, &kernel) {
+            Ok(true) => Reading::known("supported".to_owned(), concluded(facts, &asked)),
+            Ok(false) => Reading::known("too new".to_owned(), concluded(facts, &asked)),
+            Err(detail) => Reading::unknown(Why::Ambiguous, detail)
+                .or_try(Remedy::Do("look at Supported Platforms in the release notes of OpenZFS".to_owned())),
+        },
+        None => missing(facts, &asked),
     }
 }
 

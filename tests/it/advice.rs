@@ -237,6 +237,7 @@ const PLACE: &[(&str, &str)] = &[
     ("pg.wal_room", "60"),
     ("mysql.running", "off"),
     ("mysql.log_bin", "off"),
+    ("mysql.redo_sizes_ignored", ""),
 ];
 
 /// A server that nobody has configured.

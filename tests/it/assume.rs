@@ -153,6 +153,34 @@ fn what_collectors_conclude_follows_too() {
     assert_eq!(finding(&report["what_if"], "mount.no-flush"), Some("new"));
 }
 
+/// `facts` and `explain` show the machine as it would be, and mark what is not read there.
+#[test]
+fn facts_and_explanations_can_be_of_the_supposed_machine() {
+    let host = host("el8-xfs-nobarrier");
+    let said = |arguments: &[&str]| {
+        let output = walwise().args(arguments).args(["--host", &host]).output().unwrap();
+        assert_eq!(stderr(&output), "", "{arguments:?}");
+        stdout(&output)
+    };
+    let kernel = ["--assume", "kernel.release=4.14.200"];
+    let facts = said(&[&["facts", "kernel."][..], &kernel].concat());
+    let line = |name: &str| facts.lines().find(|line| line.trim_start().starts_with(name)).unwrap();
+    for (name, value) in [("kernel.release", "4.14.200"), ("kernel.version", "4.14.200")] {
+        assert!(line(name).contains(value) && line(name).contains("assumed"), "{}", line(name));
+    }
+    assert!(line("kernel.elevator").ends_with(" /proc/cmdline"), "{}", line("kernel.elevator"));
+    let rule = ["explain", "boot.refused-option"];
+    assert!(said(&rule).contains("boot.refused-option on boot /data: applies"), "{}", said(&rule));
+    let supposed = said(&[&rule[..], &kernel].concat());
+    assert!(!supposed.contains(": applies") && supposed.contains("does not apply"), "{supposed}");
+    for command in [&["facts"][..], &rule] {
+        let output =
+            walwise().args(command).args(["--host", &host, "--assume", "colour=red"]).output().unwrap();
+        assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(2), ""), "{command:?}");
+        assert!(stderr(&output).contains("there is no fact `colour`"), "{}", stderr(&output));
+    }
+}
+
 #[test]
 fn an_assumption_that_changes_nothing_is_said_to() {
     let (_, page) = printed(&["--host", &host("sata-volatile"), "--assume", "host.name=db2"]);

@@ -327,3 +327,24 @@ fn with_a_baseline_from_before_every_mistake_is_named_once() {
         assert_eq!(named, usize::from(new.contains(&line.split(' ').nth(1).unwrap())), "{line}\n{worse}");
     }
 }
+
+/// The module of ZFS is built apart from the kernel: one that it does not support leaves no pool after the next boot.
+#[test]
+fn a_kernel_beyond_what_openzfs_supports_stands_in_the_way() {
+    let host = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts/zfs-sync-standard.host");
+    let of_zfs = |module: &str, kernel: &str| {
+        let assumed = format!("zfs.version={module}");
+        let arguments = ["--host", host.to_str().unwrap(), "--kernel", kernel, "--assume", &assumed];
+        let (code, items) = told(&arguments);
+        let items: Vec<(String, bool)> = items
+            .iter()
+            .filter(|item| item["rule"] == "zfs.kernel-too-new")
+            .map(|item| (item["part"].as_str().unwrap().to_owned(), item["undecided"] == true))
+            .collect();
+        (code, items)
+    };
+    assert_eq!(of_zfs("2.1.11-1", "6.12"), (3, vec![("blocker".to_owned(), false)]));
+    assert_eq!(of_zfs("2.3.2-2", "6.12"), (0, vec![]));
+    let (_, open) = of_zfs("0.8.6", "6.12");
+    assert_eq!(open, [("not-known".to_owned(), true)], "the table does not know that release");
+}

@@ -10,6 +10,7 @@ use super::edition::Edition;
 use super::options;
 use super::places::Places;
 use super::process::Server;
+use super::redo;
 use super::server::{self, Answer};
 use super::settings::Setting;
 use super::{USUAL, is_data, settings};
@@ -198,6 +199,7 @@ impl Found {
         if unsaid("innodb_data_file_buffering") {
             buffering_by_method(&conf, &subject, facts);
         }
+        facts.put(&subject, &mysql::REDO_IGNORED, redo::ignored(&self.conf, &self.edition));
         facts.put(&subject, &mysql::VERSION, self.edition.version);
     }
 

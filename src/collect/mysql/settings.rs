@@ -231,6 +231,11 @@ pub fn series(line: Line, version: &Version) -> String {
     format!("{} {}.{}", line.name(), version.number(0), version.number(1))
 }
 
+/// What a setting of this name is when nothing sets it.
+pub fn default_of(name: &str, line: Line, version: &Version) -> Option<Default> {
+    named(name).map(|setting| (setting.default)(line, version))
+}
+
 /// A setting of this name.
 pub fn named(name: &str) -> Option<&'static Setting> {
     static SETTINGS: [Setting; 19] = ALL;

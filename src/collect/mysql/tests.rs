@@ -62,6 +62,12 @@ fn running(program: &str, version: &str) -> Fake {
     saying(directory(fake, "/srv/db", 3), "")
 }
 
+/// Adds what there is to what is known.
+fn run(host: &Fake, request: &Request, facts: &mut FactSet) {
+    let found = look(host, request, facts);
+    facts.merge(found);
+}
+
 fn collect(fake: &Fake) -> FactSet {
     let mut facts = FactSet::default();
     run(fake, &Request::default(), &mut facts);
@@ -402,6 +408,30 @@ proptest! {
         let facts = collect(&fake);
         prop_assert!(!shown(&facts).chars().any(crate::text::is_treacherous));
     }
+}
+
+/// MySQL 8.0.30 release notes: where the capacity is set, the two old settings are ignored.
+#[test]
+fn the_old_sizes_of_the_redo_log_are_ignored_where_its_capacity_is_set() {
+    const CAPACITY: (&str, &str) = ("mysqld.innodb_redo_log_capacity", "1G");
+    const SIZE: (&str, &str) = ("mysqld.innodb_log_file_size", "512M");
+    const FILES: (&str, &str) = ("mysqld.innodb_log_files_in_group", "3");
+    let ignored = |program: &str, version: &str, lines: &[(&str, &str)]| {
+        let fake = cnf(running(program, version), "/etc/my.cnf", lines);
+        told(&collect(&fake), "mysql.redo_sizes_ignored")
+    };
+    let mysql = |lines: &[(&str, &str)]| ignored("/usr/sbin/mysqld", MYSQL, lines);
+    assert_eq!(
+        mysql(&[SIZE, CAPACITY, FILES]),
+        "innodb_log_file_size,innodb_log_files_in_group /etc/my.cnf:2"
+    );
+    assert_eq!(mysql(&[CAPACITY, FILES]), "innodb_log_files_in_group /etc/my.cnf:1");
+    assert_eq!(mysql(&[SIZE, FILES]), "none default of MySQL 8.0", "then their product counts");
+    assert_eq!(mysql(&[CAPACITY]), "none /etc/my.cnf:1");
+    assert_eq!(mysql(&[SIZE, CAPACITY, ("include", "more.cnf")]), "? ambiguous");
+    let before = MYSQL.replace("8.0.36", "8.0.29");
+    assert_eq!(ignored("/usr/sbin/mysqld", &before, &[SIZE, CAPACITY]), "? absent");
+    assert_eq!(ignored("/usr/sbin/mariadbd", MARIADB, &[SIZE, CAPACITY]), "? absent", "it knows only those");
 }
 
 #[test]

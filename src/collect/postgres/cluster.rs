@@ -6,6 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::checksums;
 use super::conf::Conf;
 use super::process::Server;
 use super::server::{self, Answer};
@@ -135,6 +136,7 @@ impl Found {
         // The program of this host is none of a container's.
         let request =
             Request { without_programs: request.without_programs || inside.is_some(), ..request.clone() };
+        let checksums = checksums::read(host, &request, answer.as_ref(), major.value(), &self.seen);
         let version = Self::version(host, &request, answer.as_ref(), major);
 
         facts.know(&subject, &postgres::DATA, shown_data.clone(), self.data_source.clone());
@@ -144,6 +146,7 @@ impl Found {
         facts.put(&subject, &postgres::WAL, self.wal(host, inside, version.value()));
         facts.put(&subject, &postgres::TABLESPACES, self.tablespaces(host, inside));
         self.put_settings(&subject, answer.as_ref(), certain.as_ref(), version.value(), facts);
+        facts.put(&subject, &postgres::DATA_CHECKSUMS, checksums);
         facts.put(&subject, &postgres::VERSION, version);
         let preloaded = self.lead.server.map_or_else(servers::not_running, |server| server.preloaded);
         facts.put(&subject, &postgres::FSYNC_DISABLED_BY, preloaded);

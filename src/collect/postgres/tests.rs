@@ -57,6 +57,12 @@ fn running() -> Fake {
         .file(format!("{DATA}/postmaster.pid"), format!("10\n{DATA}\n{STARTED}\n5433\n/run/pg\nlocalhost\n"))
 }
 
+/// Adds what there is to what is known.
+fn run(host: &Fake, request: &Request, facts: &mut FactSet) {
+    let found = look(host, request, facts);
+    facts.merge(found);
+}
+
 fn collect(host: &Fake) -> FactSet {
     let request = Request { target: Some(DATA.into()), without_programs: false };
     let mut facts = FactSet::default();
@@ -141,6 +147,32 @@ fn the_running_server_wins_and_a_difference_is_said() {
         "{:?}",
         facts.warnings()
     );
+}
+
+/// By the server's word where it gives one, else by what the program of the cluster's version reads.
+#[test]
+fn checksums_are_those_of_the_server_or_of_its_control_file() {
+    let control = || Question::Run(Tool::PgControldata(15), vec!["-D".to_owned(), DATA.to_owned()]);
+    let line = |number: &str| format!("Data page checksum version:           {number}\n");
+    let told_of = |fake: Fake| told(&collect(&fake), "pg.data_checksums");
+    let argv = format!("`pg_controldata-15 -D {DATA}`");
+    assert_eq!(told_of(stopped().answer(control(), line("1"))), format!("yes {argv}"));
+    assert_eq!(told_of(running().answer(control(), line("0"))), format!("no {argv}"), "also while it runs");
+    for damaged in ["", "Data page checksum version: x", "noise"] {
+        assert_eq!(told_of(stopped().answer(control(), damaged)), "? malformed", "{damaged}");
+    }
+    assert_eq!(told_of(stopped().refuse(control(), MissKind::Denied)), "? denied");
+    let socket = "/run/pg/.s.PGSQL.5433";
+    for (value, expected) in [("on", "yes"), ("off", "no")] {
+        let says =
+            format!("data_directory\t{DATA}\t\toverride\t\t\ndata_checksums\t{value}\t\toverride\t\t\n");
+        let fake = running().answer(Question::PgSettings(socket.into()), says);
+        assert_eq!(told_of(fake), format!("{expected} the server at {socket}"));
+    }
+    let old = stopped().file(format!("{DATA}/PG_VERSION"), "9.6\n").answer(control(), line("1"));
+    assert_eq!(told_of(old), "? not collected");
+    let reading = collect(&stopped()).reading(&cluster(), "pg.data_checksums").clone();
+    assert!(matches!(reading, Reading::Unknown { why: Why::Absent, remedy: Some(_), .. }), "{reading:?}");
 }
 
 #[test]

@@ -18,6 +18,7 @@ fn machine(status: &str) -> Fake {
         .answer(Question::Run(Tool::Zpool, vec!["status".into(), "-P".into()]), status)
         .answer(Question::Run(Tool::Zfs, GET.map(str::to_owned).to_vec()), properties)
         .files("/sys/module/zfs/parameters", &[("zfs_nocacheflush", "0"), ("zil_nocacheflush", "1")])
+        .file("/sys/module/zfs/version", "2.1.11-1\n")
         .file("/run/udev/data/b230:16", "S:zvol/tank/vol\nE:DEVTYPE=disk\n")
 }
 
@@ -64,6 +65,7 @@ fn properties_are_those_of_the_dataset_and_unknown_words_are_malformed() {
     assert_eq!(facts.value(&pg, &mount::ZFS_RECORD), Some(32768));
     assert_eq!(facts.value(&Subject::mount("/cold"), &mount::ZFS_SYNC), None);
     assert_eq!(facts.value(&Subject::host(), &kernel::ZFS_NO_FLUSH), Some(true));
+    assert_eq!(facts.value(&Subject::host(), &kernel::ZFS_VERSION).unwrap().base(), "2.1.11");
 }
 
 #[test]

@@ -23,6 +23,10 @@ facts! {
     DIRTY: u64 = Host "vm.dirty" Kind::Bytes;
     /// Whether ZFS was told to send no flushes (module parameter zfs_nocacheflush or zil_nocacheflush).
     ZFS_NO_FLUSH: bool = Host "zfs.no_cache_flush" Kind::Bool, prices;
+    /// Release of the OpenZFS module that is loaded, from /sys/module/zfs/version.
+    ZFS_VERSION: Version = Host "zfs.version" Kind::Version;
+    /// Whether that release supports the kernel, from the table of releases; `not used` where nothing here is on ZFS.
+    ZFS_SUPPORT: String = Host "zfs.kernel_support" Kind::Choice(&["supported", "too new", "not used"]), concluded;
 }
 
 use crate::version::Version;

@@ -48,6 +48,8 @@ facts! {
     XFS_FEATURES: Vec<String> = Mount "xfs.features" Kind::List;
     /// Member devices, from /sys/fs/btrfs/UUID/devices.
     BTRFS_DEVICES: Vec<String> = Mount "btrfs.devices" Kind::List, assigned, prices;
+    /// How many member devices are there, from /sys/fs/btrfs/UUID/devices.
+    BTRFS_DEVICE_COUNT: u64 = Mount "btrfs.device_count" Kind::Count, prices;
     /// Profiles of the data block groups, from /sys/fs/btrfs/UUID/allocation/data.
     BTRFS_DATA_PROFILES: Vec<String> = Mount "btrfs.data_profiles" Kind::List, prices;
     /// Profiles of the metadata block groups, from /sys/fs/btrfs/UUID/allocation/metadata.
@@ -72,6 +74,12 @@ facts! {
     BTRFS_MISSING: u64 = Mount "btrfs.missing_devices" Kind::Count;
     /// Share of the inodes that is free, in percent, from statfs(2); unknown on file systems without a fixed number.
     FREE_INODES: f64 = Mount "mount.free_inodes_percent" Kind::Number, drifting;
+    /// Size of a block, from statfs(2).
+    BLOCK_SIZE: u64 = Mount "mount.block_size" Kind::Bytes;
+    /// Stripe by which it places data, 0 where it has none: `stripe=` in force (ext4), `swidth=` among the options (XFS).
+    STRIPE: u64 = Mount "mount.stripe" Kind::Bytes;
+    /// How that fits the stripes of the md array that it stands on directly: it `fits`, is an `other` one, or there is `none`.
+    STRIPE_FITS: String = Mount "mount.stripe_fits" Kind::Choice(&["fits", "other", "none"]), concluded;
     /// Whether the weekly `fstrim --fstab` reaches it: its timer is enabled and the mount point stands in fstab without X-fstrim.notrim.
     TRIMMED: bool = Mount "mount.trimmed" Kind::Bool;
 }

@@ -51,6 +51,8 @@ facts! {
     REDO_CAPACITY: u64 = Cluster "mysql.innodb_redo_log_capacity" Kind::Bytes;
     /// `innodb_log_file_size` in force, where it is set.
     LOG_FILE_SIZE: u64 = Cluster "mysql.innodb_log_file_size" Kind::Bytes;
+    /// Settings of the redo log's size that are written down and ignored, because `innodb_redo_log_capacity` is written too (MySQL 8.0.30 and later).
+    REDO_IGNORED: Vec<String> = Cluster "mysql.redo_sizes_ignored" Kind::List;
     /// `innodb_use_fdatasync` in force (MySQL 8.0.26 and later).
     USE_FDATASYNC: bool = Cluster "mysql.innodb_use_fdatasync" Kind::Bool;
     /// `innodb_log_write_ahead_size` in force (MySQL).

@@ -59,6 +59,8 @@ facts! {
     RANDOM_PAGE_COST: f64 = Cluster "pg.random_page_cost" Kind::Number;
     /// `file_extend_method` in force (16.12, 17.8, 18.2 and later).
     FILE_EXTEND_METHOD: String = Cluster "pg.file_extend_method" Kind::Text;
+    /// Whether data pages carry checksums (`data_checksums`), from the running server or `pg_controldata`.
+    DATA_CHECKSUMS: bool = Cluster "pg.data_checksums" Kind::Bool;
 }
 
 use crate::version::Version;

@@ -209,6 +209,7 @@ pub fn statfs(path: &Path) -> Result<Vec<u8>, Miss> {
         available: found.f_bavail.saturating_mul(unit),
         inodes: found.f_files,
         inodes_free: found.f_ffree,
+        block: u64::try_from(found.f_bsize).ok().filter(|bytes| *bytes > 0),
     };
     Ok(statfs.encode())
 }

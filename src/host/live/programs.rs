@@ -66,18 +66,23 @@ fn is_controllers(tool: Tool) -> bool {
     )
 }
 
+/// Where Debian, SUSE, the project's own RPMs and Alpine put a program of PostgreSQL.
+fn of_postgres(major: u32, name: &str) -> Vec<PathBuf> {
+    [
+        format!("/usr/lib/postgresql/{major}/bin/{name}"),
+        format!("/usr/lib/postgresql{major}/bin/{name}"),
+        format!("/usr/pgsql-{major}/bin/{name}"),
+        format!("/usr/libexec/postgresql{major}/{name}"),
+    ]
+    .map(PathBuf::from)
+    .to_vec()
+}
+
 /// Where the program may be.
 fn candidates(tool: Tool) -> Vec<PathBuf> {
     match tool {
-        // Debian, SUSE, the project's own RPMs, Alpine.
-        Tool::Postgres(major) => [
-            format!("/usr/lib/postgresql/{major}/bin/postgres"),
-            format!("/usr/lib/postgresql{major}/bin/postgres"),
-            format!("/usr/pgsql-{major}/bin/postgres"),
-            format!("/usr/libexec/postgresql{major}/postgres"),
-        ]
-        .map(PathBuf::from)
-        .to_vec(),
+        Tool::Postgres(major) => of_postgres(major, "postgres"),
+        Tool::PgControldata(major) => of_postgres(major, "pg_controldata"),
         Tool::Mysqld | Tool::Mariadbd => {
             SERVER_DIRECTORIES.iter().map(|directory| Path::new(directory).join(tool.name())).collect()
         }

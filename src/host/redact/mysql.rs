@@ -8,7 +8,7 @@
 use crate::host::Setting;
 
 /// Settings that may leave an option file or a command line.
-pub const SETTINGS: [&str; 30] = [
+pub const SETTINGS: [&str; 31] = [
     "binlog_storage_engine",
     "datadir",
     "innodb_checksum_algorithm",
@@ -27,6 +27,7 @@ pub const SETTINGS: [&str; 30] = [
     "innodb_log_file_buffering",
     "innodb_log_file_size",
     "innodb_log_file_write_through",
+    "innodb_log_files_in_group",
     "innodb_log_group_home_dir",
     "innodb_log_write_ahead_size",
     "innodb_page_size",

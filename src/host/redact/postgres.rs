@@ -45,6 +45,17 @@ pub fn settings(text: &[u8]) -> Vec<Setting> {
     lines.filter_map(|(number, line)| setting(number, line)).collect()
 }
 
+/// Of what pg_controldata prints the line about checksums, and nothing of a control file whose own checksum is wrong: the
+/// rest tells clusters apart (the system identifier) and what they did last.
+pub fn control_data(text: &[u8]) -> Vec<u8> {
+    let text = String::from_utf8_lossy(text);
+    if text.contains("checksum does not match") {
+        return Vec::new();
+    }
+    let line = text.lines().find(|line| line.starts_with("Data page checksum version:"));
+    line.map(|line| format!("{line}\n").into_bytes()).unwrap_or_default()
+}
+
 fn setting(line: u32, text: &[u8]) -> Option<Setting> {
     let text = text.trim_ascii_start();
     let end = text.iter().position(|b| !is_name(*b)).unwrap_or(text.len());
@@ -120,6 +131,17 @@ mod tests {
     fn read(text: &str) -> Vec<(u32, String, String)> {
         let shown = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         settings(text.as_bytes()).into_iter().map(|s| (s.line, shown(s.key), shown(s.value))).collect()
+    }
+
+    #[test]
+    fn of_a_control_file_one_line_leaves() {
+        let printed = "pg_control version number:            1300\nDatabase system identifier:           7310420111666841234\n\
+            Data page checksum version:           1\nMock authentication nonce:            5f0e\n";
+        assert_eq!(control_data(printed.as_bytes()), b"Data page checksum version:           1\n");
+        let damaged =
+            format!("WARNING: Calculated CRC checksum does not match value stored in file.\n{printed}");
+        assert_eq!(control_data(damaged.as_bytes()), b"");
+        assert_eq!(control_data(b"\xff"), b"");
     }
 
     #[test]

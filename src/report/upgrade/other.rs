@@ -1,6 +1,6 @@
 //! What changes besides the lines of the next boot: findings, verdicts, and what tools make that the kernel cannot mount.
 
-use super::{Item, Part, applies, by_name, is_open, item, of_boot};
+use super::{Item, Part, applies, by_name, is_open, item, looks_at, of_boot};
 use crate::durability::{Standing, Verdict};
 use crate::facts::catalog::{host, kernel, mount};
 use crate::facts::{FactSet, Scope, Subject};
@@ -30,6 +30,7 @@ fn findings(real: &Report, supposed: &Report) -> Vec<Item> {
         let part = match (is_open(finding), finding.level) {
             (true, _) => Part::NotKnown,
             (false, Level::Keep) => Part::Better,
+            (false, _) if looks_at(finding, kernel::ZFS_SUPPORT.name()) => Part::Blocker,
             (false, _) => Part::Changes,
         };
         items.push(item(part, finding, false));

@@ -18,6 +18,7 @@ const COMMON: Facts = &[
     ("kernel.elevator", ""),
     ("vm.dirty_background", "1717986918"),
     ("e2fsprogs.version", "1.47.0"),
+    ("zfs.kernel_support", "not used"),
     ("mount.point", "/data"),
     ("mount.fstype", "ext4"),
     ("mount.class", "block"),
@@ -216,7 +217,7 @@ fn facts(own: Facts) -> FactSet {
     for (name, text) in COMMON.iter().chain(own) {
         let info = catalog::find(name).unwrap();
         let subject = match name.split('.').next().unwrap() {
-            "host" | "kernel" | "vm" | "e2fsprogs" => Subject::host(),
+            "host" | "kernel" | "vm" | "e2fsprogs" | "zfs" => Subject::host(),
             "mount" | "ext4" => mount.clone(),
             "target" | "probe" => target.clone(),
             _ => disk.clone(),

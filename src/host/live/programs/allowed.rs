@@ -18,6 +18,8 @@ pub fn only_reads(tool: Tool, arguments: &[String]) -> bool {
         | (Tool::Dmsetup, ["table" | "status"])
         | (Tool::Zpool, ["status", "-P"]) => true,
         (Tool::Zfs, [arguments @ .., "sync,logbias,recordsize"]) => arguments == ZFS_GET,
+        // It opens the control file in that directory, and only to read it.
+        (Tool::PgControldata(_), ["-D", directory]) => is_path(directory),
         (_, [before @ .., device]) if is_device(device) => reads_device(tool, before),
         (_, arguments) => reads_controller(tool, arguments),
     }
@@ -77,8 +79,13 @@ fn is_number(word: &str) -> bool {
 }
 
 fn is_device(path: &str) -> bool {
+    is_path(path) && path.starts_with("/dev/")
+}
+
+/// Whether it is a path from the root that is written without detours.
+fn is_path(path: &str) -> bool {
     let plain = |part: &str| !matches!(part, "" | "." | "..") && !part.chars().any(char::is_control);
-    path.strip_prefix("/dev/").is_some_and(|rest| rest.split('/').all(plain))
+    path.strip_prefix('/').is_some_and(|rest| rest.split('/').all(plain))
 }
 
 #[cfg(test)]
@@ -93,7 +100,12 @@ mod tests {
         assert!(allowed(Tool::Mke2fs, &["-V"]));
         assert!(allowed(Tool::Dumpe2fs, &["-h", "/dev/mapper/vg-lv"]));
         assert!(allowed(Tool::XfsDb, &["-r", "-c", "version", "/dev/sda1"]));
-        let refused: [(Tool, &[&str]); 12] = [
+        assert!(allowed(Tool::PgControldata(15), &["-D", "/var/lib/postgresql/15/main"]));
+        let refused: [(Tool, &[&str]); 16] = [
+            (Tool::PgControldata(15), &["-D", "pg"]),
+            (Tool::PgControldata(15), &["-D", "/srv/../etc"]),
+            (Tool::PgControldata(15), &["/srv/pg"]),
+            (Tool::Postgres(15), &["-D", "/srv/pg"]),
             (Tool::Mysqld, &["--version", "--initialize"]),
             (Tool::Mke2fs, &["/dev/sda"]),
             (Tool::Mke2fs, &["-V", "/dev/sda"]),

@@ -1,0 +1,100 @@
+//! Database servers of every kind, side by side: most of their time goes into programs that say which version they are.
+//!
+//! Where they are and what they say is for the collectors of each kind. The surprise: several leads end at one program (two
+//! clusters of one release, a server that runs and the same one installed), so each question is asked once for all.
+
+use std::panic::resume_unwind;
+use std::thread;
+
+use super::{Collector, Request, mysql, postgres};
+use crate::facts::FactSet;
+use crate::host::{Host, RememberingHost};
+
+/// Reads the database servers.
+pub const COLLECTOR: Collector = Collector { id: "database servers", run };
+
+fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
+    let host = RememberingHost::new(host);
+    let known = &*facts;
+    let (postgres, mysql) = thread::scope(|scope| {
+        let postgres = scope.spawn(|| postgres::look(&host, request, known));
+        let mysql = mysql::look(&host, request, known);
+        (postgres.join().unwrap_or_else(|cause| resume_unwind(cause)), mysql)
+    });
+    facts.merge(postgres);
+    facts.merge(mysql);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collect::testing::Fake;
+    use crate::facts::Scope;
+    use crate::facts::catalog::{mysql as of_mysql, postgres as of_postgres};
+    use crate::host::{Question, Stat, Tool};
+
+    fn stat(mode: u64, inode: u64) -> Vec<u8> {
+        let (uid, gid, major, minor, node_major, node_minor, size) = (26, 26, 8, 1, 0, 0, 0);
+        Stat { mode, uid, gid, major, minor, node_major, node_minor, inode, size, changed: Some(5) }.encode()
+    }
+
+    fn directory(fake: Fake, path: &str, inode: u64) -> Fake {
+        fake.answer(Question::RealPath(path.into()), path)
+            .answer(Question::Stat(path.into()), stat(0o040_700, inode))
+    }
+
+    /// Two clusters of PostgreSQL 15 where packages put them, and a MariaDB that runs.
+    fn machine() -> Fake {
+        let version = |tool| Question::Run(tool, vec!["--version".to_owned()]);
+        let mariadbd = "/usr/sbin/mariadbd";
+        let mut fake = Fake::default()
+            .answer(Question::Servers, "10 1 26 mariadbd\n")
+            .answer(Question::CommandLine(10), "")
+            .answer(Question::Environment(10), "")
+            .answer(Question::UserName(26), "db")
+            .symlink("/proc/10/cwd", "/var/lib/mysql")
+            .symlink("/proc/10/exe", mariadbd)
+            .answer(Question::RealPath(mariadbd.into()), mariadbd)
+            .answer(Question::Stat(mariadbd.into()), stat(0o100_755, 77))
+            .answer(Question::Stat("/proc/10/exe".into()), stat(0o100_755, 77))
+            .answer(Question::Stat("/proc/10/cwd/.".into()), stat(0o040_700, 3))
+            .answer(Question::Stat("/var/lib/mysql/ibdata1".into()), stat(0o100_600, 9))
+            .answer(version(Tool::Mariadbd), "mariadbd  Ver 10.11.19-MariaDB for Linux on x86_64\n")
+            .answer(version(Tool::Postgres(15)), "postgres (PostgreSQL) 15.20\n");
+        for (path, inode) in [("/var/lib/mysql", 3), ("/var/lib/mysql/mysql", 4)] {
+            fake = directory(fake, path, inode);
+        }
+        for (name, inode) in [("a", 20), ("b", 21)] {
+            let path = format!("/var/lib/postgresql/15/{name}");
+            let control = vec!["-D".to_owned(), path.clone()];
+            fake = directory(fake, &path, inode)
+                .file(format!("{path}/PG_VERSION"), "15\n")
+                .answer(Question::Stat(format!("{path}/PG_VERSION").into()), stat(0o100_600, inode + 10))
+                .answer(Question::Run(Tool::PgControldata(15), control), "Data page checksum version: 1\n");
+        }
+        fake
+    }
+
+    #[test]
+    fn each_program_is_asked_once() {
+        let fake = machine();
+        let mut facts = FactSet::default();
+        run(&fake, &Request::default(), &mut facts);
+        let clusters: Vec<_> = facts.subjects(Scope::Cluster).cloned().collect();
+        assert_eq!(clusters.len(), 3, "{clusters:?} {:?}", facts.warnings());
+        let versions = |base: &str| {
+            let of = |cluster| {
+                let postgres = facts.value(cluster, &of_postgres::VERSION);
+                postgres.or_else(|| facts.value(cluster, &of_mysql::VERSION)).map(|version| version.base())
+            };
+            clusters.iter().filter(|cluster| of(cluster).as_deref() == Some(base)).count()
+        };
+        assert_eq!((versions("15.20"), versions("10.11.19")), (2, 1));
+        let mut run: Vec<Question> =
+            fake.asked().into_iter().filter(|question| matches!(question, Question::Run(..))).collect();
+        run.sort();
+        let all = run.len();
+        run.dedup();
+        assert_eq!((all, run.len()), (4, 4), "two versions and two control files: {run:?}");
+    }
+}

@@ -1,0 +1,68 @@
+//! Whether a cluster's data pages carry checksums: by the server's word, or by its control file.
+//!
+//! No file of the configuration says it. The control file does, also while the server runs, since only a stopped one can
+//! be changed (pg_checksums); `pg_controldata` of the cluster's own version reads it, because its layout is another in each
+//! (PostgreSQL manual, *pg_controldata*). What of its answer leaves the host is one line.
+
+use std::path::Path;
+
+use super::server::Answer;
+use crate::collect::{Request, refused, tools};
+use crate::facts::{Reading, Remedy, Source, Why};
+use crate::host::{Host, Tool, path_bytes};
+use crate::text::safe;
+use crate::version::Version;
+
+const NAME: &str = "data_checksums";
+
+/// `data` is the data directory as `host` has it.
+pub fn read(
+    host: &dyn Host,
+    request: &Request,
+    answer: Option<&Answer>,
+    major: Option<&Version>,
+    data: &Path,
+) -> Reading<bool> {
+    match answer.and_then(|answer| answer.get(NAME)) {
+        Some(told) => told.and_then(|value| match value.as_slice() {
+            b"on" => Ok(true),
+            b"off" => Ok(false),
+            other => Err(format!("`{}` is neither on nor off", safe(other))),
+        }),
+        None => of_control_file(host, request, major, data)
+            .or_try(Remedy::Do("ask the server in psql: SHOW data_checksums;".to_owned())),
+    }
+}
+
+fn of_control_file(
+    host: &dyn Host,
+    request: &Request,
+    major: Option<&Version>,
+    data: &Path,
+) -> Reading<bool> {
+    let unknown = |detail: &str| Reading::unknown(Why::NotCollected, detail);
+    let number = major.and_then(|major| u32::try_from(major.number(0)).ok());
+    let Some(number) = number.filter(|number| *number >= 10) else {
+        return unknown("the control file is read from PostgreSQL 10 on");
+    };
+    let Some(directory) = data.to_str() else {
+        return unknown("the name of the data directory is no text that a program can be given");
+    };
+    if request.without_programs {
+        return tools::not_run();
+    }
+    let tool = Tool::PgControldata(number);
+    let argv = format!("{} -D {}", tool.name(), safe(path_bytes(data)));
+    match host.run(tool, &["-D", directory]) {
+        Ok(printed) => {
+            Reading::known(safe(printed.trim_ascii()), Source::Command { argv }).and_then(|line| {
+                match line.strip_prefix("Data page checksum version:").map(str::trim) {
+                    Some("0") => Ok(false),
+                    Some("1") => Ok(true),
+                    _ => Err("the control file names no version of checksums, or is damaged".to_owned()),
+                }
+            })
+        }
+        Err(miss) => refused(&miss, &argv),
+    }
+}

@@ -1,0 +1,131 @@
+//! Which kernels a release of OpenZFS builds for, as data in `rules/tables/zfs.toml`.
+//!
+//! The module is built apart from the kernel; where it does not support one, there is none after the next boot, and no
+//! pool. The surprise: what a distribution ships with its own kernels has their patches, so its number says nothing.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use crate::version::Version;
+
+/// The table, compiled in.
+pub(super) const TEXT: &str = include_str!("../../rules/tables/zfs.toml");
+
+/// Marks in the versions of distributions that build the module with their own kernels.
+const OWN_BUILDS: [&str; 2] = ["ubuntu", "pve"];
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Raw {
+    openzfs: Vec<Series>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Series {
+    releases: BTreeMap<String, String>,
+    #[expect(dead_code, reason = "for those who read the table")]
+    source: String,
+}
+
+/// Releases with the newest kernel that each supports, in order.
+fn load(text: &str) -> Option<Vec<(Version, Version)>> {
+    let raw: Raw = toml::from_str(text).ok()?;
+    let rows = raw.openzfs.iter().flat_map(|series| &series.releases);
+    let mut rows: Vec<(Version, Version)> = rows
+        .map(|(release, kernel)| Version::parse(release).zip(Version::parse(kernel)))
+        .collect::<Option<_>>()?;
+    rows.sort_by_key(|(release, _)| numbers(release));
+    Some(rows)
+}
+
+/// The table that walwise brings. Should it not load, which a test excludes, nothing is known.
+fn table() -> &'static [(Version, Version)] {
+    static TABLE: LazyLock<Vec<(Version, Version)>> = LazyLock::new(|| load(TEXT).unwrap_or_default());
+    &TABLE
+}
+
+fn numbers(version: &Version) -> [u64; 3] {
+    [version.number(0), version.number(1), version.number(2)]
+}
+
+/// Major and minor: what the maximum is about, whatever the stable release.
+fn line(kernel: &Version) -> [u64; 2] {
+    [kernel.number(0), kernel.number(1)]
+}
+
+/// Whether this module's release supports the kernel; otherwise why that cannot be said.
+pub fn zfs_supports(module: &Version, kernel: &Version) -> Result<bool, String> {
+    if let Some(own) = OWN_BUILDS.iter().find(|own| module.tail().contains(**own)) {
+        return Err(format!("{own} builds OpenZFS with its own kernels, with patches of its own"));
+    }
+    let same_series =
+        |release: &Version| release.number(0) == module.number(0) && release.number(1) == module.number(1);
+    let until =
+        table().iter().filter(|(release, _)| same_series(release) && numbers(release) <= numbers(module));
+    let Some((release, newest)) = until.max_by_key(|(release, _)| numbers(release)) else {
+        return Err(format!("the table does not know OpenZFS {}", module.base()));
+    };
+    if line(kernel) <= line(newest) {
+        // A vendor that backports changes what the module is built against under the same number.
+        return if kernel.backports() {
+            Err(format!("a vendor's kernel {} is not what its number says", kernel.base()))
+        } else {
+            Ok(true)
+        };
+    }
+    if numbers(release) == numbers(module) {
+        Ok(false)
+    } else {
+        Err(format!("the table does not know OpenZFS {}, a later one than {release}", module.base()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn supports(module: &str, kernel: &str) -> Option<bool> {
+        zfs_supports(&Version::parse(module).unwrap(), &Version::parse(kernel).unwrap()).ok()
+    }
+
+    #[test]
+    fn the_table_loads_and_later_releases_know_no_less() {
+        let rows = load(TEXT).unwrap();
+        assert!(rows.len() > 10);
+        for pair in rows.windows(2) {
+            let [(before, older), (after, newer)] = pair else { unreachable!() };
+            assert!(numbers(before) < numbers(after), "{after} stands twice");
+            let same = line(before) == line(after);
+            assert!(!same || line(older) < line(newer), "{after}: a row that says nothing new");
+        }
+    }
+
+    #[test]
+    fn a_kernel_beyond_the_newest_is_not_supported_and_nothing_is_guessed() {
+        for (module, kernel, expected) in [
+            ("2.1.11-1", "6.1.0-28-amd64", Some(true)),
+            ("2.1.11-1", "6.2.16", Some(true)),
+            ("2.1.11-1", "6.12.0", Some(false)),
+            ("2.2.7-1", "6.12.43", Some(true)),
+            ("2.2.7", "6.13", Some(false)),
+            ("2.3.2-2", "6.12", Some(true)),
+            // Between two rows: no less than the earlier one, and how much more is not known.
+            ("2.1.10", "6.1.5", Some(true)),
+            ("2.1.10", "6.3", None),
+            ("2.1.99", "6.5.1", Some(true)),
+            ("2.1.99", "6.6", None),
+            ("0.8.6", "5.4", None),
+            ("2.2.2-0ubuntu9.2", "6.8.0-45-generic", None),
+            ("2.2.6-pve1", "6.8.12-2-pve", None),
+        ] {
+            assert_eq!(supports(module, kernel), expected, "{module} on {kernel}");
+        }
+        let el = |kernel: &str| Version::parse(kernel).unwrap().with_backports(true);
+        let module = Version::parse("2.1.4").unwrap();
+        assert!(zfs_supports(&module, &el("5.14.0-503.el9")).is_err(), "its number is older than it is");
+        assert_eq!(zfs_supports(&module, &el("6.12.0-55.el10")), Ok(false));
+    }
+}
