@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::judged::{Judged, judged};
 use super::order::worst_first;
 use crate::facts::{Need, Scope, Subject};
 use crate::report::Report;
@@ -30,8 +31,10 @@ pub struct Focus {
     pub noted: Vec<usize>,
     /// Findings that cannot be decided.
     pub undecided: Vec<usize>,
+    /// What each rule came to.
+    pub rules: Vec<Judged>,
     /// Everything whose findings concern it, apart from the host.
-    concerned: BTreeSet<Subject>,
+    pub concerned: BTreeSet<Subject>,
     /// Facts of the whole report that are unknown.
     pub unknown: usize,
     /// Facts that are missing, with the rules that each would help to decide; what the verdict needs comes first.
@@ -62,6 +65,7 @@ impl Focus {
         };
         focus.concerned = summary.subjects.iter().cloned().collect();
         focus.sort_findings(report);
+        focus.rules = judged(report, &focus);
         focus.needs = focus.missing(report);
         focus.unknown = unknown(report, &focus.needs);
         focus

@@ -18,7 +18,7 @@ use crate::facts::catalog::target;
 use crate::facts::{Reading, Remedy, Source, Subject, Value, Why};
 use crate::measure::{Comparison, Estimate, Measurement, Method, MethodResult, Phase, Progress, Settled};
 use crate::report::{Report, TargetSummary, sample};
-use crate::rules::{Finding, Level, Seen, Trace};
+use crate::rules::{Finding, Level, RuleFile, RuleSet, Seen, Tally, Trace};
 use crate::truth::Truth;
 
 /// With colours and every character.
@@ -32,7 +32,33 @@ pub fn at_risk() -> Report {
             finding.trace = Some(trace());
         }
     }
+    judge(&mut report);
     report
+}
+
+/// A rule that does not apply to the database at risk.
+const NOT: &str = "mount.barrier-option";
+
+/// What the rules came to: those with findings, one that does not apply, and one that is about nothing here.
+fn judge(report: &mut Report) {
+    let mut tallies: Vec<Tally> = Vec::new();
+    for finding in &report.findings {
+        if !tallies.iter().any(|tally| tally.rule == finding.rule) {
+            tallies.push(Tally::of(&finding.rule));
+        }
+    }
+    tallies.push(Tally { does_not_apply: vec![sample::data()], ..Tally::of(NOT) });
+    tallies.push(Tally::of("btrfs.raid56"));
+    report.rules = tallies;
+}
+
+/// Rules, among them the one that does not apply.
+fn rules() -> Arc<RuleSet> {
+    let text = include_str!("../../tests/rules/good.toml").to_owned();
+    let file = RuleFile { name: "good.toml".to_owned(), text };
+    let (set, _) = RuleSet::parse(&[file]);
+    assert!(set.find(NOT).is_some());
+    Arc::new(set)
 }
 
 fn trace() -> Trace {
@@ -147,6 +173,7 @@ pub fn begun(size: (u16, u16), theme: Theme) -> Model {
 /// A session that has this report.
 pub fn with(report: Report, size: (u16, u16), theme: Theme) -> Model {
     let mut model = begun(size, theme);
+    progress(&mut model, Partial::Rules(rules()));
     finish(&mut model, JobResult::Report(Box::new(report)));
     model
 }
@@ -299,7 +326,7 @@ pub fn states(size: (u16, u16), theme: theme::Theme) -> Vec<(&'static str, Model
     press(&mut watched_from_afar, "1");
     let mut unmeasured = at_risk();
     unmeasured.probes.clear();
-    let mut before = session(unmeasured, "2 p");
+    let mut before = session(unmeasured, "3 p");
     finish(&mut before, JobResult::Plan(PLAN.map(str::to_owned).to_vec()));
     let mut done = probing.clone();
     finish(&mut done, JobResult::Report(Box::new(with_probe(measured(71)))));
@@ -316,8 +343,15 @@ pub fn states(size: (u16, u16), theme: theme::Theme) -> Vec<(&'static str, Model
         ("blank disk", session(sample::blank(), "esc")),
         ("overview", session(at_risk(), "esc")),
         ("overview unfolded", session(at_risk(), "enter j G enter")),
-        ("advice", session(at_risk(), "3")),
-        ("advice unfolded", session(at_risk(), "3 enter G enter g")),
+        ("advice", session(at_risk(), "4")),
+        ("advice unfolded", session(at_risk(), "4 enter G enter g")),
+        ("storage", session(at_risk(), "2")),
+        ("storage unfolded", session(at_risk(), "2 enter j enter j j j enter")),
+        ("storage filtered", session(at_risk(), "2 / c a c h e")),
+        ("storage of a blank disk", session(sample::blank(), "2 enter j enter")),
+        ("only what is unknown", session(at_risk(), "2 u enter")),
+        ("rules", session(at_risk(), "5 j enter")),
+        ("rules filtered", session(at_risk(), "5 / n o t enter enter")),
         ("help", session(at_risk(), "?")),
         ("help filtered", session(at_risk(), "? p r o")),
         ("probe plan", planned),

@@ -1,6 +1,8 @@
 //! What holds for every screen at every size, what the main screens look like, and what keys do.
 
+mod rules;
 mod session;
+mod storage;
 
 use ratatui::layout::Size;
 use ratatui::style::Color;
@@ -26,6 +28,11 @@ const ASCII: Theme = Theme { colour: false, ascii: true };
 
 fn shown(model: &Model) -> String {
     text(&picture(model))
+}
+
+/// Whether something lies over the screen or keys are typed.
+fn types(model: &Model) -> bool {
+    model.overlay.is_some() || model.page_state().is_typing()
 }
 
 /// Draws a session at a size.
@@ -87,7 +94,7 @@ fn keys_are_unique_and_the_ways_out_exist() {
         }
         let has = |wanted: &str| commands.iter().any(|c| c.keys.split(' ').any(|key| key == wanted));
         assert!(has("esc") && has("ctrl-c"), "{name}");
-        assert!(model.overlay.is_some() || (has("?") && has("q")), "{name}");
+        assert!(types(&model) || (has("?") && has("q")), "{name}");
         for command in commands.iter().filter(|c| !c.footer.is_empty()) {
             let key = command.footer.split(' ').next().unwrap();
             assert!(key == "↑↓" || command.keys.split(' ').any(|k| k == key), "{name}: {}", command.footer);
@@ -98,7 +105,7 @@ fn keys_are_unique_and_the_ways_out_exist() {
 #[test]
 fn the_footer_always_says_how_to_get_help_and_leave() {
     for width in [60, 80, 120] {
-        for (name, model) in states((width, 24), RICH).into_iter().filter(|(_, m)| m.overlay.is_none()) {
+        for (name, model) in states((width, 24), RICH).into_iter().filter(|(_, m)| !types(m)) {
             let screen = shown(&model);
             let footer = screen.lines().last().unwrap().to_owned();
             assert!(footer.contains("? help") && footer.contains("q quit"), "{name}: {footer}");
@@ -149,10 +156,10 @@ fn pictures_of_the_overview() {
 #[test]
 fn pictures_of_the_advice() {
     let mut model = with(at_risk(), (80, 24), RICH);
-    press(&mut model, "3");
+    press(&mut model, "4");
     insta::assert_snapshot!("advice_80x24", styled(&picture(&model)));
     let mut model = with(at_risk(), (120, 40), RICH);
-    press(&mut model, "3");
+    press(&mut model, "4");
     insta::assert_snapshot!("advice_120x40", styled(&picture(&model)));
     press(&mut model, "j enter");
     insta::assert_snapshot!("advice_why", styled(&picture(&model)));
@@ -197,7 +204,7 @@ fn what_is_undecided_has_its_level_in_question() {
         }
     }
     let mut model = with(report, (60, 40), RICH);
-    press(&mut model, "3");
+    press(&mut model, "4");
     let screen = shown(&model);
     let levels: Vec<&str> = screen
         .lines()
@@ -227,7 +234,7 @@ fn enter_on_a_thing_to_do_opens_its_reasons() {
 #[test]
 fn whatever_is_on_a_page_can_be_reached() {
     let mut model = with(at_risk(), (80, 24), RICH);
-    press(&mut model, "3");
+    press(&mut model, "4");
     let mut seen = String::new();
     for _ in 0..20 {
         press(&mut model, "enter");
@@ -249,7 +256,7 @@ fn whatever_is_on_a_page_can_be_reached() {
 #[test]
 fn y_copies_the_commands_of_the_selected_step() {
     let mut model = with(at_risk(), (120, 40), RICH);
-    press(&mut model, "3 j");
+    press(&mut model, "4 j");
     let copied =
         vec![Effect::Copy("mount -o remount,barrier=1 /srv\nmount -o remount,noatime /srv".to_owned())];
     assert_eq!(press(&mut model, "y"), copied);
@@ -286,7 +293,7 @@ fn a_probe_is_planned_confirmed_watched_and_cancelled() {
     finish(&mut model, JobResult::Report(Box::new(with_probe(cut))));
     assert_eq!(model.data.activity, Activity::Idle);
     assert!(shown(&model).contains("the default stays"));
-    press(&mut model, "2");
+    press(&mut model, "3");
     let screen = shown(&model);
     assert!(screen.contains("3 rounds in 0.3 s") && screen.contains("until then is kept"), "{screen}");
     assert!(matches!(&press(&mut model, "p")[..], [Effect::Start(_, Job::PlanProbe(_))]), "and again");
@@ -524,7 +531,8 @@ fn nothing_is_judged_before_everything_was_read() {
     let mut model = begun((80, 24), RICH);
     progress(&mut model, Partial::Report(Box::new(at_risk())));
     progress(&mut model, Partial::Reading("block devices".to_owned()));
-    for key in ["1", "2", "3"] {
+    for screen in ScreenId::ALL {
+        let key = screen.digit();
         press(&mut model, key);
         let screen = shown(&model);
         assert!(screen.contains("reading block devices") && !screen.contains("AT RISK"), "{screen}");

@@ -34,10 +34,55 @@ fn from_the_overview_to_the_advice_and_out() {
     pty.until_shown("/ quit_");
     pty.press("\x1b");
     pty.until_gone("/ quit_");
-    pty.press("3");
+    pty.press("4");
     pty.until_shown("current → recommended");
     pty.press("\x1b");
     pty.until_shown("Do first");
+    pty.press("q");
+    assert_eq!(pty.wait(), 0);
+    pty.assert_restored();
+}
+
+#[test]
+fn every_fact_of_a_layer_is_two_keys_away() {
+    let data = directory();
+    let mut pty = Pty::walwise(&[path(&data)]);
+    pty.until_shown("Do first");
+    pty.press("2");
+    pty.until_shown("from the target down");
+    // Whatever the file system is, it has a type, and that was read in the mount table.
+    pty.press("/fstype");
+    pty.until("only what was looked for", |screen| {
+        let shown = screen.contents();
+        shown.contains("mount.fstype") && shown.contains("mountinfo:") && !shown.contains("mount.point")
+    });
+    pty.press("\rj\r");
+    pty.until_shown("means ");
+    pty.resize(130, 40);
+    pty.until("the facts stand beside", |screen| screen.rows(0, 130).any(|row| row.contains("│ ")));
+    pty.press("\x1b\x1b\x1b");
+    pty.until_shown("Do first");
+    pty.press("q");
+    assert_eq!(pty.wait(), 0);
+    pty.assert_restored();
+}
+
+#[test]
+fn why_a_rule_does_not_apply_is_shown() {
+    let data = directory();
+    let mut pty = Pty::walwise(&[path(&data)]);
+    pty.until_shown("Do first");
+    pty.press("5");
+    pty.until_shown("enter why");
+    pty.press("/does not apply");
+    pty.until_shown("Does not apply   ");
+    pty.press("\r\r");
+    let screen = pty.until_shown("all of");
+    assert!(screen.contains("sources"), "{screen}");
+    pty.press("\x1b");
+    pty.until_gone("all of");
+    pty.press("\x1b");
+    pty.until_gone("/ does not apply");
     pty.press("q");
     assert_eq!(pty.wait(), 0);
     pty.assert_restored();
@@ -122,7 +167,7 @@ fn a_size_is_followed() {
     pty.until_shown("needs 60×15, this is 50×10");
     // Typed at the very moment of a change: neither may be lost.
     pty.resize(100, 30);
-    pty.press("3");
+    pty.press("4");
     pty.until_shown("current → recommended");
     pty.until("the last row has the keys", |screen| {
         screen.rows(0, 100).nth(29).is_some_and(|row| row.contains("q quit"))
@@ -150,7 +195,7 @@ fn stop_and_continue(stop: impl FnOnce(&mut Pty)) {
     pty.until("the screen is back", |screen| {
         screen.alternate_screen() && screen.contents().contains("Do first")
     });
-    pty.press("3");
+    pty.press("4");
     pty.until_shown("current → recommended");
     pty.press("q");
     pty.until_shown("DONE 0");
@@ -267,7 +312,7 @@ fn a_probe_is_confirmed_watched_cancelled_and_made_again() {
     let cancelled = |_| {
         let mut pty = Pty::walwise(&[data.to_str().unwrap()]);
         pty.until_shown("Do first");
-        pty.press("2");
+        pty.press("3");
         pty.until_shown("not measured");
         pty.press("p");
         pty.until_shown("y start");

@@ -125,7 +125,7 @@ fn the_first_picture_comes_before_any_fact() {
 fn a_worker_that_panics_is_a_message_and_the_screen_stays() {
     let steps = vec![
         ("AT RISK", vec![key("r")]),
-        ("reading the machine failed: this is a bug in walwise: read it twice", vec![key("3")]),
+        ("reading the machine failed: this is a bug in walwise: read it twice", vec![key("4")]),
         ("current → recommended", vec![key("q")]),
     ];
     assert_eq!(play(true, steps).0, Exit::Quit);
@@ -148,7 +148,7 @@ fn while_a_shell_has_the_terminal_nothing_is_drawn() {
     // What arrives while it is suspended is taken, and drawn only after it was continued.
     let first = vec![
         key("ctrl-z"),
-        key("3"),
+        key("4"),
         Msg::Signal(signal_hook::consts::SIGWINCH),
         Msg::Signal(signal_hook::consts::SIGCONT),
     ];
