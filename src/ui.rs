@@ -4,10 +4,12 @@
 //! arrives as messages. The surprise: idle means blocked on the channel; there is a clock only while something animates.
 
 mod command;
+mod filter;
 mod focus;
 mod frame;
 mod input;
 mod jobs;
+mod judged;
 mod key;
 mod model;
 mod msg;

@@ -121,13 +121,14 @@ impl Worker for Desk {
         let machine = host::open(self.host.as_deref()).map_err(|error| error.to_string())?;
         let machine = RememberingHost::new(machine);
         let live = machine.is_live();
+        let rules = host::rules(None).map_err(|error| error.to_string())?;
+        progress(Partial::Rules(Arc::new(rules.clone())));
         let mut so_far = |what: &'static str, facts: &FactSet| {
             progress(Partial::Reading(what.to_owned()));
             // Nothing is judged on the screens before everything was read, so no rule is asked.
             let session = Session::of(facts.clone(), RuleSet::default(), live);
             progress(Partial::Report(Box::new(session.report())));
         };
-        let rules = host::rules(None).map_err(|error| error.to_string())?;
         let mut session = Session::look(&machine, &self.request, rules, &mut so_far);
         session.asked = self.request.target.as_deref().map(|target| safe(path_bytes(target)));
         let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);

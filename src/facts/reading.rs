@@ -66,6 +66,15 @@ impl<T> Reading<T> {
         self.value().is_some()
     }
 
+    /// Whether it is not known and could be. What is not there and needs nothing is no gap: a disk without a model has no
+    /// model.
+    pub fn is_gap(&self) -> bool {
+        match self {
+            Self::Known { .. } => false,
+            Self::Unknown { why, remedy, .. } => remedy.is_some() || *why != Why::Absent,
+        }
+    }
+
     /// The source, when known.
     pub fn source(&self) -> Option<&Source> {
         match self {

@@ -9,7 +9,7 @@ use super::WhatIf;
 use super::difference::Difference;
 use super::upgrade::Upgrade;
 use crate::durability::{Standing, Verdict};
-use crate::facts::{FactRow, FactSet, Reading, Subject, Value, Why};
+use crate::facts::{FactRow, FactSet, Subject, Value};
 use crate::measure::Measurement;
 use crate::rules::{Advice, Confidence, Evidence, Finding, Level, Pack, Tally};
 
@@ -100,10 +100,7 @@ impl Report {
 
 /// Whether a fact is not known and could be: see [`Report::gaps`].
 pub(super) fn is_gap(row: &FactRow<'_>) -> bool {
-    match row.reading {
-        Reading::Known { .. } => false,
-        Reading::Unknown { why, remedy, .. } => remedy.is_some() || *why != Why::Absent,
-    }
+    row.reading.is_gap()
 }
 
 /// The element at this place of an ordered list.

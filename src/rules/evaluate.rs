@@ -36,7 +36,7 @@ pub struct Tally {
     pub applies: usize,
     /// On how many it cannot be said.
     pub undecided: usize,
-    /// On which it does not apply; `walwise explain RULE` says why.
+    /// On which it does not apply, in order; `walwise explain RULE` says why.
     pub does_not_apply: Vec<Subject>,
     /// What others measured that it rests on.
     pub evidence: Vec<Evidence>,

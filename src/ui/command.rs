@@ -64,6 +64,16 @@ pub enum Action {
     Back,
     /// Copy what the selected block offers.
     Copy,
+    /// Look for something on the screen: keys are typed from then on.
+    Filter,
+    /// Take back the last character of what is looked for.
+    FilterErase,
+    /// Keep what was typed; keys are commands again.
+    FilterKeep,
+    /// Show everything again.
+    FilterEnd,
+    /// Show only what is unknown, or everything again.
+    OnlyUnknown,
     /// Show this screen.
     Show(ScreenId),
     /// Show the next target.
@@ -129,6 +139,7 @@ impl Command {
 /// What can be done now: on what lies over the screen if anything does, else on the screen.
 pub fn commands(model: &Model) -> Vec<Command> {
     let mut all = match &model.overlay {
+        None if model.page_state().is_typing() => in_filter(),
         None => return on_screen(model),
         Some(Overlay::Help { .. }) => in_help(),
         Some(Overlay::Confirm { plan, .. }) => in_confirm(plan),
@@ -161,6 +172,7 @@ pub fn on_screen(model: &Model) -> Vec<Command> {
     let page = model.screen.page(&model.data, &state, Page::room(model.size.width));
     let mut all = moving();
     all.extend(here(&page, &state, model));
+    all.extend(finding(&state, model));
     all.extend(work(model));
     all.extend(looking(model));
     all.push(command("?", "help: every command", Group::Program, Action::Help).footer("? help"));
@@ -171,12 +183,20 @@ pub fn on_screen(model: &Model) -> Vec<Command> {
 
 fn here(page: &Page, state: &PageState, model: &Model) -> Vec<Command> {
     let block = page.selected(state);
-    let unfolded = block.and_then(|b| b.key.as_deref()).is_some_and(|key| state.is_unfolded(key));
-    let (label, footer) =
-        if unfolded { ("hide the details", "enter close") } else { ("why: show the details", "enter why") };
+    let place = page.place(state);
+    let unfolded = block.and_then(|b| b.key.as_deref()).is_some_and(|key| place.is_unfolded(key));
+    let (label, footer) = match block.map(|block| &block.enter) {
+        _ if unfolded => ("hide the details", "enter close"),
+        Some(Enter::Beside) => ("to what stands beside", "enter beside"),
+        _ => ("why: show the details", "enter why"),
+    };
     let enter = block.map(|block| &block.enter).filter(|enter| **enter != Enter::Nothing);
     let copy = block.and_then(|block| block.copy.as_ref());
-    let back = unfolded || !model.trail.is_empty() || model.data.supposed.is_some();
+    let back = unfolded
+        || page.is_beside(state)
+        || state.filter.is_some()
+        || !model.trail.is_empty()
+        || model.data.supposed.is_some();
     let (back_keys, back_footer) =
         if is_probing(model) { ("left h backspace", "h back") } else { ("esc left h backspace", "esc back") };
     vec![
@@ -216,6 +236,34 @@ fn moving() -> Vec<Command> {
         go("pgdn ctrl-f", "a screenful down", Motion::PageDown),
         go("home g", "to the top", Motion::Top),
         go("end G", "to the bottom", Motion::Bottom),
+    ]
+}
+
+/// To find something on a screen that has much.
+fn finding(state: &PageState, model: &Model) -> Vec<Command> {
+    let can = |can: bool| can.then_some(()).ok_or_else(|| "this screen has too little".to_owned());
+    let (label, footer) =
+        if state.only_unknown { ("show everything", "u all") } else { ("only what is unknown", "u unknown") };
+    vec![
+        command("/", "find: show only what has these words", Group::Look, Action::Filter)
+            .footer("/ find")
+            .when(can(model.screen.has_filter())),
+        command("u", label, Group::Look, Action::OnlyUnknown)
+            .footer(footer)
+            .when(can(model.screen.has_unknowns())),
+    ]
+}
+
+fn in_filter() -> Vec<Command> {
+    let go = |keys, label, motion| command(keys, label, Group::Move, Action::Go(motion));
+    vec![
+        go("up", "up", Motion::Up),
+        go("down", "down", Motion::Down).footer("↑↓ choose"),
+        go("pgup", "a screenful up", Motion::PageUp),
+        go("pgdn", "a screenful down", Motion::PageDown),
+        command("enter", "keep it", Group::Here, Action::FilterKeep).footer("enter keep"),
+        command("backspace", "take back a character", Group::Here, Action::FilterErase),
+        command("esc", "show everything", Group::Program, Action::FilterEnd).footer("esc end"),
     ]
 }
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
+use super::judged::{Judged, judged};
 use super::order::worst_first;
 use crate::facts::{Need, Scope, Subject};
 use crate::report::Report;
@@ -33,8 +34,10 @@ pub struct Focus {
     pub right: Vec<usize>,
     /// Findings that cannot be decided.
     pub undecided: Vec<usize>,
+    /// What each rule came to.
+    pub rules: Vec<Judged>,
     /// Everything whose findings concern it, apart from the host.
-    concerned: BTreeSet<Subject>,
+    pub concerned: BTreeSet<Subject>,
     /// Facts of the whole report that are unknown.
     pub unknown: usize,
     /// Facts that are missing, with the rules that each would help to decide; what the verdict needs comes first.
@@ -65,6 +68,7 @@ impl Focus {
         };
         focus.concerned = summary.subjects.iter().cloned().collect();
         focus.sort_findings(report);
+        focus.rules = judged(report, &focus);
         focus.needs = focus.missing(report);
         focus.unknown = unknown(report, &focus.needs);
         focus

@@ -8,11 +8,12 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Widget};
 
 use super::command::{self, Command};
+use super::filter::Filter;
 use super::model::{Activity, Model};
 use super::overlay;
-use super::page::Page;
+use super::page::{Page, PageState};
 use super::screen::ScreenId;
-use super::theme::{Role, to_ascii};
+use super::theme::{Role, Theme, to_ascii};
 use super::widgets::{area, interval, text};
 use crate::report::Report;
 use crate::report::text::what_if;
@@ -20,6 +21,9 @@ use crate::report::text::words::count;
 
 /// Below this size nothing useful can be shown.
 pub const LEAST: Size = Size { width: 60, height: 15 };
+
+/// Columns in which the title of a target can be read.
+const TITLE: usize = 14;
 
 /// Where the parts of the frame lie.
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +52,12 @@ pub fn parts(size: Size) -> Parts {
     Parts { header, tabs, rule, body, status, footer }
 }
 
+/// Where a page is drawn: the body, without the row of what is looked for where there is one.
+pub fn body(size: Size, state: &PageState) -> Rect {
+    let body = parts(size).body;
+    area::top(body, u16::from(state.filter.is_some())).1
+}
+
 /// Draws everything.
 pub fn draw(model: &Model, buffer: &mut Buffer) {
     let area = *buffer.area();
@@ -71,10 +81,28 @@ fn whole(model: &Model, buffer: &mut Buffer) {
     banner(model, parts.rule, buffer);
     let state = model.page_state();
     let page = model.screen.page(&model.data, &state, Page::room(parts.body.width));
-    page.draw(&state, theme, parts.body, buffer);
-    status(model, page.hidden_below(&state, parts.body.height), &parts, buffer);
+    let body = body(model.size, &state);
+    page.draw(&state, theme, body, buffer);
+    if let Some(filter) = &state.filter {
+        finding(filter, theme, parts.body, buffer);
+    }
+    status(model, page.hidden_below(&state, body.height), &parts, buffer);
     footer(model, parts.footer, buffer);
     overlay::draw(model, parts.body, buffer);
+}
+
+/// What is looked for, in the first row.
+fn finding(filter: &Filter, theme: Theme, body: Rect, buffer: &mut Buffer) {
+    let (row, _) = area::top(body, 1);
+    let cursor = if filter.typing { "_" } else { "" };
+    let left = Line::from(vec![
+        Span::styled(" / ", theme.style(Role::Accent)),
+        Span::raw(text::fit_end(
+            &format!("{}{cursor}", filter.text),
+            usize::from(row.width).saturating_sub(24),
+        )),
+    ]);
+    both(left, Line::styled("esc shows everything ", theme.style(Role::Dim)), row, buffer);
 }
 
 fn too_small(area: Rect, buffer: &mut Buffer) {
@@ -136,28 +164,40 @@ fn host_line(report: &Report, room: usize) -> String {
 }
 
 fn tabs(model: &Model, area: Rect, buffer: &mut Buffer) {
+    let focus = &model.data.focus;
+    let which = match focus.place {
+        (_, 0) => String::new(),
+        (_, 1) => "target  ".to_owned(),
+        (at, of) => format!("target {} of {of}  ", at.saturating_add(1)),
+    };
+    // Names of screens give way, the wider gaps first, so that the target can be read.
+    let [wide, tight, short] =
+        [("  ", true), ("", true), ("", false)].map(|(gap, named)| screens(model, gap, named));
+    let room = usize::from(area.width);
+    let needed = text::width(&focus.title).min(TITLE).saturating_add(text::width(&which)).saturating_add(2);
+    let fits = |line: &Line<'_>| line.width().saturating_add(needed) <= room;
+    let left = [wide, tight].into_iter().find(fits).unwrap_or(short);
+    let taken = left.width().saturating_add(text::width(&which)).saturating_add(2);
+    let name = text::fit_middle(&focus.title, usize::from(area.width).saturating_sub(taken));
+    both(left, Line::raw(format!("{which}{name} ")), area, buffer);
+}
+
+/// The screens by their digits, all of them with their names or only the one in sight.
+fn screens(model: &Model, gap: &'static str, named: bool) -> Line<'static> {
     let theme = model.data.theme;
-    let mut left = Vec::new();
+    let mut spans = Vec::new();
     for screen in ScreenId::ALL {
         let style = if screen == model.screen {
             theme.style(Role::Accent).add_modifier(ratatui::style::Modifier::UNDERLINED)
         } else {
             theme.style(Role::Dim)
         };
-        left.push(Span::raw(" "));
-        left.push(Span::styled(format!("{} {}", screen.digit(), screen.title()), style));
-        left.push(Span::raw("  "));
+        let name = if named || screen == model.screen { screen.title() } else { "" };
+        spans.push(Span::raw(" "));
+        spans.push(Span::styled(format!("{} {name}", screen.digit()).trim_end().to_owned(), style));
+        spans.push(Span::raw(gap));
     }
-    let focus = &model.data.focus;
-    let left = Line::from(left);
-    let which = match focus.place {
-        (_, 0) => String::new(),
-        (_, 1) => "target  ".to_owned(),
-        (at, of) => format!("target {} of {of}  ", at.saturating_add(1)),
-    };
-    let taken = left.width().saturating_add(text::width(&which)).saturating_add(2);
-    let name = text::fit_middle(&focus.title, usize::from(area.width).saturating_sub(taken));
-    both(left, Line::raw(format!("{which}{name} ")), area, buffer);
+    Line::from(spans)
 }
 
 /// On every screen, what is supposed: nobody may take a machine that is not there for the real one.

@@ -16,6 +16,7 @@ use super::what_if::{Supposed, Supposition};
 use crate::facts::Subject;
 use crate::measure::Progress;
 use crate::report::Report;
+use crate::rules::RuleSet;
 
 /// What the user interface lets others do. Every method runs on a thread of its own and may take as long as it needs.
 pub trait Worker: Send + Sync {
@@ -41,12 +42,14 @@ pub trait Worker: Send + Sync {
 }
 
 /// How far a job is.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub enum Partial {
     /// What is being read: `mounts`.
     Reading(String),
     /// What is known so far.
     Report(Box<Report>),
+    /// The rules by which the machine is going to be judged.
+    Rules(Arc<RuleSet>),
     /// How the measurement goes.
     Probing(Box<Progress>),
 }

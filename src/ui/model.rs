@@ -2,6 +2,7 @@
 //! clock and does no work.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use ratatui::layout::Size;
 
@@ -16,6 +17,7 @@ use crate::durability::Verdict;
 use crate::facts::Subject;
 use crate::measure::{Measurement, Progress};
 use crate::report::{Plan, Report};
+use crate::rules::RuleSet;
 
 /// What screens see.
 #[derive(Clone, Debug)]
@@ -26,6 +28,8 @@ pub struct Data {
     pub complete: bool,
     /// What of it concerns the chosen target.
     pub focus: Focus,
+    /// The rules by which it was judged, to tell what those that do not apply would say.
+    pub rules: Arc<RuleSet>,
     /// What goes on in the background.
     pub activity: Activity,
     /// The last probe that came to its end.
@@ -223,6 +227,7 @@ impl Model {
                 report: None,
                 complete: false,
                 focus: Focus::default(),
+                rules: Arc::default(),
                 activity: Activity::Idle,
                 ended: None,
                 supposed: None,

@@ -1,7 +1,8 @@
 //! A page: blocks of lines, some of which can be selected and unfolded. Every screen is one.
 //!
-//! It knows how to move, scroll and draw, not what the blocks mean. The surprise: what is selected is remembered by name,
-//! not by position, so it stays when a fresher report moves things.
+//! It knows how to move, scroll and draw, not what the blocks mean. A wide page may have a pane beside it, which is a page
+//! itself; keys go to one of the two. The surprise: what is selected is remembered by name, not by position, so it stays
+//! when a fresher report moves things.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -12,8 +13,10 @@ use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 
+use super::filter::Filter;
 use super::screen::ScreenId;
 use super::theme::{Role, Theme};
+use super::widgets::area;
 use crate::facts::Subject;
 
 /// Columns at the left for the mark of the selection.
@@ -26,6 +29,8 @@ pub enum Enter {
     Nothing,
     /// Shows more beneath, or hides it again.
     Unfold,
+    /// Moves into the pane beside.
+    Beside,
     /// Opens this screen with this block selected and unfolded.
     Open(ScreenId, String),
 }
@@ -62,6 +67,24 @@ impl Block {
 pub struct Page {
     /// Its blocks.
     pub blocks: Vec<Block>,
+    /// What stands at its right.
+    pub pane: Option<Pane>,
+}
+
+/// A page at the right of another one.
+#[derive(Clone, Debug)]
+pub struct Pane {
+    /// What it shows.
+    pub page: Box<Page>,
+    /// Its columns, with the line at its left.
+    pub width: u16,
+}
+
+impl Pane {
+    /// Columns for the content of a pane that is drawn this wide.
+    pub fn room(width: u16) -> usize {
+        Page::room(width.saturating_sub(1))
+    }
 }
 
 /// Where the user is on a page.
@@ -71,6 +94,13 @@ pub struct PageState {
     pub selected: Option<String>,
     /// The unfolded blocks, by name.
     pub unfolded: BTreeSet<String>,
+    /// What is looked for.
+    pub filter: Option<Filter>,
+    /// Whether only what is unknown is shown, where a screen has such a thing.
+    pub only_unknown: bool,
+    /// Where the user is, or was, in the pane beside.
+    pane: Option<Box<PageState>>,
+    in_pane: bool,
     scroll: usize,
 }
 
@@ -78,6 +108,32 @@ impl PageState {
     /// Whether this block is unfolded.
     pub fn is_unfolded(&self, key: &str) -> bool {
         self.unfolded.contains(key)
+    }
+
+    /// Whether something that is said so is shown.
+    pub fn passes(&self, said: &str) -> bool {
+        self.filter.as_ref().is_none_or(|filter| filter.passes(said))
+    }
+
+    /// Whether keys are typed into the filter.
+    pub fn is_typing(&self) -> bool {
+        self.filter.as_ref().is_some_and(|filter| filter.typing)
+    }
+
+    /// Where the user is in the pane beside.
+    pub fn beside(&self) -> Self {
+        self.pane.as_deref().cloned().unwrap_or_default()
+    }
+
+    /// Moves into the pane beside.
+    pub fn enter_pane(&mut self) {
+        self.pane.get_or_insert_default();
+        self.in_pane = true;
+    }
+
+    /// Returns from the pane beside.
+    pub fn leave_pane(&mut self) {
+        self.in_pane = false;
     }
 }
 
@@ -122,9 +178,41 @@ impl Page {
         self.text(lines);
     }
 
-    /// The selected block.
+    /// Whether keys go to the pane beside. On a page that has none any more, since the terminal has become narrower, they
+    /// go to the page.
+    pub fn is_beside(&self, state: &PageState) -> bool {
+        self.entered(state).is_some()
+    }
+
+    /// Where the user is on that of page and pane to which keys go.
+    pub fn place<'s>(&self, state: &'s PageState) -> &'s PageState {
+        self.entered(state).map_or(state, |(_, beside)| beside)
+    }
+
+    /// The same, to change it.
+    pub fn place_mut<'s>(&self, state: &'s mut PageState) -> &'s mut PageState {
+        if self.is_beside(state) { state.pane.get_or_insert_default() } else { state }
+    }
+
+    fn entered<'s>(&self, state: &'s PageState) -> Option<(&Self, &'s PageState)> {
+        let pane = self.pane.as_ref().filter(|_| state.in_pane)?;
+        Some((&pane.page, state.pane.as_deref()?))
+    }
+
+    /// The selected block of that of page and pane to which keys go.
     pub fn selected(&self, state: &PageState) -> Option<&Block> {
+        let (page, state) = self.entered(state).unwrap_or((self, state));
+        page.chosen(state).map(|(_, block)| block)
+    }
+
+    /// The selected block of the page itself, wherever keys go.
+    pub fn main(&self, state: &PageState) -> Option<&Block> {
         self.chosen(state).map(|(_, block)| block)
+    }
+
+    /// Blocks that can be selected.
+    pub fn selectable(&self) -> impl Iterator<Item = &Block> {
+        self.blocks.iter().filter(|block| block.key.is_some())
     }
 
     /// Lines in all.
@@ -132,9 +220,13 @@ impl Page {
         self.blocks.iter().map(|block| block.lines.len()).sum()
     }
 
-    /// Lines below the last one in sight.
+    /// Lines below the last one in sight, of that of page and pane to which keys go.
     pub fn hidden_below(&self, state: &PageState, height: u16) -> usize {
-        let height = usize::from(height);
+        let (page, state) = self.entered(state).unwrap_or((self, state));
+        page.below(state, usize::from(height))
+    }
+
+    fn below(&self, state: &PageState, height: usize) -> usize {
         self.height().saturating_sub(self.scroll(state, height).saturating_add(height))
     }
 
@@ -161,8 +253,11 @@ impl Page {
         state.scroll.min(self.height().saturating_sub(height))
     }
 
-    /// Moves on a page that is drawn this high.
+    /// Moves on a page that is drawn this high, or in the pane beside it.
     pub fn go(&self, state: &mut PageState, motion: Motion, height: u16) {
+        if let Some(pane) = self.pane.as_ref().filter(|_| self.is_beside(state)) {
+            return pane.page.go(self.place_mut(state), motion, height);
+        }
         let height = usize::from(height);
         state.scroll = self.scroll(state, height);
         let page = height.saturating_sub(1).max(1);
@@ -191,6 +286,9 @@ impl Page {
 
     /// Scrolls so that the selected block is in sight, its heading too where it follows one.
     pub fn reveal(&self, state: &mut PageState, height: u16) {
+        if let Some(pane) = self.pane.as_ref().filter(|_| self.is_beside(state)) {
+            return pane.page.reveal(self.place_mut(state), height);
+        }
         let height = usize::from(height);
         state.scroll = self.scroll(state, height);
         if let Some((lines, _)) = self.chosen(state) {
@@ -277,8 +375,35 @@ impl Page {
 
     /// Draws what is in sight.
     pub fn draw(&self, state: &PageState, theme: Theme, area: Rect, buffer: &mut Buffer) {
+        let Some(Pane { page: inner, width }) = &self.pane else {
+            return self.column(state, theme, Role::Accent, area, buffer);
+        };
+        let beside = self.is_beside(state);
+        let (right, left) = area::right(area, *width);
+        let (line, right) = area::left(right, 1);
+        self.column(state, theme, if beside { Role::Dim } else { Role::Accent }, left, buffer);
+        for row in line.rows() {
+            Span::styled("│", theme.style(Role::Dim)).render(row, buffer);
+        }
+        let within = state.beside();
+        if beside {
+            return inner.column(&within, theme, Role::Accent, right, buffer);
+        }
+        // Whoever is not in the pane has to be told that it goes on.
+        let more = inner.below(&within, usize::from(right.height));
+        let (last, above) = area::bottom(right, u16::from(more > 0));
+        inner.column(&within, theme, Role::Plain, above, buffer);
+        if more > 0 {
+            let said = format!("   ↓ {} more: enter", more.saturating_add(1));
+            Span::styled(said, theme.style(Role::Dim)).render(last, buffer);
+        }
+    }
+
+    /// Draws one of page and pane; without a selection in the plain role.
+    fn column(&self, state: &PageState, theme: Theme, cursor: Role, area: Rect, buffer: &mut Buffer) {
         let scroll = self.scroll(state, usize::from(area.height));
-        let selected = self.selected(state).and_then(|block| block.key.as_deref());
+        let chosen = self.chosen(state).filter(|_| cursor != Role::Plain);
+        let selected = chosen.and_then(|(_, block)| block.key.as_deref());
         let lines = self.blocks.iter().flat_map(|block| {
             let is_selected = block.key.is_some() && block.key.as_deref() == selected;
             block.lines.iter().enumerate().map(move |(i, line)| (block, is_selected && i == 0, i == 0, line))
@@ -286,8 +411,8 @@ impl Page {
         for ((block, mark, first, line), row) in lines.skip(scroll).zip(area.rows()) {
             let unfolded = block.key.as_deref().is_some_and(|key| state.is_unfolded(key));
             let (sign, role) = match (mark, first && unfolded) {
-                (true, false) => (" ▸ ", Role::Accent),
-                (true, true) => (" ▾ ", Role::Accent),
+                (true, false) => (" ▸ ", cursor),
+                (true, true) => (" ▾ ", cursor),
                 (false, true) => (" ▾ ", Role::Dim),
                 (false, false) => ("   ", Role::Plain),
             };
@@ -319,7 +444,7 @@ mod tests {
             let lines = vec![Line::from("x"); *size];
             if i % 3 == 0 { Block::text(lines) } else { Block::item(format!("{i}"), Enter::Nothing, lines) }
         };
-        Page { blocks: sizes.iter().enumerate().map(block).collect() }
+        Page { blocks: sizes.iter().enumerate().map(block).collect(), pane: None }
     }
 
     fn motion() -> impl Strategy<Value = Motion> {

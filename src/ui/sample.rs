@@ -19,7 +19,7 @@ use crate::facts::catalog::{kernel, target};
 use crate::facts::{Reading, Remedy, Source, Subject, Value, Why};
 use crate::measure::{Comparison, Estimate, Measurement, Method, MethodResult, Phase, Progress, Settled};
 use crate::report::{Assumed, Report, TargetSummary, WhatIf, sample};
-use crate::rules::{Advice, Change, Finding, Level, Risk, Seen, Trace};
+use crate::rules::{Advice, Change, Finding, Level, Risk, RuleFile, RuleSet, Seen, Tally, Trace};
 use crate::truth::Truth;
 
 /// With colours and every character.
@@ -33,7 +33,33 @@ pub fn at_risk() -> Report {
             finding.trace = Some(trace());
         }
     }
+    judge(&mut report);
     report
+}
+
+/// A rule that does not apply to the database at risk.
+const NOT: &str = "mount.barrier-option";
+
+/// What the rules came to: those with findings, one that does not apply, and one that is about nothing here.
+fn judge(report: &mut Report) {
+    let mut tallies: Vec<Tally> = Vec::new();
+    for finding in &report.findings {
+        if !tallies.iter().any(|tally| tally.rule == finding.rule) {
+            tallies.push(Tally::of(&finding.rule));
+        }
+    }
+    tallies.push(Tally { does_not_apply: vec![sample::data()], ..Tally::of(NOT) });
+    tallies.push(Tally::of("btrfs.raid56"));
+    report.rules = tallies;
+}
+
+/// Rules, among them the one that does not apply.
+fn rules() -> Arc<RuleSet> {
+    let text = include_str!("../../tests/rules/good.toml").to_owned();
+    let file = RuleFile { name: "good.toml".to_owned(), text };
+    let (set, _) = RuleSet::parse(&[file]);
+    assert!(set.find(NOT).is_some());
+    Arc::new(set)
 }
 
 fn trace() -> Trace {
@@ -148,6 +174,7 @@ pub fn begun(size: (u16, u16), theme: Theme) -> Model {
 /// A session that has this report.
 pub fn with(report: Report, size: (u16, u16), theme: Theme) -> Model {
     let mut model = begun(size, theme);
+    progress(&mut model, Partial::Rules(rules()));
     finish(&mut model, JobResult::Report(Box::new(report)));
     model
 }
@@ -376,6 +403,13 @@ pub fn states(size: (u16, u16), theme: theme::Theme) -> Vec<(&'static str, Model
         ("supposed", supposed.clone()),
         ("supposed advice", seen(&supposed, "4 enter j enter")),
         ("supposed probe", seen(&supposed, "3")),
+        ("storage", session(at_risk(), "2")),
+        ("storage unfolded", session(at_risk(), "2 enter j enter j j j enter")),
+        ("storage filtered", session(at_risk(), "2 / c a c h e")),
+        ("storage of a blank disk", session(sample::blank(), "2 enter j enter")),
+        ("only what is unknown", session(at_risk(), "2 u enter")),
+        ("rules", session(at_risk(), "5 j enter")),
+        ("rules filtered", session(at_risk(), "5 / n o t enter enter")),
         ("help", session(at_risk(), "?")),
         ("help filtered", session(at_risk(), "? p r o")),
         ("probe plan", planned),

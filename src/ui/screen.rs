@@ -5,7 +5,9 @@ mod details;
 mod overview;
 mod price;
 mod probe;
+mod rules;
 mod step;
+mod storage;
 mod unknown;
 mod what_if;
 
@@ -20,22 +22,28 @@ use super::page::{Page, PageState};
 pub enum ScreenId {
     /// The answer, what to do first, the price of a commit, what is not known.
     Overview,
+    /// The stack, layer by layer, with every fact of it.
+    Storage,
     /// What a commit costs, while it is measured and afterwards.
     Probe,
     /// The plan with its reasons, and what cannot be decided.
     Advice,
+    /// Every rule with what it came to and why.
+    Rules,
 }
 
 impl ScreenId {
     /// All of them, in the order of their tabs and digits.
-    pub const ALL: [Self; 3] = [Self::Overview, Self::Probe, Self::Advice];
+    pub const ALL: [Self; 5] = [Self::Overview, Self::Storage, Self::Probe, Self::Advice, Self::Rules];
 
     /// Its name on the tab.
     pub fn title(self) -> &'static str {
         match self {
             Self::Overview => "Overview",
+            Self::Storage => "Storage",
             Self::Probe => "Probe",
             Self::Advice => "Advice",
+            Self::Rules => "Rules",
         }
     }
 
@@ -43,17 +51,31 @@ impl ScreenId {
     pub fn digit(self) -> &'static str {
         match self {
             Self::Overview => "1",
+            Self::Storage => "2",
             Self::Probe => "3",
             Self::Advice => "4",
+            Self::Rules => "5",
         }
+    }
+
+    /// Whether it has so much that one has to look for things.
+    pub fn has_filter(self) -> bool {
+        matches!(self, Self::Storage | Self::Rules)
+    }
+
+    /// Whether it can show only what is unknown.
+    pub fn has_unknowns(self) -> bool {
+        self == Self::Storage
     }
 
     /// What it shows in so many columns.
     pub fn page(self, data: &Data, state: &PageState, room: usize) -> Page {
         match self {
             Self::Overview => overview::page(data, state, room),
+            Self::Storage => storage::page(data, state, room),
             Self::Probe => probe::page(data, room),
             Self::Advice => advice::page(data, state, room),
+            Self::Rules => rules::page(data, state, room),
         }
     }
 }

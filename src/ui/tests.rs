@@ -1,6 +1,8 @@
 //! What holds for every screen at every size, what the main screens look like, and what keys do.
 
+mod rules;
 mod session;
+mod storage;
 mod what_if;
 
 use ratatui::layout::Size;
@@ -27,6 +29,11 @@ const ASCII: Theme = Theme { colour: false, ascii: true };
 
 fn shown(model: &Model) -> String {
     text(&picture(model))
+}
+
+/// Whether something lies over the screen or keys are typed.
+fn types(model: &Model) -> bool {
+    model.overlay.is_some() || model.page_state().is_typing()
 }
 
 /// Draws a session at a size.
@@ -88,7 +95,7 @@ fn keys_are_unique_and_the_ways_out_exist() {
         }
         let has = |wanted: &str| commands.iter().any(|c| c.keys.split(' ').any(|key| key == wanted));
         assert!(has("esc") && has("ctrl-c"), "{name}");
-        assert!(model.overlay.is_some() || (has("?") && has("q")), "{name}");
+        assert!(types(&model) || (has("?") && has("q")), "{name}");
         for command in commands.iter().filter(|c| !c.footer.is_empty()) {
             let key = command.footer.split(' ').next().unwrap();
             assert!(key == "↑↓" || command.keys.split(' ').any(|k| k == key), "{name}: {}", command.footer);
@@ -99,7 +106,7 @@ fn keys_are_unique_and_the_ways_out_exist() {
 #[test]
 fn the_footer_always_says_how_to_get_help_and_leave() {
     for width in [60, 80, 120] {
-        for (name, model) in states((width, 24), RICH).into_iter().filter(|(_, m)| m.overlay.is_none()) {
+        for (name, model) in states((width, 24), RICH).into_iter().filter(|(_, m)| !types(m)) {
             let screen = shown(&model);
             let footer = screen.lines().last().unwrap().to_owned();
             assert!(footer.contains("? help") && footer.contains("q quit"), "{name}: {footer}");
@@ -525,7 +532,8 @@ fn nothing_is_judged_before_everything_was_read() {
     let mut model = begun((80, 24), RICH);
     progress(&mut model, Partial::Report(Box::new(at_risk())));
     progress(&mut model, Partial::Reading("block devices".to_owned()));
-    for key in ["1", "3", "4"] {
+    for screen in ScreenId::ALL {
+        let key = screen.digit();
         press(&mut model, key);
         let screen = shown(&model);
         assert!(screen.contains("reading block devices") && !screen.contains("AT RISK"), "{screen}");

@@ -3,6 +3,7 @@
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTSTP, SIGWINCH};
 
 use super::command::{self, Action, Command};
+use super::filter::Filter;
 use super::focus::Focus;
 use super::frame;
 use super::jobs::{JobId, JobResult, Partial};
@@ -46,12 +47,18 @@ fn press(model: &mut Model, key: &Key) -> Vec<Effect> {
     if let Some(command) = command::lookup(model, key) {
         return perform(model, command);
     }
+    let finding = model.page_state().is_typing();
     match (&mut model.overlay, key.types()) {
         (Some(Overlay::Help { filter, chosen }), Some(c)) => {
             filter.push(c);
             *chosen = 0;
         }
         (Some(Overlay::WhatIf(picker)), Some(c)) => picker.edit(|typed| typed.push(c)),
+        (None, Some(c)) if finding => refind(model, |filter| {
+            if let Some(filter) = filter {
+                filter.text.push(c);
+            }
+        }),
         _ => {}
     }
     Vec::new()
@@ -67,6 +74,19 @@ fn perform(model: &mut Model, command: Command) -> Vec<Effect> {
         Action::Enter => enter(model),
         Action::Back => back(model),
         Action::Copy => return copy(model),
+        Action::Filter => refind(model, |filter| filter.get_or_insert_default().typing = true),
+        Action::FilterErase => refind(model, |filter| {
+            filter.as_mut().and_then(|filter| filter.text.pop());
+        }),
+        Action::FilterKeep => refind(model, |filter| {
+            let kept = filter.take().filter(|filter| !filter.text.trim().is_empty());
+            *filter = kept.map(|kept| Filter { typing: false, ..kept });
+        }),
+        Action::FilterEnd => refind(model, |filter| *filter = None),
+        Action::OnlyUnknown => {
+            on_page(model, |_, state, _| state.only_unknown = !state.only_unknown);
+            on_page(model, Page::reveal);
+        }
         Action::Show(screen) => show(model, screen),
         Action::NextTarget => next_target(model),
         Action::PlanProbe => {
@@ -116,7 +136,7 @@ fn perform(model: &mut Model, command: Command) -> Vec<Effect> {
 
 fn on_page(model: &mut Model, change: impl FnOnce(&Page, &mut PageState, u16)) {
     let mut state = model.page_state();
-    let body = frame::parts(model.size).body;
+    let body = frame::body(model.size, &state);
     let page = model.screen.page(&model.data, &state, Page::room(body.width));
     change(&page, &mut state, body.height);
     model.pages.insert(model.screen, state);
@@ -124,7 +144,13 @@ fn on_page(model: &mut Model, change: impl FnOnce(&Page, &mut PageState, u16)) {
 
 /// Changes what is unfolded, then scrolls so that the selected block is in sight in its new size.
 fn refold(model: &mut Model, change: impl FnOnce(&mut PageState)) {
-    change(model.pages.entry(model.screen).or_default());
+    on_page(model, |page, state, _| change(page.place_mut(state)));
+    on_page(model, Page::reveal);
+}
+
+/// Changes what is looked for; what is selected stays so where it is still shown.
+fn refind(model: &mut Model, change: impl FnOnce(&mut Option<Filter>)) {
+    on_page(model, |_, state, _| change(&mut state.filter));
     on_page(model, Page::reveal);
 }
 
@@ -144,6 +170,7 @@ fn enter(model: &mut Model) {
                 state.unfolded.insert(key);
             }
         }),
+        Enter::Beside => on_page(model, |_, state, _| state.enter_pane()),
         Enter::Open(screen, key) => {
             show(model, screen);
             refold(model, |state| {
@@ -155,12 +182,17 @@ fn enter(model: &mut Model) {
 }
 
 fn back(model: &mut Model) {
-    let open = selected(model).and_then(|block| block.key);
-    let open = open.filter(|key| model.page_state().is_unfolded(key));
-    if let Some(key) = open {
+    let state = model.page_state();
+    let page = model.screen.page(&model.data, &state, Page::room(model.size.width));
+    let open = page.selected(&state).and_then(|block| block.key.clone());
+    if let Some(key) = open.filter(|key| page.place(&state).is_unfolded(key)) {
         refold(model, |state| {
             state.unfolded.remove(&key);
         });
+    } else if page.is_beside(&state) {
+        on_page(model, |_, state, _| state.leave_pane());
+    } else if state.filter.is_some() {
+        refind(model, |filter| *filter = None);
     } else if let Some(screen) = model.trail.pop() {
         model.screen = screen;
     } else {
@@ -312,6 +344,7 @@ fn progress(model: &mut Model, from: JobId, partial: Partial) -> Vec<Effect> {
             *progress = Some(now);
         }
         (Partial::Report(report), _) => model.learn_some(report),
+        (Partial::Rules(rules), _) => model.data.rules = rules,
         _ => {}
     }
     Vec::new()

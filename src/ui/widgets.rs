@@ -9,3 +9,4 @@ pub mod histogram;
 pub mod interval;
 pub mod text;
 pub mod trace;
+pub mod tree;

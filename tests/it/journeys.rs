@@ -74,6 +74,51 @@ fn another_kernel_is_supposed_and_left_again() {
 }
 
 #[test]
+fn every_fact_of_a_layer_is_two_keys_away() {
+    let data = directory();
+    let mut pty = Pty::walwise(&[path(&data)]);
+    pty.until_shown("Do first");
+    pty.press("2");
+    pty.until_shown("from the target down");
+    // Whatever the file system is, it has a type, and that was read in the mount table.
+    pty.press("/fstype");
+    pty.until("only what was looked for", |screen| {
+        let shown = screen.contents();
+        shown.contains("mount.fstype") && shown.contains("mountinfo:") && !shown.contains("mount.point")
+    });
+    pty.press("\rj\r");
+    pty.until_shown("means ");
+    pty.resize(130, 40);
+    pty.until("the facts stand beside", |screen| screen.rows(0, 130).any(|row| row.contains("│ ")));
+    pty.press("\x1b\x1b\x1b");
+    pty.until_shown("Do first");
+    pty.press("q");
+    assert_eq!(pty.wait(), 0);
+    pty.assert_restored();
+}
+
+#[test]
+fn why_a_rule_does_not_apply_is_shown() {
+    let data = directory();
+    let mut pty = Pty::walwise(&[path(&data)]);
+    pty.until_shown("Do first");
+    pty.press("5");
+    pty.until_shown("enter why");
+    pty.press("/does not apply");
+    pty.until_shown("Does not apply   ");
+    pty.press("\r\r");
+    let screen = pty.until_shown("all of");
+    assert!(screen.contains("sources"), "{screen}");
+    pty.press("\x1b");
+    pty.until_gone("all of");
+    pty.press("\x1b");
+    pty.until_gone("/ does not apply");
+    pty.press("q");
+    assert_eq!(pty.wait(), 0);
+    pty.assert_restored();
+}
+
+#[test]
 fn signals_restore_the_terminal_and_name_themselves() {
     let data = directory();
     for (signal, code) in [(Signal::SIGTERM, 143), (Signal::SIGINT, 130), (Signal::SIGHUP, 129)] {

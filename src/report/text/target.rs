@@ -7,7 +7,6 @@ use super::telling::Part;
 use super::{advice, findings, measured, shout, words};
 use crate::durability::{Path, Standing, Verdict};
 use crate::facts::catalog::device::BLANK;
-use crate::facts::catalog::target as facts;
 use crate::facts::{Subject, Value};
 use crate::report::{DirectoryRow, LOOKED_AT, LayerRow, Report, TargetSummary};
 use crate::rules::{Finding, Level, Outcome};
@@ -79,10 +78,6 @@ pub fn write<'a>(page: &mut Page, part: &mut Part<'_, 'a>, target: &'a TargetSum
 
 /// What servers keep on it, where that is more than the directory itself, and what it shares with other targets.
 fn kept(page: &mut Page, report: &Report, target: &TargetSummary) {
-    let list = |name: &str| match report.value(&target.target, name) {
-        Some(Value::List(words)) => words.as_slice(),
-        _ => &[],
-    };
     if !target.directories.iter().all(|directory| directory.path == target.target.name()) {
         page.gap();
         page.para(2, "Kept here");
@@ -93,15 +88,8 @@ fn kept(page: &mut Page, report: &Report, target: &TargetSummary) {
         page.table(4, &target.directories.iter().map(row).collect::<Vec<_>>(), &[]);
         page.gap();
     }
-    for (what, fact) in [
-        ("the disks", &facts::SHARES_DISK),
-        ("the file system", &facts::SHARES_FILE_SYSTEM),
-        ("the thin pool", &facts::SHARES_THIN_POOL),
-    ] {
-        let others = list(fact.name());
-        if !others.is_empty() {
-            page.para(2, &format!("Shares {what} of {}.", others.join(", ")));
-        }
+    for says in words::shared(report, &target.target) {
+        page.para(2, &says);
     }
 }
 

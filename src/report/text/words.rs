@@ -1,6 +1,7 @@
 //! The words in which advice is told: what changes, who is affected, what could go wrong.
 
-use crate::facts::{Need, Reading, Scope, Subject, Value};
+use crate::facts::catalog::target;
+use crate::facts::{Key, Need, Reading, Scope, Subject, Value};
 use crate::report::plan::as_written;
 use crate::report::{Alternative, Plan, Report, Step, options};
 use crate::rules::{Change, Reach, Risk};
@@ -61,6 +62,22 @@ pub fn subject(subject: &Subject) -> String {
         Scope::Cluster => format!("the server on {}", subject.name()),
         Scope::Mount | Scope::Device | Scope::Target => subject.name().to_owned(),
     }
+}
+
+/// What a target shares with other targets of database servers, a sentence each.
+pub fn shared(report: &Report, of: &Subject) -> Vec<String> {
+    let shares = |(what, fact): (&str, &Key<Vec<String>>)| match report.value(of, fact.name()) {
+        Some(Value::List(others)) if !others.is_empty() => {
+            Some(format!("Shares {what} of {}.", others.join(", ")))
+        }
+        _ => None,
+    };
+    let all = [
+        ("the disks", &target::SHARES_DISK),
+        ("the file system", &target::SHARES_FILE_SYSTEM),
+        ("the thin pool", &target::SHARES_THIN_POOL),
+    ];
+    all.into_iter().filter_map(shares).collect()
 }
 
 /// A count with its noun: `1 fact`, `3 facts`.

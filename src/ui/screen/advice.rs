@@ -162,7 +162,7 @@ impl View<'_> {
             undecided.iter().map(|finding| self.finding_cells(finding, first_need(finding))).collect();
         self.list(page, &rows, &undecided, |details, finding| {
             details.reasons(self.report, finding);
-            needs(details, finding);
+            details.needs(finding);
             details.trace(finding);
         });
     }
@@ -275,15 +275,4 @@ fn first_need(finding: &Finding) -> String {
     let first: Vec<&Need> = needs.first().into_iter().flatten().collect();
     let facts: Vec<&str> = first.iter().map(|need| need.fact.as_str()).collect();
     if facts.is_empty() { "needs more".to_owned() } else { format!("needs {}", facts.join(" and ")) }
-}
-
-/// Each set of facts that alone could decide it.
-fn needs(details: &mut Details, finding: &Finding) {
-    let Outcome::Undecided { needs } = &finding.outcome else { return };
-    for (i, set) in needs.iter().enumerate() {
-        details.paragraph(if i == 0 { "To decide it:" } else { "or:" });
-        for need in set {
-            details.need(need);
-        }
-    }
 }

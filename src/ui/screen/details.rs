@@ -5,7 +5,7 @@ use ratatui::text::{Line, Span};
 use crate::facts::Need;
 use crate::report::Report;
 use crate::report::text::words as told;
-use crate::rules::{Advice, Finding};
+use crate::rules::{Advice, Finding, Outcome};
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::{diff, text, trace};
 use crate::ui::words;
@@ -101,6 +101,17 @@ impl Details {
         let remedy = words::remedy(need);
         if !remedy.is_empty() {
             self.field("remedy", &remedy);
+        }
+    }
+
+    /// Each set of facts that alone could decide it.
+    pub fn needs(&mut self, finding: &Finding) {
+        let Outcome::Undecided { needs } = &finding.outcome else { return };
+        for (i, set) in needs.iter().enumerate() {
+            self.paragraph(if i == 0 { "To decide it:" } else { "or:" });
+            for need in set {
+                self.need(need);
+            }
         }
     }
 

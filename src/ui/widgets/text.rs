@@ -97,6 +97,20 @@ pub fn wrap(text: &str, room: usize) -> Vec<String> {
     lines
 }
 
+/// The same with the second and later lines behind this text, as beneath the branch of a tree. A first line that begins
+/// with blanks or branches keeps them.
+pub fn wrap_under(text: &str, under: &str, room: usize) -> Vec<String> {
+    if text.width() <= room {
+        return vec![text.to_owned()];
+    }
+    let is_branch = |c: char| c == ' ' || ('\u{2500}'..='\u{257f}').contains(&c);
+    let words = text.trim_start_matches(is_branch);
+    let branch = text.strip_suffix(words).unwrap_or_default();
+    let inner = room.saturating_sub(branch.width().max(under.width()));
+    let rows = wrap(words, inner).into_iter().enumerate();
+    rows.map(|(i, row)| fit(&format!("{}{row}", if i == 0 { branch } else { under }), room)).collect()
+}
+
 fn after_first(text: &str) -> &str {
     let mut chars = text.chars();
     chars.next();
@@ -119,12 +133,22 @@ mod tests {
             for line in wrap(&text, room) {
                 prop_assert!(line.width() <= room.max(1));
             }
+            for line in wrap_under(&format!("│  └─ {text}"), "│     ", room) {
+                prop_assert!(line.width() <= room);
+            }
         }
 
         #[test]
         fn wrapping_loses_no_word(words in proptest::collection::vec("[a-z]{1,8}", 0..20), room in 8_usize..40) {
             prop_assert_eq!(wrap(&words.join(" "), room).join(" "), words.join(" "));
         }
+    }
+
+    #[test]
+    fn beneath_a_branch_the_branch_goes_on() {
+        let wrapped = wrap_under("├─ mount.fstype is ext4", "│  ", 16);
+        assert_eq!(wrapped, ["├─ mount.fstype", "│  is ext4"]);
+        assert_eq!(wrap_under("├─ all of", "│  ", 16), ["├─ all of"]);
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! The trace of a rule as a tree: condition, what it came to, what was seen, where; an unknown with what would settle it.
+//! Nothing is cut: what is too long for its columns goes on in the next row.
 
 use ratatui::text::{Line, Span};
 
 use super::text;
-use crate::facts::Reading;
+use crate::facts::{Reading, catalog};
 use crate::rules::Trace;
 use crate::truth::Truth;
 use crate::ui::theme::{Role, Theme};
@@ -36,33 +37,53 @@ impl Row<'_> {
             Truth::Unknown => Role::Doubt,
             Truth::False => Role::Plain,
         };
-        let (seen, remedy) = self.seen();
+        let (seen, from, remedy) = self.seen();
         let used = label_room.saturating_add(11);
-        let mut lines = vec![Line::from(vec![
-            Span::raw(text::pad(&self.left, label_room)),
-            Span::raw("  "),
-            Span::styled(text::pad(truth.word(), 7), theme.style(role)),
-            Span::raw("  "),
-            Span::styled(text::fit(&seen, room.saturating_sub(used)), theme.style(Role::Dim)),
-        ])];
-        if let Some(remedy) = remedy {
-            lines.push(Line::from(vec![
-                Span::raw(text::pad(&self.under, used)),
-                Span::raw(text::fit(&format!("→ {remedy}"), room.saturating_sub(used))),
-            ]));
-        }
-        lines
+        let beside = room.saturating_sub(used);
+        let labels = text::wrap_under(&self.left, &self.under, label_room);
+        let mut said: Vec<(String, Role)> =
+            together(&seen, &from, beside).into_iter().map(|row| (row, Role::Dim)).collect();
+        let remedy = remedy.map(|remedy| text::wrap(&format!("→ {remedy}"), beside)).unwrap_or_default();
+        said.extend(remedy.into_iter().map(|row| (row, Role::Plain)));
+        let row = |i: usize| {
+            let left = labels.get(i).unwrap_or(&self.under);
+            let truth = if i == 0 { truth.word() } else { "" };
+            let (said, said_role) = said.get(i).cloned().unwrap_or((String::new(), Role::Plain));
+            Line::from(vec![
+                Span::raw(text::pad(left, label_room)),
+                Span::raw("  "),
+                Span::styled(text::pad(truth, 7), theme.style(role)),
+                Span::raw("  "),
+                Span::styled(said, theme.style(said_role)),
+            ])
+        };
+        (0..labels.len().max(said.len())).map(row).collect()
     }
 
-    fn seen(&self) -> (String, Option<String>) {
+    /// What was seen, where, and what would help.
+    fn seen(&self) -> (String, String, Option<String>) {
         match self.trace.seen.as_ref().map(|seen| &*seen.reading) {
-            None => (String::new(), None),
-            Some(Reading::Known { value, source }) => (format!("{value}   {source}"), None),
+            None => (String::new(), String::new(), None),
+            Some(Reading::Known { value, source }) => {
+                let info = self.trace.seen.as_ref().and_then(|seen| catalog::find(seen.fact));
+                let shown = info.map_or_else(|| value.to_string(), |info| info.show(value));
+                (shown, source.to_string(), None)
+            }
             Some(Reading::Unknown { why, detail, remedy }) => {
-                (format!("{why}: {detail}"), remedy.as_ref().map(ToString::to_string))
+                (format!("{why}: {detail}"), String::new(), remedy.as_ref().map(ToString::to_string))
             }
         }
     }
+}
+
+/// A value and where it was read, in one row if they fit.
+fn together(value: &str, source: &str, room: usize) -> Vec<String> {
+    let whole = format!("{value}   {source}");
+    if text::width(&whole) <= room {
+        return vec![whole.trim_end().to_owned()];
+    }
+    let rows = [value, source].into_iter().filter(|said| !said.is_empty());
+    rows.flat_map(|said| text::wrap(said, room)).collect()
 }
 
 fn flatten<'a>(trace: &'a Trace, branch: &str, under: &str, depth: usize, rows: &mut Vec<Row<'a>>) {

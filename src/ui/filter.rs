@@ -1,0 +1,33 @@
+//! What is typed to find something on a screen. The screens ask it what to show; it knows none of them.
+//!
+//! Every word must be there, in any order and in any case, as in help.
+
+/// A filter of a screen.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// What was typed.
+    pub text: String,
+    /// Whether keys still go to it.
+    pub typing: bool,
+}
+
+impl Filter {
+    /// Whether something that is said so is shown.
+    pub fn passes(&self, said: &str) -> bool {
+        let said = said.to_lowercase();
+        self.text.split_whitespace().all(|word| said.contains(&word.to_lowercase()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_must_be_there() {
+        let passes = |text: &str| Filter { text: text.to_owned(), typing: true }.passes("sda device.Cache");
+        for (text, expected) in [("", true), ("CACHE sd", true), ("cache sdb", false), (" ", true)] {
+            assert_eq!(passes(text), expected, "{text}");
+        }
+    }
+}

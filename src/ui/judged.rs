@@ -1,0 +1,86 @@
+//! What every rule came to on what concerns one target and on the host, found once when the report or the target changes.
+
+use std::collections::BTreeMap;
+
+use super::focus::Focus;
+use crate::facts::Subject;
+use crate::report::Report;
+use crate::rules::{Finding, Level, Outcome};
+
+/// What a rule came to.
+#[derive(Clone, Debug)]
+pub struct Judged {
+    /// Its id.
+    pub rule: String,
+    /// Positions of its findings in the report: those that apply before those that are undecided.
+    pub findings: Vec<usize>,
+    /// On what it does not apply.
+    pub not: Vec<Subject>,
+    /// What it came to where it came to most.
+    pub came_to: CameTo,
+}
+
+/// What a rule came to in all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CameTo {
+    /// It applies to something.
+    Applies,
+    /// It applies to nothing, and cannot be decided on something.
+    Undecided,
+    /// It applies to nothing of what it is about.
+    DoesNotApply,
+    /// Nothing here is what it is about.
+    Nothing,
+}
+
+impl CameTo {
+    /// All of them, as they are shown.
+    pub const ALL: [Self; 4] = [Self::Applies, Self::Undecided, Self::DoesNotApply, Self::Nothing];
+
+    /// In words.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Applies => "applies",
+            Self::Undecided => "undecided",
+            Self::DoesNotApply => "does not apply",
+            Self::Nothing => "nothing here is what it is about",
+        }
+    }
+}
+
+impl Judged {
+    /// Its findings.
+    pub fn of<'r>(&'r self, report: &'r Report) -> impl Iterator<Item = &'r Finding> {
+        self.findings.iter().filter_map(|at| report.findings.get(*at))
+    }
+}
+
+/// What every rule came to: what applies first, then what is undecided, each the worst first; else in the order of the
+/// rules.
+pub fn judged(report: &Report, focus: &Focus) -> Vec<Judged> {
+    let mut findings: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    let mut all: Vec<Judged> = Vec::with_capacity(report.rules.len());
+    for (at, finding) in report.findings.iter().enumerate() {
+        if focus.concerns(&finding.subject) {
+            findings.entry(&finding.rule).or_default().push(at);
+        }
+    }
+    let host = Subject::host();
+    for tally in &report.rules {
+        let findings = findings.remove(tally.rule.as_str()).unwrap_or_default();
+        let concerned = std::iter::once(&host).chain(&focus.concerned);
+        let not = concerned.filter(|subject| tally.does_not_apply.binary_search(subject).is_ok());
+        let not: Vec<Subject> = not.cloned().collect();
+        let applies = |at: &usize| report.findings.get(*at).is_some_and(|f| f.outcome == Outcome::Applies);
+        let came_to = match (findings.is_empty(), not.is_empty()) {
+            (false, _) if findings.iter().any(applies) => CameTo::Applies,
+            (false, _) => CameTo::Undecided,
+            (true, false) => CameTo::DoesNotApply,
+            (true, true) => CameTo::Nothing,
+        };
+        all.push(Judged { rule: tally.rule.clone(), findings, not, came_to });
+    }
+    let level = |judged: &Judged| judged.of(report).map(|finding| finding.level).max().unwrap_or(Level::Keep);
+    all.sort_by_key(|judged| (judged.came_to, std::cmp::Reverse(level(judged))));
+    all
+}

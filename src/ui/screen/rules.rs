@@ -1,0 +1,184 @@
+//! Rules: every rule with what it came to for the target and the host, what applies first; beneath each the trace on
+//! everything it is about, with what was read, where, and what would settle it.
+//!
+//! The report keeps no trace of what does not apply, which is nearly everything. The surprise: such a rule is evaluated
+//! again, over the facts of the report, when somebody unfolds it.
+
+use ratatui::text::{Line, Span};
+
+use super::details::Details;
+use crate::facts::Subject;
+use crate::report::Report;
+use crate::rules::{self, Circumstances, Finding, Outcome};
+use crate::ui::judged::{CameTo, Judged};
+use crate::ui::model::Data;
+use crate::ui::page::{Block, Enter, Page, PageState};
+use crate::ui::theme::{Role, Theme};
+use crate::ui::widgets::columns::{self, Cell, Column};
+use crate::ui::widgets::trace;
+use crate::ui::words;
+
+/// Of what a rule does not apply to, so many traces are shown; `walwise explain` has them all.
+const MOST: usize = 8;
+
+/// The page.
+pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
+    let mut page = Page::default();
+    let Some(report) = data.report.as_deref().filter(|_| data.complete && data.focus.target.is_some()) else {
+        let said =
+            if data.complete { "There is no target to judge." } else { "The machine is still being read." };
+        page.text(vec![Line::default(), Line::styled(said, data.theme.style(Role::Dim))]);
+        return page;
+    };
+    let view = View { data, state, report, room, theme: data.theme };
+    for came_to in CameTo::ALL {
+        view.group(&mut page, came_to);
+    }
+    if page.blocks.is_empty() {
+        let said = if state.filter.is_some() { "No rule has these words." } else { "There are no rules." };
+        page.text(vec![Line::styled(said, data.theme.style(Role::Dim))]);
+    }
+    page
+}
+
+/// The name of a rule on this page.
+fn key(rule: &str) -> String {
+    format!("rule {rule}")
+}
+
+struct View<'a> {
+    data: &'a Data,
+    state: &'a PageState,
+    report: &'a Report,
+    room: usize,
+    theme: Theme,
+}
+
+impl View<'_> {
+    fn group(&self, page: &mut Page, came_to: CameTo) {
+        let here = self.data.focus.rules.iter().filter(|judged| judged.came_to == came_to);
+        let (shown, rows): (Vec<&Judged>, Vec<Vec<Cell>>) = here
+            .map(|judged| (judged, self.cells(judged)))
+            .filter(|(judged, cells)| self.is_wanted(judged, cells))
+            .unzip();
+        if shown.is_empty() {
+            return;
+        }
+        let title = match came_to {
+            CameTo::Applies => "Applies",
+            CameTo::Undecided => "Undecided",
+            CameTo::DoesNotApply => "Does not apply",
+            CameTo::Nothing => "About nothing here",
+        };
+        let aside = format!("{} of {}", shown.len(), self.data.focus.rules.len());
+        page.heading(self.theme, title, &aside);
+        let shape = [Column::keep(9), Column::keep(18), Column::drop(1), Column::keep(20)];
+        for (line, judged) in columns::lines(&rows, &shape, self.room).into_iter().zip(shown) {
+            let key = key(&judged.rule);
+            let mut lines = vec![line];
+            if self.state.is_unfolded(&key) {
+                lines.extend(self.beneath(judged));
+            }
+            page.blocks.push(Block::item(key, Enter::Unfold, lines));
+        }
+    }
+
+    fn is_wanted(&self, judged: &Judged, cells: &[Cell]) -> bool {
+        let cells: Vec<&str> = cells.iter().map(|(said, _)| said.as_str()).collect();
+        // Titles differ from subject to subject, and only one is in the row.
+        let titles: Vec<&str> = judged.of(self.report).map(|finding| finding.title.as_str()).collect();
+        self.state.passes(&format!("{} {} {}", judged.came_to.word(), cells.join(" "), titles.join(" ")))
+    }
+
+    fn cells(&self, judged: &Judged) -> Vec<Cell> {
+        let (plain, dim) = (self.theme.style(Role::Plain), self.theme.style(Role::Dim));
+        let mut findings = judged.of(self.report);
+        if let Some(first) = findings.next() {
+            let like = findings.filter(|finding| finding.outcome.word() == first.outcome.word()).count();
+            let more = if like > 0 { format!(" and {like} more") } else { String::new() };
+            return vec![
+                (words::level(first), self.theme.level(first.level)),
+                (judged.rule.clone(), plain),
+                (format!("{}{more}", words::subject(&first.subject)), plain),
+                (first.title.clone(), plain),
+            ];
+        }
+        // Words that fit any machine: what is said of this one would be said as if it applied.
+        let rule = self.data.rules.find(&judged.rule);
+        let level = rule.map(|rule| rule.level.word()).unwrap_or_default();
+        let title = rule.map(|rule| rule.title.source()).unwrap_or_default();
+        let of = judged.not.first().map(words::subject).unwrap_or_default();
+        let more = judged.not.len().saturating_sub(1);
+        let of = if more > 0 { format!("{of} and {more} more") } else { of };
+        vec![(level.to_owned(), dim), (judged.rule.clone(), plain), (of, dim), (title, dim)]
+    }
+
+    fn beneath(&self, judged: &Judged) -> Vec<Line<'static>> {
+        let mut details = Details::new(self.theme, self.room.saturating_sub(2));
+        let mut told: Option<&Finding> = None;
+        for finding in judged.of(self.report) {
+            details.paragraph(&finding.title);
+            // Most rules give the same reasons whatever they are about.
+            if told.is_none_or(|told| told.because != finding.because) {
+                details.reasons(self.report, finding);
+                told = Some(finding);
+            }
+            details.needs(finding);
+            self.trace(&mut details, finding);
+        }
+        if judged.findings.is_empty() {
+            self.about(&mut details, judged);
+        }
+        for subject in judged.not.iter().take(MOST) {
+            self.why_not(&mut details, judged, subject);
+        }
+        let more = judged.not.len().saturating_sub(MOST);
+        if more > 0 {
+            details.paragraph(&format!(
+                "It does not apply to {more} more; `walwise explain {}` says why.",
+                judged.rule
+            ));
+        }
+        if judged.came_to == CameTo::Nothing {
+            details.paragraph("Nothing here is what it is about.");
+        }
+        details.gap();
+        details.indented()
+    }
+
+    /// What a rule is about, where it says nothing of this machine.
+    fn about(&self, details: &mut Details, judged: &Judged) {
+        let Some(rule) = self.data.rules.find(&judged.rule) else { return };
+        details.paragraph(&rule.title.source());
+        details.paragraph(&rule.because.source());
+        details.field("rule", &format!("{}, for {}", rule.id, rule.scope));
+        if !rule.refs.is_empty() {
+            details.field("sources", &rule.refs.join(" · "));
+        }
+    }
+
+    fn why_not(&self, details: &mut Details, judged: &Judged, subject: &Subject) {
+        let Some(rule) = self.data.rules.find(&judged.rule) else { return };
+        let circumstances = Circumstances { live: self.report.host.live, traced: true };
+        let finding = rules::evaluate_one(rule, &self.report.facts, subject, circumstances);
+        if finding.outcome == Outcome::DoesNotApply {
+            self.trace(details, &finding);
+        } else {
+            // Of a stack that is too large the report leaves facts out, so this is not what was judged.
+            let more = format!("`walwise explain {}` says why it does not apply to {subject}.", rule.id);
+            details.paragraph(&more);
+        }
+    }
+
+    fn trace(&self, details: &mut Details, finding: &Finding) {
+        details.gap();
+        let head = format!("{} on {}: {}", finding.rule, finding.subject, finding.outcome.word());
+        let room = self.room.saturating_sub(2);
+        let head = crate::ui::widgets::text::wrap(&head, room);
+        let dim = self.theme.style(Role::Dim);
+        details.lines.extend(head.into_iter().map(|row| Line::from(Span::styled(row, dim))));
+        if let Some(found) = &finding.trace {
+            details.lines.extend(trace::lines(found, self.theme, room));
+        }
+    }
+}

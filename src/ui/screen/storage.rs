@@ -1,0 +1,195 @@
+//! Storage: the stack beneath the target as a tree, what else is concerned, and every fact of each with its value and its
+//! source, or why there is none and what would help.
+//!
+//! The facts stand in a pane beside the tree where there is room for one, else beneath what is unfolded. The surprise:
+//! while something is looked for, everything that has it is unfolded where there is no pane.
+
+mod facts;
+mod layer;
+
+use ratatui::text::Line;
+
+use super::details::Details;
+use crate::facts::catalog::target;
+use crate::facts::{Scope, Subject, Value};
+use crate::report::Report;
+use crate::report::text::words as told;
+use crate::ui::model::Data;
+use crate::ui::page::{Block, Enter, Page, PageState, Pane};
+use crate::ui::theme::{Role, Theme};
+use crate::ui::widgets::text;
+use facts::Facts;
+use layer::Layer;
+
+/// Columns of a page from which on there is room for a pane: a terminal of 100.
+const WIDE: usize = 96;
+
+/// The page.
+pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
+    let mut page = Page::default();
+    let Some((report, target)) = data
+        .report
+        .as_deref()
+        .filter(|_| data.complete)
+        .and_then(|report| Some((report, data.focus.target.as_ref()?)))
+    else {
+        let said =
+            if data.complete { "There is no target to show." } else { "The machine is still being read." };
+        page.text(vec![Line::default(), Line::styled(said, data.theme.style(Role::Dim))]);
+        return page;
+    };
+    let columns = if room >= WIDE { room.saturating_mul(9) / 20 } else { 0 };
+    let left = room.saturating_sub(columns);
+    let view = View { data, report, target, state, room: left, theme: data.theme, has_pane: columns > 0 };
+    let (stack, beside) = (view.stack(), view.beside());
+    view.tree(&mut page, &stack);
+    view.shared(&mut page);
+    view.others(&mut page, &beside);
+    if page.selectable().next().is_none() {
+        let said = if state.only_unknown { "Nothing that is unknown." } else { "Nothing has these words." };
+        page.text(vec![Line::styled(said, data.theme.style(Role::Dim))]);
+    }
+    if columns > 0 {
+        let selected = page.main(state).and_then(|block| block.key.clone());
+        let layers = || stack.iter().chain(&beside);
+        let chosen = layers().find(|layer| Some(layer.key()) == selected);
+        let width = u16::try_from(columns).unwrap_or(u16::MAX);
+        let inner = chosen.map(|layer| view.pane(layer, Pane::room(width))).unwrap_or_default();
+        page.pane = Some(Pane { page: Box::new(inner), width });
+    }
+    page
+}
+
+/// Everything the parts of the page are made from.
+struct View<'a> {
+    data: &'a Data,
+    report: &'a Report,
+    target: &'a Subject,
+    state: &'a PageState,
+    /// Columns for the tree.
+    room: usize,
+    theme: Theme,
+    has_pane: bool,
+}
+
+impl<'a> View<'a> {
+    /// Whether only some of the facts are wanted.
+    fn is_searching(&self) -> bool {
+        self.state.only_unknown
+            || self.state.filter.as_ref().is_some_and(|filter| !filter.text.trim().is_empty())
+    }
+
+    /// The layers of the stack.
+    fn stack(&self) -> Vec<Layer<'a>> {
+        let rows = self.report.stack(self.target).map(|stack| stack.layers.as_slice()).unwrap_or_default();
+        let layers = layer::of_stack(rows);
+        if self.is_searching() { layers.into_iter().map(Layer::flat).collect() } else { layers }
+    }
+
+    /// What else is concerned: boot lines, the server, the host.
+    fn beside(&self) -> Vec<Layer<'a>> {
+        let summary = self.report.targets.get(self.data.focus.at);
+        let others = summary.into_iter().flat_map(|summary| &summary.subjects);
+        let others = others.filter(|subject| matches!(subject.scope(), Scope::Boot | Scope::Cluster));
+        let host = self.report.facts.subjects(Scope::Host);
+        others.chain(host).map(Layer::other).collect()
+    }
+
+    fn facts(&self, of: &Layer<'a>) -> Facts<'a> {
+        let is_top = of.subject == self.target;
+        Facts::of(self.data, self.report, of.subject, is_top)
+    }
+
+    fn tree(&self, page: &mut Page, stack: &[Layer<'a>]) {
+        let aside = match (self.state.only_unknown, self.has_pane) {
+            (true, _) => "only what is unknown; u shows everything",
+            (false, true) => "from the target down",
+            (false, false) => "from the target down; enter shows the facts of a layer",
+        };
+        page.heading(self.theme, "Stack", aside);
+        self.layers(page, stack);
+        let left_out = self.report.stack(self.target).and_then(|stack| stack.left_out);
+        if let Some(count) = left_out {
+            let said = format!("{count} more layers are left out.");
+            page.text(vec![Line::styled(said, self.theme.style(Role::Dim))]);
+        }
+    }
+
+    /// What else lies on the same disks.
+    fn shared(&self, page: &mut Page) {
+        let summary = self.report.targets.get(self.data.focus.at);
+        let kept = summary.into_iter().flat_map(|summary| &summary.directories);
+        let kept: Vec<(&str, &str)> =
+            kept.map(|directory| (directory.role.as_str(), directory.path.as_str())).collect();
+        let mut details = Details::new(self.theme, self.room);
+        if !self.is_searching() {
+            for (i, (role, path)) in kept.iter().enumerate() {
+                if i == 0 {
+                    details.paragraph("Kept here");
+                }
+                details.field(&format!("  {role}"), path);
+            }
+            for says in told::shared(self.report, self.target) {
+                details.paragraph(&says);
+            }
+            if let Some(Value::List(disks)) = self.report.value(self.target, target::SWAP_BESIDE.name())
+                && !disks.is_empty()
+            {
+                details.paragraph(&format!("Swap lies on the same disk: {}", disks.join(", ")));
+            }
+        }
+        if !details.lines.is_empty() {
+            details.lines.insert(0, Line::default());
+            page.text(details.lines);
+        }
+    }
+
+    fn others(&self, page: &mut Page, others: &[Layer<'a>]) {
+        let before = page.blocks.len();
+        page.heading(self.theme, "Beside it", "what the next boot mounts, the server, the host");
+        let heading = page.blocks.len();
+        self.layers(page, others);
+        if page.blocks.len() == heading {
+            page.blocks.truncate(before);
+        }
+    }
+
+    /// Each layer that has something to show, with its facts beneath where they are to be seen there.
+    fn layers(&self, page: &mut Page, layers: &[Layer<'a>]) {
+        let shown: Vec<(&Layer<'a>, Facts<'a>)> = layers
+            .iter()
+            .map(|layer| (layer, self.facts(layer)))
+            .filter(|(layer, facts)| {
+                !self.is_searching() || facts.found(self.state, &layer.said()).next().is_some()
+            })
+            .collect();
+        let gaps: Vec<usize> = shown.iter().map(|(_, facts)| facts.gaps()).collect();
+        let rows: Vec<&Layer<'a>> = shown.iter().map(|(layer, _)| *layer).collect();
+        let drawn = layer::lines(&rows, &gaps, self.theme, self.room);
+        for ((layer, facts), lines) in shown.iter().zip(drawn) {
+            let enter = if self.has_pane { Enter::Beside } else { Enter::Unfold };
+            let key = layer.key();
+            let unfolded = !self.has_pane && (self.is_searching() || self.state.is_unfolded(&key));
+            page.blocks.push(Block::item(key, enter, lines));
+            if unfolded {
+                let room = self.room.saturating_sub(2);
+                let blocks = facts.blocks(layer, self.state, self.state, self.theme, room);
+                page.blocks.extend(blocks.into_iter().map(facts::indented));
+            }
+        }
+    }
+
+    /// All about the selected layer.
+    fn pane(&self, layer: &Layer<'a>, room: usize) -> Page {
+        let mut page = Page::default();
+        let title = text::wrap(&layer.title(), room);
+        let heading = self.theme.style(Role::Heading);
+        let mut details = Details::new(self.theme, room);
+        details.lines.extend(title.into_iter().map(|row| Line::styled(row, heading)));
+        layer.about().into_iter().for_each(|says| details.paragraph(says));
+        page.text(details.lines);
+        let beside = self.state.beside();
+        page.blocks.extend(self.facts(layer).blocks(layer, self.state, &beside, self.theme, room));
+        page
+    }
+}

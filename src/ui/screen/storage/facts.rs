@@ -1,0 +1,254 @@
+//! The facts of one layer, and what the verdict rests on of it: in rows, each of which unfolds.
+
+use ratatui::text::{Line, Span};
+
+use super::layer::Layer;
+use crate::durability::Evidence;
+use crate::facts::{Need, Reading, Scope, Subject, catalog};
+use crate::report::Report;
+use crate::report::text::words as told;
+use crate::ui::model::Data;
+use crate::ui::page::{Block, Enter, PageState};
+use crate::ui::screen::details::Details;
+use crate::ui::theme::{Role, Theme};
+use crate::ui::widgets::text;
+use crate::ui::words;
+
+/// What is known of one fact.
+enum Said {
+    /// Its value, and where it was read.
+    Known(String, String),
+    /// Why it is not known; and whether it could be.
+    Unknown(Box<Need>, bool),
+}
+
+/// One fact.
+struct Fact<'a> {
+    name: &'a str,
+    said: Said,
+}
+
+impl Fact<'_> {
+    /// All that is said of it, to look for something in.
+    fn text(&self) -> String {
+        match &self.said {
+            Said::Known(value, source) => format!("{} {value} {source}", self.name),
+            Said::Unknown(need, _) => {
+                format!("{} unknown {} {}", self.name, told::reason(need), words::remedy(need))
+            }
+        }
+    }
+
+    fn is_gap(&self) -> bool {
+        matches!(self.said, Said::Unknown(_, true))
+    }
+}
+
+/// All that is known of a layer.
+pub struct Facts<'a> {
+    subject: &'a Subject,
+    /// Also what is known to be unknown.
+    known: Vec<Fact<'a>>,
+    evidence: Vec<&'a Evidence>,
+    /// For the target, the verdict.
+    verdict: Option<String>,
+}
+
+impl<'a> Facts<'a> {
+    /// What is known of it; of the target also the verdict, and evidence about what is not shown here.
+    pub fn of(data: &'a Data, report: &'a Report, subject: &'a Subject, is_top: bool) -> Self {
+        let mut known: Vec<Fact<'a>> =
+            report.facts.rows_of(subject).map(|row| fact(subject, row.fact, row.reading)).collect();
+        // What nobody asked for has no row, and may still be what is missing.
+        for (need, _) in data.focus.needs.iter().filter(|(need, _)| need.subject == *subject) {
+            if !known.iter().any(|fact| fact.name == need.fact) {
+                known.push(Fact { name: &need.fact, said: Said::Unknown(Box::new(need.clone()), true) });
+            }
+        }
+        let concerned = |of: &Subject| of.scope() == Scope::Host || data.focus.concerned.contains(of);
+        let about = |piece: &&Evidence| piece.subject == *subject || is_top && !concerned(&piece.subject);
+        let mut evidence: Vec<&Evidence> = Vec::new();
+        let paths = data.verdict().into_iter().flat_map(|verdict| &verdict.paths);
+        for piece in paths.flat_map(|path| &path.evidence).filter(about) {
+            if !evidence.contains(&piece) {
+                evidence.push(piece);
+            }
+        }
+        let verdict = data.verdict().filter(|_| is_top);
+        let verdict = verdict
+            .map(|verdict| format!("{}: {}", verdict.standing.word().to_uppercase(), verdict.sentence));
+        Self { subject, known, evidence, verdict }
+    }
+
+    /// How many of them are unknown and could be known.
+    pub fn gaps(&self) -> usize {
+        self.known.iter().filter(|fact| fact.is_gap()).count()
+    }
+
+    /// The facts that are looked for in what is said of a layer and of them.
+    fn looked_for<'s>(&'s self, state: &'s PageState, layer: &'s str) -> impl Iterator<Item = &'s Fact<'a>> {
+        self.known.iter().filter(move |fact| {
+            (!state.only_unknown || fact.is_gap()) && state.passes(&format!("{layer} {}", fact.text()))
+        })
+    }
+
+    /// Names of the facts that are looked for.
+    pub fn found<'s>(&'s self, state: &'s PageState, layer: &'s str) -> impl Iterator<Item = &'s str> {
+        let evidence = self.evidence(state, layer).map(|piece| piece.says.as_str());
+        self.looked_for(state, layer).map(|fact| fact.name).chain(evidence)
+    }
+
+    fn evidence<'s>(&'s self, state: &'s PageState, layer: &'s str) -> impl Iterator<Item = &'s Evidence> {
+        let wanted = move |piece: &&Evidence| {
+            let said = format!("{layer} {} {} {}", piece.layer.word(), piece.says, piece.source);
+            !state.only_unknown && state.passes(&said)
+        };
+        self.evidence.iter().copied().filter(wanted)
+    }
+
+    /// The verdict, the evidence, then the facts, as the user wants to see them: `state` says what is looked for, `place`
+    /// what is unfolded.
+    pub fn blocks(
+        &self,
+        layer: &Layer<'_>,
+        state: &PageState,
+        place: &PageState,
+        theme: Theme,
+        room: usize,
+    ) -> Vec<Block> {
+        let said = layer.said();
+        let mut blocks = Vec::new();
+        let mut details = Details::new(theme, room);
+        if let Some(verdict) =
+            self.verdict.as_ref().filter(|verdict| !state.only_unknown && state.passes(verdict))
+        {
+            details.paragraph(verdict);
+        }
+        for piece in self.evidence(state, &said) {
+            let source = if piece.source.is_empty() { String::new() } else { format!(" ({})", piece.source) };
+            let says = format!("{}: {}{source}", piece.standing.word(), piece.says);
+            details.field(piece.layer.word(), &says);
+        }
+        if !details.lines.is_empty() {
+            blocks.push(Block::text(details.lines));
+        }
+        let facts: Vec<&Fact<'_>> = self.looked_for(state, &said).collect();
+        let widths = Widths::of(&facts, room);
+        for fact in facts {
+            let key = format!("fact {} {}", self.subject, fact.name);
+            let mut lines = row(fact, &widths, theme);
+            if place.is_unfolded(&key) {
+                lines.extend(beneath(fact, theme, room.saturating_sub(2)));
+            }
+            blocks.push(Block::item(key, Enter::Unfold, lines));
+        }
+        blocks
+    }
+}
+
+fn fact<'a>(subject: &Subject, name: &'a str, reading: &Reading<crate::facts::Value>) -> Fact<'a> {
+    let said = match reading {
+        Reading::Known { value, source } => {
+            let shown = catalog::find(name).map_or_else(|| value.to_string(), |info| info.show(value));
+            Said::Known(shown, source.to_string())
+        }
+        Reading::Unknown { why, detail, remedy } => {
+            let need = Need {
+                subject: subject.clone(),
+                fact: name.to_owned(),
+                why: *why,
+                detail: detail.clone(),
+                remedy: remedy.clone(),
+            };
+            Said::Unknown(Box::new(need), reading.is_gap())
+        }
+    };
+    Fact { name, said }
+}
+
+/// Columns of a row.
+struct Widths {
+    name: usize,
+    value: usize,
+    source: usize,
+}
+
+impl Widths {
+    fn of(facts: &[&Fact<'_>], room: usize) -> Self {
+        let longest = |widths: &mut dyn Iterator<Item = usize>| widths.max().unwrap_or_default();
+        let name = longest(&mut facts.iter().map(|fact| text::width(fact.name)));
+        let name = name.min(room.saturating_mul(9) / 20);
+        let rest = room.saturating_sub(name).saturating_sub(2);
+        let value = longest(&mut facts.iter().filter_map(|fact| match &fact.said {
+            Said::Known(value, _) => Some(text::width(value)),
+            Said::Unknown(..) => None,
+        }));
+        let value = value.min(rest.saturating_sub(2) / 2);
+        Self { name, value, source: rest.saturating_sub(value).saturating_sub(2) }
+    }
+}
+
+/// One fact in a row: what is known in one line, why something is not in as many as that takes.
+fn row(fact: &Fact<'_>, widths: &Widths, theme: Theme) -> Vec<Line<'static>> {
+    let name = |said: &str| Span::raw(text::pad(said, widths.name.saturating_add(2)));
+    let named = text::fit_end(fact.name, widths.name);
+    match &fact.said {
+        Said::Known(value, source) => {
+            let source = text::fit_end(source, widths.source);
+            vec![Line::from(vec![
+                name(&named),
+                Span::raw(text::pad(value, widths.value)),
+                Span::raw("  "),
+                Span::styled(source, theme.style(Role::Dim)),
+            ])]
+        }
+        Said::Unknown(need, is_gap) => {
+            let room = widths.value.saturating_add(widths.source).saturating_add(2);
+            let role = if *is_gap { Role::Doubt } else { Role::Dim };
+            let mut rows: Vec<(String, Role)> = text::wrap(&format!("unknown: {}", told::reason(need)), room)
+                .into_iter()
+                .map(|row| (row, role))
+                .collect();
+            let remedy = words::remedy(need);
+            if !remedy.is_empty() {
+                let rest = text::wrap(&format!("→ {remedy}"), room);
+                rows.extend(rest.into_iter().map(|row| (row, Role::Plain)));
+            }
+            let line = |(i, (said, role)): (usize, (String, Role))| {
+                let name = if i == 0 { name(&named) } else { name("") };
+                Line::from(vec![name, Span::styled(said, theme.style(role))])
+            };
+            rows.into_iter().enumerate().map(line).collect()
+        }
+    }
+}
+
+/// All of a fact.
+fn beneath(fact: &Fact<'_>, theme: Theme, room: usize) -> Vec<Line<'static>> {
+    let mut details = Details::new(theme, room);
+    details.field("fact", fact.name);
+    match &fact.said {
+        Said::Known(value, source) => {
+            details.field("value", value);
+            details.field("source", source);
+        }
+        Said::Unknown(need, _) => {
+            details.field("why", &told::reason(need));
+            let remedy = words::remedy(need);
+            if !remedy.is_empty() {
+                details.field("remedy", &remedy);
+            }
+        }
+    }
+    if let Some(info) = catalog::find(fact.name) {
+        details.field("means", info.doc.trim());
+    }
+    details.gap();
+    details.indented()
+}
+
+/// A block a little to the right, as what stands beneath a layer.
+pub fn indented(mut block: Block) -> Block {
+    block.lines = crate::ui::screen::details::indented(block.lines);
+    block
+}

@@ -1,0 +1,141 @@
+//! The screen Storage: what it looks like, that everything is on it, and how one finds something there.
+
+use ratatui::layout::Size;
+
+use super::{PLAIN, shown};
+use crate::facts::Source;
+use crate::facts::catalog::target;
+use crate::report::{DirectoryRow, sample};
+use crate::ui::page::Page;
+use crate::ui::sample::{RICH, at_risk, picture, press, styled, with};
+use crate::ui::screen::ScreenId;
+
+#[test]
+fn pictures_of_the_storage() {
+    for (size, at) in [((80, 24), "80x24"), ((120, 40), "120x40"), ((60, 20), "60x20")] {
+        let mut model = with(at_risk(), size, PLAIN);
+        press(&mut model, "2");
+        insta::assert_snapshot!(at, shown(&model));
+    }
+    let mut model = with(at_risk(), (80, 60), PLAIN);
+    press(&mut model, "2 j j j j enter j j enter");
+    insta::assert_snapshot!("unfolded", shown(&model));
+    let mut model = with(at_risk(), (120, 40), RICH);
+    press(&mut model, "2 j j j j enter j j enter");
+    insta::assert_snapshot!("pane", styled(&picture(&model)));
+    press(&mut model, "esc esc u");
+    insta::assert_snapshot!("unknown", shown(&model));
+}
+
+/// What is on the screen of the storage while each layer is opened and all about it read to its end.
+fn all_of_the_storage(size: (u16, u16)) -> String {
+    let mut model = with(at_risk(), size, PLAIN);
+    press(&mut model, "2");
+    let page = ScreenId::Storage.page(&model.data, &model.page_state(), Page::room(size.0));
+    let layers: Vec<String> = page.selectable().filter_map(|block| block.key.clone()).collect();
+    assert!(layers.len() > 7, "{layers:?}");
+    let mut seen = String::new();
+    for layer in layers {
+        let mut model = with(at_risk(), size, PLAIN);
+        press(&mut model, "2");
+        model.pages.entry(ScreenId::Storage).or_default().selected = Some(layer);
+        press(&mut model, "enter");
+        let mut before = String::new();
+        while before != shown(&model) {
+            before = shown(&model);
+            seen.push_str(&before);
+            press(&mut model, "j");
+        }
+    }
+    seen
+}
+
+#[test]
+fn every_fact_and_all_evidence_of_the_stack_can_be_reached() {
+    let report = at_risk();
+    let summary = &report.targets[0];
+    for size in [(80, 24), (120, 24), (60, 15)] {
+        let seen = all_of_the_storage(size);
+        for row in summary.subjects.iter().flat_map(|subject| report.facts.rows_of(subject)) {
+            assert!(seen.contains(row.fact), "{size:?}: {} of {}", row.fact, row.subject);
+        }
+        for piece in report.verdicts.iter().flat_map(|v| &v.paths).flat_map(|path| &path.evidence) {
+            let words = piece.says.split_whitespace().next_back().unwrap();
+            assert!(seen.contains(words), "{size:?}: {}", piece.says);
+        }
+        assert!(seen.contains("controller.battery"), "{size:?}: what nobody asked for and is missing");
+        assert!(seen.contains("→ run walwise as root"), "{size:?}");
+    }
+}
+
+#[test]
+fn what_else_shares_the_disks_is_said() {
+    let mut report = at_risk();
+    let (of, source) = (sample::data(), || Source::derived(["target.roles"]));
+    report.facts.know(&of, &target::SHARES_DISK, vec!["/srv/wal".to_owned()], source());
+    report.facts.know(&of, &target::SWAP_BESIDE, vec!["sdb".to_owned()], source());
+    let row = |path: &str| DirectoryRow { role: "wal".to_owned(), path: path.to_owned(), verdict: None };
+    report.targets[0].directories = vec![row("/srv/pg/15/main/pg_wal")];
+    for width in [60, 80, 120] {
+        let mut model = with(report.clone(), (width, 40), PLAIN);
+        press(&mut model, "2");
+        let screen = shown(&model);
+        for said in [
+            "Shares the disks of /srv/wal.",
+            "Swap lies on the same disk: sdb",
+            "wal     /srv/pg/15/main/pg_wal",
+        ] {
+            assert!(screen.contains(said), "{said}: {screen}");
+        }
+    }
+}
+
+#[test]
+fn a_filter_is_typed_kept_and_ended() {
+    for size in [(80, 24), (120, 40)] {
+        let mut model = with(at_risk(), size, PLAIN);
+        press(&mut model, "2 / s d a space q q");
+        assert_eq!(model.exit, None, "typing is typing");
+        assert!(shown(&model).contains("Nothing has these words."), "{}", shown(&model));
+        press(&mut model, "backspace backspace m o d e l");
+        let screen = shown(&model);
+        assert!(screen.contains("/ sda model_") && screen.contains("device.model"), "{screen}");
+        assert!(!screen.contains("md0") && !screen.contains("device.size"), "{screen}");
+        press(&mut model, "enter");
+        assert!(!shown(&model).contains("model_"), "it is kept");
+        press(&mut model, "?");
+        assert!(model.overlay.is_some(), "keys are commands again");
+        press(&mut model, "esc esc");
+        assert!(shown(&model).contains("md0") && model.screen == ScreenId::Storage, "{}", shown(&model));
+        press(&mut model, "/ esc");
+        assert_eq!((model.screen, model.page_state().filter), (ScreenId::Storage, None));
+        press(&mut model, "/ enter");
+        assert_eq!(model.page_state().filter, None, "nothing to look for");
+    }
+}
+
+#[test]
+fn only_what_is_unknown_is_what_the_header_counts() {
+    let mut model = with(at_risk(), (80, 40), PLAIN);
+    press(&mut model, "2 u");
+    let screen = shown(&model);
+    assert!(screen.contains("mount.ext4.features") || screen.contains("ext4.features"), "{screen}");
+    assert!(screen.contains("controller.battery"), "{screen}");
+    assert!(!screen.contains("device.model"), "{screen}");
+    assert_eq!(screen.matches("unknown: ").count(), model.data.focus.unknown, "{screen}");
+    press(&mut model, "u");
+    assert!(!shown(&model).contains("controller.battery"));
+}
+
+#[test]
+fn without_room_for_a_pane_keys_go_to_the_page() {
+    let mut model = with(at_risk(), (120, 40), PLAIN);
+    press(&mut model, "2 enter j");
+    assert!(model.page_state().selected.is_none(), "it moved in the pane");
+    model.size = Size::new(80, 24);
+    press(&mut model, "j");
+    assert_eq!(model.page_state().selected.as_deref(), Some("layer mount /srv"));
+    model.size = Size::new(120, 40);
+    press(&mut model, "esc j");
+    assert_eq!(model.page_state().selected.as_deref(), Some("layer device md0"));
+}
