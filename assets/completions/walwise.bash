@@ -437,12 +437,16 @@ _walwise() {
             return 0
             ;;
         walwise__subcmd__explain)
-            opts="-h --host --rules --no-programs --help"
+            opts="-h --assume --host --rules --no-programs --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --assume)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --host)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -459,13 +463,17 @@ _walwise() {
             return 0
             ;;
         walwise__subcmd__facts)
-            opts="-h --list --target --format --host --rules --no-programs --help"
+            opts="-h --list --target --assume --format --host --rules --no-programs --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --target)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --assume)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

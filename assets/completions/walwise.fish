@@ -115,6 +115,7 @@ complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_s
 complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_subcommand_from help" -f -a "check" -d 'Says what is lost: exit code 3 if anything is'
 complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c walwise -n "__fish_walwise_using_subcommand facts" -l target -d 'Look at this directory or device too' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand facts" -l assume -d 'Show the machine as it would be if this fact were so, what is assumed and what follows from it marked; may be given again. As with `walwise check`' -r
 complete -c walwise -n "__fish_walwise_using_subcommand facts" -l format -d 'How to say it' -r -f -a "text\t'For people'
 json\t'For programs'"
 complete -c walwise -n "__fish_walwise_using_subcommand facts" -l host -d 'Look at a captured host instead of this one' -r -F
@@ -140,6 +141,7 @@ complete -c walwise -n "__fish_walwise_using_subcommand rules; and __fish_seen_s
 complete -c walwise -n "__fish_walwise_using_subcommand rules; and __fish_seen_subcommand_from help" -f -a "check" -d 'Whether files hold well-formed rules; all mistakes at once'
 complete -c walwise -n "__fish_walwise_using_subcommand rules; and __fish_seen_subcommand_from help" -f -a "test" -d 'Run the examples in rules: of these files, or of all in force'
 complete -c walwise -n "__fish_walwise_using_subcommand rules; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c walwise -n "__fish_walwise_using_subcommand explain" -l assume -d 'Explain it on the machine as it would be if this fact were so; may be given again. As with `walwise check`' -r
 complete -c walwise -n "__fish_walwise_using_subcommand explain" -l host -d 'Look at a captured host instead of this one' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand explain" -l rules -d 'More rules, beside the built-in ones and those in /etc/walwise/rules.d: every *.toml file in DIR' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand explain" -l no-programs -d 'Run no other program; what only they can tell stays unknown'
