@@ -8,6 +8,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Widget};
 
 use super::command::{self, Command};
+use super::hits::Hits;
 use super::model::{Activity, Model};
 use super::overlay;
 use super::page::Page;
@@ -47,32 +48,38 @@ pub fn parts(size: Size) -> Parts {
     Parts { header, tabs, rule, body, status, footer }
 }
 
-/// Draws everything.
-pub fn draw(model: &Model, buffer: &mut Buffer) {
+/// Draws everything, and says what of it can be clicked.
+pub fn draw(model: &Model, buffer: &mut Buffer) -> Hits {
+    let mut hits = Hits::default();
     let area = *buffer.area();
     if area.width < LEAST.width || area.height < LEAST.height {
         too_small(area, buffer);
     } else {
-        whole(model, buffer);
+        whole(model, &mut hits, buffer);
     }
     if model.data.theme.ascii {
         to_ascii(buffer);
     }
+    hits
 }
 
-fn whole(model: &Model, buffer: &mut Buffer) {
+fn whole(model: &Model, hits: &mut Hits, buffer: &mut Buffer) {
     let area = *buffer.area();
     let parts = parts(area.as_size());
     let theme = model.data.theme;
     header(model, parts.header, buffer);
-    tabs(model, parts.tabs, buffer);
+    tabs(model, parts.tabs, hits, buffer);
     rule(parts.rule, theme.style(Role::Dim), buffer);
     let state = model.page_state();
     let page = model.screen.page(&model.data, &state, Page::room(parts.body.width));
-    page.draw(&state, theme, parts.body, buffer);
-    status(model, page.hidden_below(&state, parts.body.height), &parts, buffer);
-    footer(model, parts.footer, buffer);
-    overlay::draw(model, parts.body, buffer);
+    page.draw(&state, theme, parts.body, hits, buffer);
+    status(model, page.hidden_below(&state, parts.body.height), &parts, hits, buffer);
+    if model.overlay.is_some() {
+        // What lies over the screen has the mouse to itself, as it has the keys.
+        hits.clear();
+    }
+    footer(model, parts.footer, hits, buffer);
+    overlay::draw(model, parts.body, hits, buffer);
 }
 
 fn too_small(area: Rect, buffer: &mut Buffer) {
@@ -133,41 +140,52 @@ fn host_line(report: &Report, room: usize) -> String {
     tries.into_iter().find(|line| text::width(line) <= room).unwrap_or_else(|| text::fit(&rest, room))
 }
 
-fn tabs(model: &Model, area: Rect, buffer: &mut Buffer) {
+/// From this width on there is air between the tabs.
+const WIDE: u16 = 100;
+
+fn tabs(model: &Model, area: Rect, hits: &mut Hits, buffer: &mut Buffer) {
     let theme = model.data.theme;
-    let mut left = Vec::new();
+    let gap = if area.width < WIDE { 1 } else { 3 };
+    let (_, mut rest) = area::left(area, 1);
     for screen in ScreenId::ALL {
         let style = if screen == model.screen {
             theme.style(Role::Accent).add_modifier(ratatui::style::Modifier::UNDERLINED)
         } else {
             theme.style(Role::Dim)
         };
-        left.push(Span::raw(" "));
-        left.push(Span::styled(format!("{} {}", screen.digit(), screen.title()), style));
-        left.push(Span::raw("  "));
+        let tab = Span::styled(format!("{} {}", screen.digit(), screen.title()), style);
+        let (place, after) = area::left(rest, u16::try_from(tab.width()).unwrap_or(u16::MAX));
+        tab.render(place, buffer);
+        hits.press(place, screen.digit());
+        (_, rest) = area::left(after, gap);
     }
     let focus = &model.data.focus;
-    let left = Line::from(left);
     let which = match focus.place {
         (_, 0) => String::new(),
         (_, 1) => "target  ".to_owned(),
         (at, of) => format!("target {} of {of}  ", at.saturating_add(1)),
     };
-    let taken = left.width().saturating_add(text::width(&which)).saturating_add(2);
-    let name = text::fit_middle(&focus.title, usize::from(area.width).saturating_sub(taken));
-    both(left, Line::raw(format!("{which}{name} ")), area, buffer);
+    let room = usize::from(rest.width).saturating_sub(text::width(&which)).saturating_sub(2);
+    let name = text::fit_middle(&focus.title, room);
+    let target = Line::raw(format!("{which}{name} "));
+    let (place, _) = area::right(rest, u16::try_from(target.width()).unwrap_or(u16::MAX));
+    target.render(place, buffer);
+    hits.press(place, "t");
 }
 
 /// What goes on, else what just happened. A long notice takes as many rows as it needs, upwards.
-fn status(model: &Model, hidden: usize, parts: &Parts, buffer: &mut Buffer) {
+fn status(model: &Model, hidden: usize, parts: &Parts, hits: &mut Hits, buffer: &mut Buffer) {
     let theme = model.data.theme;
     let room = usize::from(parts.status.width).saturating_sub(4);
     let more = if hidden > 0 { format!(" ↓ {hidden} more ") } else { String::new() };
     let beside = room.saturating_sub(text::width(&more)).saturating_sub(2);
     let busy = activity(model).map(|line| text::fit(&line, beside));
     let said = busy.or_else(|| model.notice.clone()).unwrap_or_default();
-    let mut lines = if text::width(&said) <= beside { vec![said] } else { text::wrap(&said, room) };
-    let last = if lines.len() > 1 { String::new() } else { lines.pop().unwrap_or_default() };
+    let (last, lines) = if text::width(&said) <= beside {
+        (said, Vec::new())
+    } else {
+        (String::new(), text::wrap(&said, room))
+    };
     rule(parts.status, theme.style(Role::Dim), buffer);
     let inner = area::inset(parts.status, 1);
     if !last.is_empty() {
@@ -175,6 +193,7 @@ fn status(model: &Model, hidden: usize, parts: &Parts, buffer: &mut Buffer) {
     }
     let (right, _) = area::right(inner, u16::try_from(text::width(&more)).unwrap_or(0));
     Span::raw(more).render(right, buffer);
+    hits.press(right, "pgdn");
     let rows = u16::try_from(lines.len()).unwrap_or(u16::MAX);
     let (above, _) = area::bottom(parts.body, rows.saturating_add(u16::from(rows > 0)));
     Clear.render(above, buffer);
@@ -212,39 +231,42 @@ pub fn activity(model: &Model) -> Option<String> {
 }
 
 /// The keys that can be pressed, as many as fit; help and quit always do.
-fn footer(model: &Model, area: Rect, buffer: &mut Buffer) {
+fn footer(model: &Model, area: Rect, hits: &mut Hits, buffer: &mut Buffer) {
     let commands = command::commands(model);
     let shown: Vec<&Command> =
         commands.iter().filter(|command| command.enabled.is_ok() && !command.footer.is_empty()).collect();
     let (program, others): (Vec<&Command>, Vec<&Command>) =
         shown.into_iter().partition(|command| command.group == command::Group::Program);
-    let mut left = fitting(model, &others, usize::MAX);
-    let right = fitting(model, &program, usize::MAX);
-    let room = usize::from(area.width).saturating_sub(right.width()).saturating_sub(2);
-    if left.width() > room {
-        left = fitting(model, &others, room);
+    let right: usize = program.iter().map(|command| width(command)).sum();
+    let room = usize::from(area.width).saturating_sub(right).saturating_sub(2);
+    let mut rest = area;
+    for command in fitting(&others, room).iter().chain(&program) {
+        let (key, label) = split(command);
+        let (place, after) = area::left(rest, u16::try_from(width(command)).unwrap_or(u16::MAX));
+        let key = Span::styled(key, model.data.theme.style(Role::Accent));
+        Line::from(vec![Span::raw(" "), key, Span::raw(format!(" {label}  "))]).render(place, buffer);
+        hits.press(place, command.keys);
+        rest = after;
     }
-    left.spans.extend(right.spans);
-    left.render(area, buffer);
 }
 
-fn fitting(model: &Model, commands: &[&Command], room: usize) -> Line<'static> {
-    let theme = model.data.theme;
-    let mut line = Line::default();
-    for command in commands {
-        let (key, label) = command.footer.split_once(' ').unwrap_or((command.footer, ""));
-        let next = format!(" {label}  ");
-        let needed = line
-            .width()
-            .saturating_add(text::width(key))
-            .saturating_add(text::width(&next))
-            .saturating_add(1);
-        if needed > room {
-            break;
-        }
-        line.push_span(Span::raw(" "));
-        line.push_span(Span::styled(key.to_owned(), theme.style(Role::Accent)));
-        line.push_span(Span::raw(next));
-    }
-    line
+fn split(command: &Command) -> (&'static str, &'static str) {
+    command.footer.split_once(' ').unwrap_or((command.footer, ""))
+}
+
+/// Columns of a command in the footer, with the gap behind it.
+fn width(command: &Command) -> usize {
+    let (key, label) = split(command);
+    text::width(key).saturating_add(text::width(label)).saturating_add(4)
+}
+
+/// The first commands, as many as there is room for.
+fn fitting<'a>(commands: &'a [&'a Command], room: usize) -> &'a [&'a Command] {
+    let mut taken = 0_usize;
+    let fits = commands.iter().take_while(|command| {
+        taken = taken.saturating_add(width(command));
+        taken <= room
+    });
+    let count = fits.count();
+    commands.split_at_checked(count).map_or(commands, |(first, _)| first)
 }

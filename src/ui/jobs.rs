@@ -14,7 +14,7 @@ use std::thread;
 use super::msg::Msg;
 use crate::facts::Subject;
 use crate::measure::Progress;
-use crate::report::Report;
+use crate::report::{Format, Report};
 
 /// What the user interface lets others do. Every method runs on a thread of its own and may take as long as it needs.
 pub trait Worker: Send + Sync {
@@ -33,6 +33,22 @@ pub trait Worker: Send + Sync {
         cancel: &Arc<AtomicBool>,
         progress: &mut dyn FnMut(Partial),
     ) -> Result<Report, String>;
+
+    /// The report of the machine itself, as it was given last, in this form.
+    fn document(&self, format: Format) -> Result<String, String>;
+
+    /// Writes a document to a file, whole or not at all; what is there is replaced only if it may be. The error is a
+    /// sentence for the user.
+    fn save(&self, document: &str, name: &str, replace: bool) -> Result<Saved, String>;
+}
+
+/// What became of a document that was to be saved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Saved {
+    /// It is in this file, by its whole path.
+    At(String),
+    /// There is this file already; nothing was written.
+    Exists(String),
 }
 
 /// How far a job is.
@@ -55,6 +71,23 @@ pub enum Job {
     PlanProbe(Subject),
     /// [`Worker::probe`].
     Probe(Subject),
+    /// [`Worker::document`].
+    Document(Format),
+    /// [`Worker::save`].
+    Save(Save),
+}
+
+/// A document to be saved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Save {
+    /// Its form.
+    pub format: Format,
+    /// The document where it was shown, so that just that is saved; else it is made first.
+    pub document: Option<Arc<str>>,
+    /// The name of the file as it was typed.
+    pub name: String,
+    /// Whether a file of this name may be replaced.
+    pub replace: bool,
 }
 
 /// Which job; numbers go up.
@@ -67,6 +100,10 @@ pub enum JobResult {
     Report(Box<Report>),
     /// What a probe would do.
     Plan(Vec<String>),
+    /// A report as a document.
+    Document(Arc<str>),
+    /// What became of a file.
+    Saved(Saved),
     /// Why there is nothing, in a sentence.
     Failed(String),
 }
@@ -113,9 +150,9 @@ impl Jobs {
         self.running.values().for_each(|(_, cancel)| cancel.store(true, Ordering::Relaxed));
     }
 
-    /// Whether a probe runs.
-    pub fn is_probing(&self) -> bool {
-        self.running.values().any(|(job, _)| matches!(job, Job::Probe(_)))
+    /// Whether something runs that has files to put away before its end.
+    pub fn has_to_tidy(&self) -> bool {
+        self.running.values().any(|(job, _)| matches!(job, Job::Probe(_) | Job::Save(_)))
     }
 
     /// Forgets one that has ended.
@@ -140,8 +177,23 @@ fn perform(
         Job::PlanProbe(target) => {
             return worker.plan_probe(target).map_or_else(JobResult::Failed, JobResult::Plan);
         }
+        Job::Document(format) => {
+            let document = worker.document(*format);
+            return document.map_or_else(JobResult::Failed, |text| JobResult::Document(text.into()));
+        }
+        Job::Save(save) => {
+            return perform_save(worker, save).map_or_else(JobResult::Failed, JobResult::Saved);
+        }
     };
     report.map_or_else(JobResult::Failed, |report| JobResult::Report(Box::new(report)))
+}
+
+fn perform_save(worker: &dyn Worker, save: &Save) -> Result<Saved, String> {
+    let document = match &save.document {
+        Some(document) => Arc::clone(document),
+        None => worker.document(save.format)?.into(),
+    };
+    worker.save(&document, &save.name, save.replace)
 }
 
 fn panicked(panic: &(dyn Any + Send)) -> String {

@@ -11,7 +11,6 @@ pub struct Key(String);
 
 impl Key {
     /// A key by its name.
-    #[cfg(test)]
     pub fn named(name: &str) -> Self {
         Self(name.to_owned())
     }
@@ -70,6 +69,7 @@ fn special(code: KeyCode) -> Option<&'static str> {
         KeyCode::Home => "home",
         KeyCode::End => "end",
         KeyCode::Backspace => "backspace",
+        KeyCode::Delete => "delete",
         _ => return None,
     })
 }

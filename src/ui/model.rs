@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 
 use ratatui::layout::Size;
 
+use super::export::{Export, SaveForm};
 use super::focus::Focus;
+use super::hits::Hits;
 use super::jobs::{Job, JobId};
 use super::msg::{Effect, Exit};
 use super::page::PageState;
@@ -29,6 +31,8 @@ pub struct Data {
     pub activity: Activity,
     /// The last probe that came to its end.
     pub ended: Option<Ended>,
+    /// The documents that were made of it, and what was saved.
+    pub export: Export,
     /// How to draw.
     pub theme: Theme,
 }
@@ -157,6 +161,8 @@ pub enum Overlay {
         /// In lines.
         plan: Result<Vec<String>, String>,
     },
+    /// Where a document is to be saved.
+    Save(SaveForm),
 }
 
 /// Whether something changed since the last drawing.
@@ -187,6 +193,10 @@ pub struct Model {
     pub overlay: Option<Overlay>,
     /// One line about what just happened; gone with the next key.
     pub notice: Option<String>,
+    /// Whether the mouse is ours; else it is the terminal's.
+    pub mouse: bool,
+    /// What can be clicked in the picture that was drawn last.
+    pub hits: Hits,
     /// The size of the terminal.
     pub size: Size,
     /// Frames of what animates.
@@ -208,6 +218,7 @@ impl Model {
                 focus: Focus::default(),
                 activity: Activity::Idle,
                 ended: None,
+                export: Export::default(),
                 theme,
             },
             chosen: None,
@@ -216,6 +227,8 @@ impl Model {
             pages: BTreeMap::new(),
             overlay: None,
             notice: None,
+            mouse: true,
+            hits: Hits::default(),
             size,
             beat: 0,
             dirty: Dirty::Now,
@@ -249,7 +262,8 @@ impl Model {
         Effect::Start(job, Job::Probe(target))
     }
 
-    fn number(&mut self) -> JobId {
+    /// The number of the next job.
+    pub fn number(&mut self) -> JobId {
         self.next_job = self.next_job.saturating_add(1);
         self.next_job
     }
@@ -267,6 +281,7 @@ impl Model {
         self.data.complete = true;
         self.data.focus = Focus::of(&report, self.chosen.as_ref());
         self.data.report = Some(report);
+        self.data.export.forget();
     }
 
     /// Where the user is on the screen in sight.

@@ -12,6 +12,7 @@ use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 
+use super::hits::{Hit, Hits};
 use super::screen::ScreenId;
 use super::theme::{Role, Theme};
 
@@ -273,7 +274,7 @@ impl Page {
     }
 
     /// Draws what is in sight.
-    pub fn draw(&self, state: &PageState, theme: Theme, area: Rect, buffer: &mut Buffer) {
+    pub fn draw(&self, state: &PageState, theme: Theme, area: Rect, hits: &mut Hits, buffer: &mut Buffer) {
         let scroll = self.scroll(state, usize::from(area.height));
         let selected = self.selected(state).and_then(|block| block.key.as_deref());
         let lines = self.blocks.iter().flat_map(|block| {
@@ -281,6 +282,10 @@ impl Page {
             block.lines.iter().enumerate().map(move |(i, line)| (block, is_selected && i == 0, i == 0, line))
         });
         for ((block, mark, first, line), row) in lines.skip(scroll).zip(area.rows()) {
+            if let Some(key) = &block.key {
+                let hit = if first { Hit::Line(key.clone()) } else { Hit::Beneath(key.clone()) };
+                hits.add(row, hit);
+            }
             let unfolded = block.key.as_deref().is_some_and(|key| state.is_unfolded(key));
             let (sign, role) = match (mark, first && unfolded) {
                 (true, false) => (" ▸ ", Role::Accent),

@@ -2,6 +2,7 @@
 
 mod advice;
 mod details;
+mod export;
 mod overview;
 mod price;
 mod probe;
@@ -18,11 +19,13 @@ pub enum ScreenId {
     Probe,
     /// The plan with its reasons, and what cannot be decided.
     Advice,
+    /// The report as a document: seen before, saved, copied.
+    Export,
 }
 
 impl ScreenId {
     /// All of them, in the order of their tabs and digits.
-    pub const ALL: [Self; 3] = [Self::Overview, Self::Probe, Self::Advice];
+    pub const ALL: [Self; 4] = [Self::Overview, Self::Probe, Self::Advice, Self::Export];
 
     /// Its name on the tab.
     pub fn title(self) -> &'static str {
@@ -30,6 +33,7 @@ impl ScreenId {
             Self::Overview => "Overview",
             Self::Probe => "Probe",
             Self::Advice => "Advice",
+            Self::Export => "Export",
         }
     }
 
@@ -39,6 +43,7 @@ impl ScreenId {
             Self::Overview => "1",
             Self::Probe => "2",
             Self::Advice => "3",
+            Self::Export => "6",
         }
     }
 
@@ -48,6 +53,7 @@ impl ScreenId {
             Self::Overview => overview::page(data, state, room),
             Self::Probe => probe::page(data, room),
             Self::Advice => advice::page(data, state, room),
+            Self::Export => export::page(data, state, room),
         }
     }
 }

@@ -4,6 +4,7 @@
 
 pub mod area;
 pub mod columns;
+pub mod field;
 pub mod histogram;
 pub mod interval;
 pub mod text;

@@ -17,6 +17,7 @@ mod captures;
 mod cli;
 mod databases;
 mod drill;
+mod exports;
 mod faults;
 mod hostile_stacks;
 mod hosts;
