@@ -1,10 +1,10 @@
 //! The terminal: taken over, given back, left for a shell and returned to. The only file that knows escape sequences.
 //!
-//! Nothing is ever asked of the terminal, because some do not answer. The surprise: after every return and resize the
-//! screen is cleared through the backend and drawn by a new [`Terminal`]; `Terminal::clear` would first ask where the
-//! cursor is.
+//! Nothing is ever asked of the terminal, because some do not answer. The surprise: ratatui draws in memory only; its own way
+//! to the screen would ask where the cursor is when it clears it, and writes colours as not every terminal knows them.
 
 mod clipboard;
+mod paint;
 
 use std::io::{self, BufWriter, Stdout, Write};
 use std::panic;
@@ -18,10 +18,8 @@ use crossterm::style::Print;
 use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
 use nix::sys::signal::{Signal, raise};
 use nix::unistd::{Pid, getpgrp, getpid, getsid, tcgetpgrp};
-use ratatui::backend::{Backend, CrosstermBackend};
 use ratatui::buffer::Buffer;
-use ratatui::layout::{Rect, Size};
-use ratatui::{Terminal, TerminalOptions, Viewport};
+use ratatui::layout::{Position, Rect, Size};
 
 /// What a terminal that was opened without a size is taken to have.
 const USUAL: Size = Size { width: 80, height: 24 };
@@ -55,11 +53,11 @@ pub trait Display {
     fn resume(&mut self) -> io::Result<bool>;
 }
 
-type Backing = CrosstermBackend<BufWriter<Stdout>>;
-
 /// The terminal on standard input and output.
 pub struct Tty {
-    terminal: Terminal<Backing>,
+    out: BufWriter<Stdout>,
+    /// What is on the screen.
+    shown: Buffer,
     in_tmux: bool,
 }
 
@@ -69,8 +67,10 @@ impl Tty {
     pub fn enter(in_tmux: bool) -> io::Result<Self> {
         restore_when_this_thread_panics();
         take()?;
-        let terminal = terminal(size()).inspect_err(|_| leave())?;
-        Ok(Self { terminal, in_tmux })
+        let out = BufWriter::with_capacity(1 << 16, io::stdout());
+        let mut tty = Self { out, shown: Buffer::default(), in_tmux };
+        tty.renew(size()).inspect_err(|_| leave())?;
+        Ok(tty)
     }
 }
 
@@ -86,16 +86,21 @@ impl Display for Tty {
     }
 
     fn draw(&mut self, picture: &mut dyn FnMut(&mut Buffer)) -> io::Result<()> {
-        self.terminal.draw(|frame| picture(frame.buffer_mut())).map(|_| ())
+        let mut next = Buffer::empty(self.shown.area);
+        picture(&mut next);
+        paint::changes(&mut self.out, &self.shown, &next)?;
+        self.shown = next;
+        self.out.flush()
     }
 
     fn renew(&mut self, size: Size) -> io::Result<()> {
-        self.terminal = terminal(size)?;
-        Ok(())
+        self.shown = Buffer::empty(Rect::from((Position::ORIGIN, size)));
+        self.out.write_all(paint::CLEAR.as_bytes())?;
+        self.out.flush()
     }
 
     fn copy(&mut self, text: &str) -> io::Result<()> {
-        execute!(self.terminal.backend_mut(), Print(clipboard::sequence(text, self.in_tmux)))
+        execute!(self.out, Print(clipboard::sequence(text, self.in_tmux)))
     }
 
     fn mouse(&mut self, ours: bool) -> io::Result<()> {
@@ -104,7 +109,7 @@ impl Display for Tty {
         if !TAKEN.load(Ordering::SeqCst) {
             return Ok(());
         }
-        execute!(self.terminal.backend_mut(), Print(if ours { MOUSE_ON } else { MOUSE_OFF }))
+        execute!(self.out, Print(if ours { MOUSE_ON } else { MOUSE_OFF }))
     }
 
     fn suspend(&mut self) -> io::Result<bool> {
@@ -153,14 +158,6 @@ pub fn leave() {
 /// Gives back the modes alone, for a terminal that takes no output any more.
 pub fn leave_without_output() {
     let _ = disable_raw_mode();
-}
-
-fn terminal(size: Size) -> io::Result<Terminal<Backing>> {
-    let mut backend = CrosstermBackend::new(BufWriter::with_capacity(1 << 16, io::stdout()));
-    backend.clear()?;
-    Write::flush(&mut backend)?;
-    let viewport = Viewport::Fixed(Rect::new(0, 0, size.width, size.height));
-    Terminal::with_options(backend, TerminalOptions { viewport })
 }
 
 /// Asked of the kernel alone: crossterm's own question starts a program when the kernel does not know.
