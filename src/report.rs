@@ -9,6 +9,7 @@ mod choice;
 pub mod conf;
 pub mod difference;
 pub mod exit;
+mod format;
 mod identity;
 mod index;
 pub mod json;
@@ -31,6 +32,7 @@ pub mod upgrade;
 mod what_if;
 
 pub use build::{Circumstances, Concerns, Guard, Input, build};
+pub use format::Format;
 pub use model::{
     Alternative, Conflict, DirectoryRow, HostSummary, LayerRow, Plan, ProbeResult, Report, SCHEMA_VERSION,
     Stack, Step, TargetSummary, ToolSummary, Withheld,

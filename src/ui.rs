@@ -4,9 +4,11 @@
 //! arrives as messages. The surprise: idle means blocked on the channel; there is a clock only while something animates.
 
 mod command;
+mod export;
 mod filter;
 mod focus;
 mod frame;
+mod hits;
 mod input;
 mod jobs;
 mod judged;
@@ -36,11 +38,12 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-pub use jobs::{Partial, Worker};
+pub use jobs::{Partial, Saved, Worker};
 pub use msg::Exit;
 pub use pictures::pictures;
 pub use what_if::{Supposed, Supposition};
 
+use hits::Hits;
 use jobs::Jobs;
 use model::{Dirty, Model};
 use msg::{Effect, Msg};
@@ -54,6 +57,8 @@ pub struct Options {
     pub colour: bool,
     /// Whether only ASCII may be drawn, for terminals and locales without UTF-8.
     pub ascii: bool,
+    /// Whether the terminal is one of tmux's, for which copying takes another way.
+    pub in_tmux: bool,
 }
 
 /// Between two frames of what animates.
@@ -62,7 +67,8 @@ const TICK: Duration = Duration::from_millis(120);
 const FRAME: Duration = Duration::from_millis(40);
 /// How often we look whether we are in the foreground again, after having been continued in the background.
 const AWAY: Duration = Duration::from_secs(1);
-/// How long a probe that was asked to stop may take to remove its scratch files before we leave without it.
+/// How long a probe that was asked to stop may take to remove its scratch files, or a file to be saved, before we leave
+/// without it.
 const STOPPING: Duration = Duration::from_secs(2);
 
 /// Shows the screens on the terminal at standard input and output until the user leaves or a signal arrives. The terminal
@@ -70,7 +76,7 @@ const STOPPING: Duration = Duration::from_secs(2);
 pub fn run(worker: Arc<dyn Worker>, options: Options) -> io::Result<Exit> {
     let (out, inbox) = mpsc::channel();
     input::signals(out.clone())?;
-    let mut tty = Tty::enter()?;
+    let mut tty = Tty::enter(options.in_tmux)?;
     input::keys(&out)?;
     let mut jobs = Jobs::new(worker, out);
     let theme = Theme { colour: options.colour, ascii: options.ascii };
@@ -140,7 +146,9 @@ fn next(inbox: &Receiver<Msg>, wait: Option<Duration>) -> io::Result<Option<Msg>
 }
 
 fn draw(display: &mut dyn Display, model: &mut Model) -> io::Result<()> {
-    display.draw(&mut |buffer| frame::draw(model, buffer))?;
+    let mut hits = Hits::default();
+    display.draw(&mut |buffer| hits = frame::draw(model, buffer))?;
+    model.hits = hits;
     model.dirty = Dirty::No;
     Ok(())
 }
@@ -156,6 +164,7 @@ fn perform(
         Effect::Start(id, job) => jobs.start(id, job),
         Effect::Cancel(id) => jobs.cancel(id),
         Effect::Copy(text) => display.copy(&text)?,
+        Effect::Mouse(ours) => display.mouse(ours)?,
         // While the terminal is a shell's nothing is written; coming back asks for the size anyway.
         Effect::Renew if *away => {}
         Effect::Renew => {
@@ -175,11 +184,12 @@ fn perform(
     Ok(())
 }
 
-/// Stops what runs, and waits for a probe to remove its scratch files; a second signal does not wait.
+/// Stops what runs, and waits for a probe to remove its scratch files and for a file to be whole; a second signal does not
+/// wait.
 fn wind_down(jobs: &mut Jobs, inbox: &Receiver<Msg>) {
     jobs.cancel_all();
     let begun = Instant::now();
-    while jobs.is_probing() {
+    while jobs.has_to_tidy() {
         match inbox.recv_timeout(STOPPING.saturating_sub(begun.elapsed())) {
             Ok(Msg::Done(job, _)) => jobs.ended(job),
             Ok(Msg::Signal(_)) | Err(_) => return,

@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
+use clap::builder::PossibleValue;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::examples::help;
+use crate::report::Format;
 use crate::rules::Level;
 
 /// Which file system, mount options and WAL settings to use under a database, on the evidence of this machine.
@@ -462,25 +464,15 @@ pub struct Screens {
     pub from: From,
 }
 
-/// Forms of a report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// For people.
-    Text,
-    /// For programs; see `walwise generate schema`.
-    Json,
-    /// A shell script that does nothing until somebody has read and edited it.
-    Script,
-    /// What belongs in postgresql.conf.
-    Conf,
-    /// The lines of /etc/fstab that are to be changed.
-    Fstab,
-    /// The same as systemd mount units.
-    Unit,
-    /// udev rules for the settings of block devices.
-    Udev,
-    /// The whole report as a document for a ticket or a review.
-    Markdown,
+// The forms of a report are the report's own; here they become words of the command line.
+impl ValueEnum for Format {
+    fn value_variants<'a>() -> &'a [Self] {
+        &Self::ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.name()).help(self.says()))
+    }
 }
 
 /// Forms of everything else.

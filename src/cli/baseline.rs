@@ -12,14 +12,14 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 
 use super::CliError;
-use super::args::{Check, Format};
+use super::args::Check;
 use super::host::absolute;
 use crate::facts::Subject;
 use crate::facts::catalog::host;
 use crate::host::path_bytes;
 use crate::pipeline::Session;
 use crate::report::difference::Kept;
-use crate::report::output;
+use crate::report::{Format, output};
 use crate::text;
 
 /// What `--baseline` takes for the report that was kept last.

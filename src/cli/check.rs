@@ -2,7 +2,7 @@
 
 use std::mem;
 
-use super::args::{Check, Format, Measure};
+use super::args::{Check, Measure};
 use super::host::{self, look_at};
 use super::out::{Done, deliver};
 use super::probe::measure;
@@ -11,8 +11,7 @@ use crate::host::{Host, RememberingHost};
 use crate::pipeline::{self, Options, Session};
 use crate::report::difference::{Kept, difference};
 use crate::report::exit::{self, FailOn};
-use crate::report::paste::{fstab, udev, unit};
-use crate::report::{Report, conf, json, markdown, script, text};
+use crate::report::{Format, json};
 
 /// Checks a target, or everything found.
 pub(super) fn run(args: &Check) -> Done {
@@ -42,7 +41,7 @@ pub(super) fn run(args: &Check) -> Done {
         report.what_if = Some(session.what_if(&report, &assumptions, machine, &request).1);
     }
     report.baseline = before.map(|before| difference(&before, &Kept::of(&report)));
-    deliver(&render(&report, args.format), args.output.as_deref())?;
+    deliver(&args.format.render(&report), args.output.as_deref())?;
     if let Some(document) = kept {
         let place = baseline::save(&document, &session, args.target.as_deref())?;
         out::notice(&format!("kept as baseline: {}", place.display()));
@@ -51,19 +50,6 @@ pub(super) fn run(args: &Check) -> Done {
     // The process ends here; taking apart what a large host came to would keep its user waiting for nothing.
     mem::forget((session, report));
     Ok(code)
-}
-
-fn render(report: &Report, format: Format) -> String {
-    match format {
-        Format::Text => text::render(report),
-        Format::Json => json::render(report),
-        Format::Script => script::render(report),
-        Format::Conf => conf::render(report),
-        Format::Fstab => fstab::render(report),
-        Format::Unit => unit::render(report),
-        Format::Udev => udev::render(report),
-        Format::Markdown => markdown::render(report),
-    }
 }
 
 /// Measures in the target, where it is a directory; gives the sentence that says why it could not.

@@ -1,5 +1,6 @@
 //! The one place that prints: standard output, standard error, and files that are written completely or not at all.
 
+use std::env;
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 
@@ -58,9 +59,14 @@ pub(super) fn announce(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }
 
-/// Whether progress would be seen.
+/// Whether progress would be seen: a line can be replaced by the next.
 pub(super) fn stderr_is_terminal() -> bool {
-    io::IsTerminal::is_terminal(&io::stderr())
+    io::IsTerminal::is_terminal(&io::stderr()) && !terminal_is_dumb()
+}
+
+/// Whether the terminal says that it can do nothing but print lines (terminfo's entry `dumb`).
+pub(super) fn terminal_is_dumb() -> bool {
+    env::var_os("TERM").is_some_and(|term| term == "dumb")
 }
 
 /// How far a probe is, in words.

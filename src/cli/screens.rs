@@ -19,10 +19,11 @@ use crate::measure::Progress;
 use crate::pipeline::assume::{self, Assumption};
 use crate::pipeline::{self, Options, Session};
 use crate::probes::{self, Control, Plan};
-use crate::report::{Report, text};
+use crate::report::output::{self, OutputError};
+use crate::report::{Format, Report, text};
 use crate::rules::RuleSet;
-use crate::text::safe;
-use crate::ui::{self, Exit, Partial, Supposed, Supposition, Worker};
+use crate::text::{error_words, safe};
+use crate::ui::{self, Exit, Partial, Saved, Supposed, Supposition, Worker};
 
 /// How long a probe asked for on the screens takes at most.
 const PROBE_SECONDS: f64 = 10.0;
@@ -38,7 +39,11 @@ pub(super) fn run(args: Bare) -> Done {
             "`{word}` is neither a command nor a directory; `walwise --help` lists the commands"
         )));
     }
-    if !(io::stdout().is_terminal() && io::stdin().is_terminal()) {
+    let terminal = io::stdout().is_terminal() && io::stdin().is_terminal();
+    if terminal && out::terminal_is_dumb() {
+        out::notice("TERM=dumb: this terminal cannot show the screens; here is the report as text");
+    }
+    if !terminal || out::terminal_is_dumb() {
         let from = From { host: args.host, ..From::default() };
         let session = host::look(&from, args.target.as_deref(), host::rules(None)?)?;
         return out::print(&text::render(&session.report()));
@@ -46,10 +51,11 @@ pub(super) fn run(args: Bare) -> Done {
     let options = ui::Options {
         colour: env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
         ascii: args.ascii || !locale_is_utf8(),
+        in_tmux: in_tmux(),
     };
     host::open(args.host.as_deref())?;
     let request = Request { target: host::absolute(args.target.as_deref())?, without_programs: false };
-    let desk = Desk { host: args.host, request, looked: Mutex::default() };
+    let desk = Desk { host: args.host, request, looked: Mutex::default(), failed: Mutex::default() };
     match ui::run(Arc::new(desk), options).context("the terminal gave up")? {
         Exit::Quit => Ok(0),
         Exit::Signal(number) => Err(CliError::Signal(number, None)),
@@ -73,6 +79,20 @@ fn to_confirm(plan: &Plan) -> Vec<String> {
     ]
 }
 
+/// The file that a typed name stands for: `~/` is the home directory, as in a shell.
+fn place(name: &str) -> Result<PathBuf, String> {
+    let name = name.trim();
+    let home = env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+    let path = match (name.strip_prefix("~/"), home) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ => PathBuf::from(name),
+    };
+    match path.file_name() {
+        Some(_) if !name.ends_with('/') => std::path::absolute(&path).map_err(|error| error_words(&error)),
+        _ => Err("name a file, please".to_owned()),
+    }
+}
+
 /// Whether the locale can show more than ASCII, by the variables that setlocale(3) goes by, in its order.
 fn locale_is_utf8() -> bool {
     let set = |name| env::var(name).ok().filter(|value| !value.is_empty());
@@ -81,11 +101,19 @@ fn locale_is_utf8() -> bool {
     locale.contains("utf-8") || locale.contains("utf8")
 }
 
+/// Whether the terminal is one of tmux's. Its variable is lost by sudo, its terminal type is not.
+fn in_tmux() -> bool {
+    let typed = env::var("TERM").is_ok_and(|term| term.starts_with("tmux"));
+    typed || env::var_os("TMUX").is_some_and(|value| !value.is_empty())
+}
+
 /// What the screens have done for them.
 struct Desk {
     host: Option<PathBuf>,
     request: Request,
     looked: Mutex<Option<Looked>>,
+    /// Why the last probe did not come to its end, if it did not; the report says that too.
+    failed: Mutex<Option<String>>,
 }
 
 /// What was read, and the machine with the answers that it gave: what is assumed is judged over the very same ones.
@@ -99,6 +127,17 @@ impl Desk {
     fn with<T>(&self, act: impl FnOnce(&mut Looked) -> Result<T, String>) -> Result<T, String> {
         let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
         act(looked.as_mut().ok_or("the machine has not been read yet")?)
+    }
+
+    /// The report of now.
+    fn report(&self) -> Result<Report, String> {
+        let mut report = self.with(|looked| Ok(looked.session.report()))?;
+        report.warnings.extend(self.failed.lock().unwrap_or_else(PoisonError::into_inner).clone());
+        Ok(report)
+    }
+
+    fn set_failed(&self, why: Option<String>) {
+        *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = why;
     }
 
     fn plan(&self, target: &Subject) -> Result<Plan, String> {
@@ -140,6 +179,7 @@ impl Worker for Desk {
         }
         let report = session.report();
         *looked = Some(Looked { session, machine });
+        self.set_failed(None);
         Ok(report)
     }
 
@@ -165,12 +205,30 @@ impl Worker for Desk {
                 (error.partial.map(|partial| *partial).ok_or_else(|| failed.clone())?, Some(failed))
             }
         };
+        self.set_failed(failed);
         self.with(|Looked { session, .. }| {
             session.measured.insert(target.clone(), measurement);
-            let mut report = session.report();
-            report.warnings.extend(failed);
-            Ok(report)
-        })
+            Ok(())
+        })?;
+        self.report()
+    }
+
+    fn document(&self, format: Format) -> Result<String, String> {
+        Ok(format.render(&self.report()?))
+    }
+
+    fn save(&self, document: &str, name: &str, replace: bool) -> Result<Saved, String> {
+        let path = place(name)?;
+        let shown = safe(path_bytes(&path));
+        let write = if replace { output::write_atomically } else { output::write_new };
+        match write(&path, document.as_bytes()) {
+            Ok(()) => Ok(Saved::At(shown)),
+            Err(OutputError::Exists { .. }) => Ok(Saved::Exists(shown)),
+            Err(OutputError::Special { what, .. }) => Err(format!("{shown} is {what}; name a regular file")),
+            Err(OutputError::Refused { error, .. }) => {
+                Err(format!("cannot write {shown}: {}", error_words(&error)))
+            }
+        }
     }
 
     fn suppose(&self, suppositions: &[Supposition]) -> Result<Supposed, String> {

@@ -9,6 +9,8 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+
 use crate::text;
 
 /// Why a document was not written. Nothing was changed.
@@ -21,6 +23,12 @@ pub enum OutputError {
         path: PathBuf,
         /// What it is.
         what: &'static str,
+    },
+    /// There is a file of that name, and it was not to be replaced.
+    #[error("{} exists", path.display())]
+    Exists {
+        /// The name given.
+        path: PathBuf,
     },
     /// The system refused.
     #[error("cannot write {}: {}", path.display(), text::error_words(error))]
@@ -36,15 +44,27 @@ pub enum OutputError {
 /// directory, fsync, rename, fsync of the directory. An existing file keeps its permissions; a new one gets what the umask
 /// leaves of 0666.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), OutputError> {
-    write(path, bytes, None)
+    write(path, bytes, None, Old::Replaced)
+}
+
+/// The same where nothing may be replaced: a file of that name is an error, also one that comes meanwhile.
+pub fn write_new(path: &Path, bytes: &[u8]) -> Result<(), OutputError> {
+    write(path, bytes, None, Old::Kept)
 }
 
 /// The same for a file that is its owner's alone, whatever the umask says and whatever was there.
 pub fn write_privately(path: &Path, bytes: &[u8]) -> Result<(), OutputError> {
-    write(path, bytes, Some(Permissions::from_mode(0o600)))
+    write(path, bytes, Some(Permissions::from_mode(0o600)), Old::Replaced)
 }
 
-fn write(path: &Path, bytes: &[u8], mode: Option<Permissions>) -> Result<(), OutputError> {
+/// What becomes of a file that has the name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Old {
+    Replaced,
+    Kept,
+}
+
+fn write(path: &Path, bytes: &[u8], mode: Option<Permissions>, kept: Old) -> Result<(), OutputError> {
     let refused = |error| OutputError::Refused { path: path.to_owned(), error };
     let special = |what| OutputError::Special { path: path.to_owned(), what };
     let (place, old) = match fs::symlink_metadata(path) {
@@ -54,6 +74,9 @@ fn write(path: &Path, bytes: &[u8], mode: Option<Permissions>) -> Result<(), Out
             let place = fs::canonicalize(path).map_err(refused)?;
             let metadata = fs::metadata(&place).map_err(refused)?;
             match metadata.file_type() {
+                kind if kind.is_file() && kept == Old::Kept => {
+                    return Err(OutputError::Exists { path: path.to_owned() });
+                }
                 kind if kind.is_file() => (place, Some(metadata.permissions())),
                 kind if kind.is_dir() => return Err(special("a directory")),
                 _ => return Err(special("a device, a pipe or a socket")),
@@ -70,8 +93,27 @@ fn write(path: &Path, bytes: &[u8], mode: Option<Permissions>) -> Result<(), Out
         file.set_permissions(permissions).map_err(refused)?;
     }
     file.write_all(bytes).and_then(|()| file.sync_all()).map_err(refused)?;
-    fs::rename(&draft.0, &place).map_err(refused)?;
+    match kept {
+        Old::Replaced => fs::rename(&draft.0, &place).map_err(refused)?,
+        Old::Kept => rename_new(&draft.0, &place).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => OutputError::Exists { path: path.to_owned() },
+            _ => refused(error),
+        })?,
+    }
     File::open(directory).and_then(|directory| directory.sync_all()).map_err(refused)
+}
+
+/// A rename that replaces nothing. Some file systems cannot do that in one step; there it is looked before.
+fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    use rustix::io::Errno;
+    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => match fs::symlink_metadata(to) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => fs::rename(from, to),
+            Err(error) => Err(error),
+            Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
+        },
+        done => Ok(done?),
+    }
 }
 
 /// A file that goes away unless it was renamed.
@@ -125,6 +167,23 @@ mod tests {
         assert_eq!(fs::read(&path).unwrap(), b"two");
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
         assert_eq!(names(directory.path()), ["report.json"]);
+    }
+
+    #[test]
+    fn what_is_to_be_new_replaces_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("report.json");
+        write_new(&path, b"one").unwrap();
+        assert!(matches!(write_new(&path, b"two"), Err(OutputError::Exists { .. })));
+        // One that comes between looking and renaming.
+        let draft = directory.path().join("draft");
+        fs::write(&draft, "three").unwrap();
+        assert_eq!(rename_new(&draft, &path).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        fs::remove_file(&draft).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"one");
+        symlink("report.json", directory.path().join("link")).unwrap();
+        assert!(matches!(write_new(&directory.path().join("link"), b"two"), Err(OutputError::Exists { .. })));
+        assert_eq!(names(directory.path()), ["link", "report.json"]);
     }
 
     #[test]

@@ -1,11 +1,13 @@
 //! What the user can do here and now, as one list: keys are looked up in it, footer and help are made from it, so neither
 //! can say anything that is not so.
 
+use super::export::{self, SaveForm, Stage};
 use super::key::Key;
 use super::model::{Activity, Model, Overlay};
 use super::page::{Block, Enter, Motion, Page, PageState};
 use super::screen::ScreenId;
 use super::what_if::{self, Picker};
+use super::widgets::field::Edit;
 use crate::facts::catalog;
 
 /// Something that can be done.
@@ -102,6 +104,18 @@ pub enum Action {
     WhatIfErase,
     /// From the value back to the facts, from the facts to the screen.
     WhatIfBack,
+    /// Ask for the name of a file to save the selected document in.
+    AskSave,
+    /// Save it where nothing has that name.
+    Save,
+    /// Save it in place of the file that has that name.
+    Replace,
+    /// Ask for another name.
+    Rename,
+    /// Change the name that is being typed.
+    Edit(Edit),
+    /// Take the mouse, or leave it to the terminal.
+    Mouse,
     /// Show every command.
     Help,
     /// Move in the list of commands.
@@ -144,6 +158,7 @@ pub fn commands(model: &Model) -> Vec<Command> {
         Some(Overlay::Help { .. }) => in_help(),
         Some(Overlay::Confirm { plan, .. }) => in_confirm(plan),
         Some(Overlay::WhatIf(picker)) => in_what_if(model, picker),
+        Some(Overlay::Save(form)) => in_save(form),
     };
     all.extend(always());
     all
@@ -176,6 +191,12 @@ pub fn on_screen(model: &Model) -> Vec<Command> {
     all.extend(work(model));
     all.extend(looking(model));
     all.push(command("?", "help: every command", Group::Program, Action::Help).footer("? help"));
+    let mouse = if model.mouse {
+        "free the mouse, to select text with it"
+    } else {
+        "take the mouse, to click and scroll with it"
+    };
+    all.push(command("m", mouse, Group::Program, Action::Mouse));
     all.push(command("q", "quit", Group::Program, Action::Quit).footer("q quit"));
     all.extend(always());
     all
@@ -185,13 +206,21 @@ fn here(page: &Page, state: &PageState, model: &Model) -> Vec<Command> {
     let block = page.selected(state);
     let place = page.place(state);
     let unfolded = block.and_then(|b| b.key.as_deref()).is_some_and(|key| place.is_unfolded(key));
-    let (label, footer) = match block.map(|block| &block.enter) {
-        _ if unfolded => ("hide the details", "enter close"),
-        Some(Enter::Beside) => ("to what stands beside", "enter beside"),
+    let exporting = model.screen == ScreenId::Export;
+    let (label, footer) = match (block.map(|block| &block.enter), exporting, unfolded) {
+        (_, true, true) => ("hide the document", "enter close"),
+        (_, true, false) => ("show the document", "enter show"),
+        (_, false, true) => ("hide the details", "enter close"),
+        (Some(Enter::Beside), ..) => ("to what stands beside", "enter beside"),
         _ => ("why: show the details", "enter why"),
     };
     let enter = block.map(|block| &block.enter).filter(|enter| **enter != Enter::Nothing);
-    let copy = block.and_then(|block| block.copy.as_ref());
+    let (copy_label, copy) = if exporting {
+        ("copy the document", export::to_copy(model).map(|_| ()))
+    } else {
+        let commands = block.and_then(|block| block.copy.as_ref());
+        ("copy its commands", commands.map(|_| ()).ok_or_else(|| "it has none".to_owned()))
+    };
     let back = unfolded
         || page.is_beside(state)
         || state.filter.is_some()
@@ -199,18 +228,23 @@ fn here(page: &Page, state: &PageState, model: &Model) -> Vec<Command> {
         || model.data.supposed.is_some();
     let (back_keys, back_footer) =
         if is_probing(model) { ("left h backspace", "h back") } else { ("esc left h backspace", "esc back") };
-    vec![
+    let save = command("s", "save the document to a file", Group::Here, Action::AskSave)
+        .footer("s save")
+        .when(export::may_save(&model.data));
+    let mut all = vec![
         command("enter right l space", label, Group::Here, Action::Enter)
             .footer(footer)
             .when(enter.map(|_| ()).ok_or_else(|| "there are none".to_owned())),
-        command("y", "copy its commands", Group::Here, Action::Copy)
-            .footer("y copy")
-            .when(copy.map(|_| ()).ok_or_else(|| "it has none".to_owned())),
+        command("y", copy_label, Group::Here, Action::Copy).footer("y copy").when(copy),
         stating(block, model),
         command(back_keys, "back", Group::Here, Action::Back)
             .footer(back_footer)
             .when(back.then_some(()).ok_or_else(|| "nothing is open".to_owned())),
-    ]
+    ];
+    if exporting {
+        all.insert(1, save);
+    }
+    all
 }
 
 /// To say by hand what the fact of this block is.
@@ -321,6 +355,8 @@ fn looking(model: &Model) -> Vec<Command> {
     let before = ScreenId::ALL.len().saturating_sub(1);
     all.push(command("tab", "the next screen", Group::Look, Action::Show(beside(1))));
     all.push(command("backtab", "the screen before", Group::Look, Action::Show(beside(before))));
+    let export = command("e", "export: save or copy the report", Group::Look, Action::Show(ScreenId::Export));
+    all.push(if model.screen == ScreenId::Export { export } else { export.footer("e export") });
     let several = model.data.focus.place.1 > 1;
     let only = || "there is no other".to_owned();
     all.push(
@@ -375,6 +411,30 @@ fn in_confirm(plan: &Result<Vec<String>, String>) -> Vec<Command> {
     match plan {
         Ok(_) => vec![start, close],
         Err(why) => vec![start.when(Err(why.clone())), close.footer("esc close")],
+    }
+}
+
+fn in_save(form: &SaveForm) -> Vec<Command> {
+    let here = |keys, label, action| command(keys, label, Group::Here, action);
+    let close = |label, footer| here("esc", label, Action::Close).footer(footer);
+    match form.stage {
+        Stage::Naming(_) => vec![
+            here("enter", "save", Action::Save).footer("enter save"),
+            close("do not", "esc do not"),
+            here("left", "one character to the left", Action::Edit(Edit::Left)),
+            here("right", "one character to the right", Action::Edit(Edit::Right)),
+            here("home ctrl-a", "to the beginning", Action::Edit(Edit::Home)),
+            here("end ctrl-e", "to the end", Action::Edit(Edit::End)),
+            here("backspace", "take back a character", Action::Edit(Edit::Backspace)),
+            here("delete ctrl-d", "take away a character", Action::Edit(Edit::Delete)),
+            here("ctrl-u", "take away everything", Action::Edit(Edit::Clear)).footer("ctrl-u clear"),
+        ],
+        Stage::Saving => vec![close("do not wait", "esc do not wait")],
+        Stage::Exists(_) => vec![
+            here("y", "replace it", Action::Replace).footer("y replace it"),
+            here("n", "another name", Action::Rename).footer("n another name"),
+            close("do not save", "esc do not save"),
+        ],
     }
 }
 

@@ -9,6 +9,7 @@ use ratatui::widgets::{Clear, Widget};
 
 use super::command::{self, Command};
 use super::filter::Filter;
+use super::hits::Hits;
 use super::model::{Activity, Model};
 use super::overlay;
 use super::page::{Page, PageState};
@@ -58,37 +59,43 @@ pub fn body(size: Size, state: &PageState) -> Rect {
     area::top(body, u16::from(state.filter.is_some())).1
 }
 
-/// Draws everything.
-pub fn draw(model: &Model, buffer: &mut Buffer) {
+/// Draws everything, and says what of it can be clicked.
+pub fn draw(model: &Model, buffer: &mut Buffer) -> Hits {
+    let mut hits = Hits::default();
     let area = *buffer.area();
     if area.width < LEAST.width || area.height < LEAST.height {
         too_small(area, buffer);
     } else {
-        whole(model, buffer);
+        whole(model, &mut hits, buffer);
     }
     if model.data.theme.ascii {
         to_ascii(buffer);
     }
+    hits
 }
 
-fn whole(model: &Model, buffer: &mut Buffer) {
+fn whole(model: &Model, hits: &mut Hits, buffer: &mut Buffer) {
     let area = *buffer.area();
     let parts = parts(area.as_size());
     let theme = model.data.theme;
     header(model, parts.header, buffer);
-    tabs(model, parts.tabs, buffer);
+    tabs(model, parts.tabs, hits, buffer);
     rule(parts.rule, theme.style(Role::Dim), buffer);
     banner(model, parts.rule, buffer);
     let state = model.page_state();
     let page = model.screen.page(&model.data, &state, Page::room(parts.body.width));
     let body = body(model.size, &state);
-    page.draw(&state, theme, body, buffer);
+    page.draw(&state, theme, body, hits, buffer);
     if let Some(filter) = &state.filter {
         finding(filter, theme, parts.body, buffer);
     }
-    status(model, page.hidden_below(&state, body.height), &parts, buffer);
-    footer(model, parts.footer, buffer);
-    overlay::draw(model, parts.body, buffer);
+    status(model, page.hidden_below(&state, body.height), &parts, hits, buffer);
+    if model.overlay.is_some() || state.is_typing() {
+        // What lies over the screen has the mouse to itself, as it has the keys; so has what is typed.
+        hits.clear();
+    }
+    footer(model, parts.footer, hits, buffer);
+    overlay::draw(model, parts.body, hits, buffer);
 }
 
 /// What is looked for, in the first row.
@@ -163,7 +170,7 @@ fn host_line(report: &Report, room: usize) -> String {
     tries.into_iter().find(|line| text::width(line) <= room).unwrap_or_else(|| text::fit(&rest, room))
 }
 
-fn tabs(model: &Model, area: Rect, buffer: &mut Buffer) {
+fn tabs(model: &Model, area: Rect, hits: &mut Hits, buffer: &mut Buffer) {
     let focus = &model.data.focus;
     let which = match focus.place {
         (_, 0) => String::new(),
@@ -171,33 +178,38 @@ fn tabs(model: &Model, area: Rect, buffer: &mut Buffer) {
         (at, of) => format!("target {} of {of}  ", at.saturating_add(1)),
     };
     // Names of screens give way, the wider gaps first, so that the target can be read.
-    let [wide, tight, short] =
-        [("  ", true), ("", true), ("", false)].map(|(gap, named)| screens(model, gap, named));
-    let room = usize::from(area.width);
     let needed = text::width(&focus.title).min(TITLE).saturating_add(text::width(&which)).saturating_add(2);
-    let fits = |line: &Line<'_>| line.width().saturating_add(needed) <= room;
-    let left = [wide, tight].into_iter().find(fits).unwrap_or(short);
-    let taken = left.width().saturating_add(text::width(&which)).saturating_add(2);
-    let name = text::fit_middle(&focus.title, usize::from(area.width).saturating_sub(taken));
-    both(left, Line::raw(format!("{which}{name} ")), area, buffer);
-}
-
-/// The screens by their digits, all of them with their names or only the one in sight.
-fn screens(model: &Model, gap: &'static str, named: bool) -> Line<'static> {
+    let fits = |(named, gap): &(bool, u16)| {
+        let names = ScreenId::ALL.iter().map(|screen| text::width(&tab(*screen, model, *named)));
+        names.map(|name| name.saturating_add(usize::from(*gap))).sum::<usize>().saturating_add(needed)
+            <= usize::from(area.width)
+    };
+    let (named, gap) = [(true, 3), (true, 1)].into_iter().find(fits).unwrap_or((false, 1));
     let theme = model.data.theme;
-    let mut spans = Vec::new();
+    let (_, mut rest) = area::left(area, 1);
     for screen in ScreenId::ALL {
         let style = if screen == model.screen {
             theme.style(Role::Accent).add_modifier(ratatui::style::Modifier::UNDERLINED)
         } else {
             theme.style(Role::Dim)
         };
-        let name = if named || screen == model.screen { screen.title() } else { "" };
-        spans.push(Span::raw(" "));
-        spans.push(Span::styled(format!("{} {name}", screen.digit()).trim_end().to_owned(), style));
-        spans.push(Span::raw(gap));
+        let tab = Span::styled(tab(screen, model, named), style);
+        let (place, after) = area::left(rest, u16::try_from(tab.width()).unwrap_or(u16::MAX));
+        tab.render(place, buffer);
+        hits.press(place, screen.digit());
+        (_, rest) = area::left(after, gap);
     }
-    Line::from(spans)
+    let room = usize::from(rest.width).saturating_sub(text::width(&which)).saturating_sub(1);
+    let target = Line::raw(format!("{which}{} ", text::fit_middle(&focus.title, room)));
+    let (place, _) = area::right(rest, u16::try_from(target.width()).unwrap_or(u16::MAX));
+    target.render(place, buffer);
+    hits.press(place, "t");
+}
+
+/// A screen by its digit, with its name where there is room for names or it is the one in sight.
+fn tab(screen: ScreenId, model: &Model, named: bool) -> String {
+    let name = if named || screen == model.screen { screen.title() } else { "" };
+    format!("{} {name}", screen.digit()).trim_end().to_owned()
 }
 
 /// On every screen, what is supposed: nobody may take a machine that is not there for the real one.
@@ -220,15 +232,18 @@ fn banner(model: &Model, area: Rect, buffer: &mut Buffer) {
 }
 
 /// What goes on, else what just happened. A long notice takes as many rows as it needs, upwards.
-fn status(model: &Model, hidden: usize, parts: &Parts, buffer: &mut Buffer) {
+fn status(model: &Model, hidden: usize, parts: &Parts, hits: &mut Hits, buffer: &mut Buffer) {
     let theme = model.data.theme;
     let room = usize::from(parts.status.width).saturating_sub(4);
     let more = if hidden > 0 { format!(" ↓ {hidden} more ") } else { String::new() };
     let beside = room.saturating_sub(text::width(&more)).saturating_sub(2);
     let busy = activity(model).map(|line| text::fit(&line, beside));
     let said = busy.or_else(|| model.notice.clone()).unwrap_or_default();
-    let mut lines = if text::width(&said) <= beside { vec![said] } else { text::wrap(&said, room) };
-    let last = if lines.len() > 1 { String::new() } else { lines.pop().unwrap_or_default() };
+    let (last, lines) = if text::width(&said) <= beside {
+        (said, Vec::new())
+    } else {
+        (String::new(), text::wrap(&said, room))
+    };
     rule(parts.status, theme.style(Role::Dim), buffer);
     let inner = area::inset(parts.status, 1);
     if !last.is_empty() {
@@ -236,6 +251,7 @@ fn status(model: &Model, hidden: usize, parts: &Parts, buffer: &mut Buffer) {
     }
     let (right, _) = area::right(inner, u16::try_from(text::width(&more)).unwrap_or(0));
     Span::raw(more).render(right, buffer);
+    hits.press(right, "pgdn");
     let rows = u16::try_from(lines.len()).unwrap_or(u16::MAX);
     let (above, _) = area::bottom(parts.body, rows.saturating_add(u16::from(rows > 0)));
     Clear.render(above, buffer);
@@ -274,39 +290,42 @@ pub fn activity(model: &Model) -> Option<String> {
 }
 
 /// The keys that can be pressed, as many as fit; help and quit always do.
-fn footer(model: &Model, area: Rect, buffer: &mut Buffer) {
+fn footer(model: &Model, area: Rect, hits: &mut Hits, buffer: &mut Buffer) {
     let commands = command::commands(model);
     let shown: Vec<&Command> =
         commands.iter().filter(|command| command.enabled.is_ok() && !command.footer.is_empty()).collect();
     let (program, others): (Vec<&Command>, Vec<&Command>) =
         shown.into_iter().partition(|command| command.group == command::Group::Program);
-    let mut left = fitting(model, &others, usize::MAX);
-    let right = fitting(model, &program, usize::MAX);
-    let room = usize::from(area.width).saturating_sub(right.width()).saturating_sub(2);
-    if left.width() > room {
-        left = fitting(model, &others, room);
+    let right: usize = program.iter().map(|command| width(command)).sum();
+    let room = usize::from(area.width).saturating_sub(right).saturating_sub(2);
+    let mut rest = area;
+    for command in fitting(&others, room).iter().chain(&program) {
+        let (key, label) = split(command);
+        let (place, after) = area::left(rest, u16::try_from(width(command)).unwrap_or(u16::MAX));
+        let key = Span::styled(key, model.data.theme.style(Role::Accent));
+        Line::from(vec![Span::raw(" "), key, Span::raw(format!(" {label}  "))]).render(place, buffer);
+        hits.press(place, command.keys);
+        rest = after;
     }
-    left.spans.extend(right.spans);
-    left.render(area, buffer);
 }
 
-fn fitting(model: &Model, commands: &[&Command], room: usize) -> Line<'static> {
-    let theme = model.data.theme;
-    let mut line = Line::default();
-    for command in commands {
-        let (key, label) = command.footer.split_once(' ').unwrap_or((command.footer, ""));
-        let next = format!(" {label}  ");
-        let needed = line
-            .width()
-            .saturating_add(text::width(key))
-            .saturating_add(text::width(&next))
-            .saturating_add(1);
-        if needed > room {
-            break;
-        }
-        line.push_span(Span::raw(" "));
-        line.push_span(Span::styled(key.to_owned(), theme.style(Role::Accent)));
-        line.push_span(Span::raw(next));
-    }
-    line
+fn split(command: &Command) -> (&'static str, &'static str) {
+    command.footer.split_once(' ').unwrap_or((command.footer, ""))
+}
+
+/// Columns of a command in the footer, with the gap behind it.
+fn width(command: &Command) -> usize {
+    let (key, label) = split(command);
+    text::width(key).saturating_add(text::width(label)).saturating_add(4)
+}
+
+/// The first commands, as many as there is room for.
+fn fitting<'a>(commands: &'a [&'a Command], room: usize) -> &'a [&'a Command] {
+    let mut taken = 0_usize;
+    let fits = commands.iter().take_while(|command| {
+        taken = taken.saturating_add(width(command));
+        taken <= room
+    });
+    let count = fits.count();
+    commands.split_at_checked(count).map_or(commands, |(first, _)| first)
 }

@@ -1,4 +1,4 @@
-//! Keys and signals as messages, each from a thread of its own that blocks until something happens.
+//! Keys, the mouse and signals as messages, each from a thread of its own that blocks until something happens.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -6,14 +6,15 @@ use std::sync::mpsc::Sender;
 use std::thread;
 use std::time::Duration;
 
-use crossterm::event::{self, Event};
+use crossterm::event::{self, Event, MouseButton, MouseEvent, MouseEventKind};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, Signal};
+use ratatui::layout::Position;
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGWINCH};
 use signal_hook::iterator::Signals;
 
 use super::key::Key;
-use super::msg::Msg;
+use super::msg::{Msg, Pointed};
 use super::terminal;
 
 /// How long a terminal that takes no output (a stopped one, say) may keep us from leaving.
@@ -47,7 +48,7 @@ fn leave_in_any_case(number: i32) {
     let _ = spawn("patience", end);
 }
 
-/// Starts to listen for keys and for the terminal being closed. A change of its size is left to the signal.
+/// Starts to listen for keys, the mouse and for the terminal being closed. A change of its size is left to the signal.
 pub fn keys(out: &Sender<Msg>) -> io::Result<()> {
     let closed = out.clone();
     let keys = out.clone();
@@ -68,6 +69,12 @@ pub fn keys(out: &Sender<Msg>) -> io::Result<()> {
                         return;
                     }
                 }
+                Ok(Event::Mouse(event)) => {
+                    failed = false;
+                    if pointed(event).is_some_and(|msg| keys.send(msg).is_err()) {
+                        return;
+                    }
+                }
                 Ok(_) => failed = false,
                 // Twice in the foreground: there is no terminal to read any more; the thread above says so. Once may be a
                 // late word from the background.
@@ -79,6 +86,17 @@ pub fn keys(out: &Sender<Msg>) -> io::Result<()> {
             }
         }
     })
+}
+
+/// What the mouse did; `None` for what nothing here is done by.
+fn pointed(event: MouseEvent) -> Option<Msg> {
+    let what = match event.kind {
+        MouseEventKind::Down(MouseButton::Left) => Pointed::Click,
+        MouseEventKind::ScrollUp => Pointed::WheelUp,
+        MouseEventKind::ScrollDown => Pointed::WheelDown,
+        _ => return None,
+    };
+    Some(Msg::Mouse(what, Position::new(event.column, event.row)))
 }
 
 /// Blocks until the terminal is closed. Asking for no event still reports that one; reading would not, since crossterm

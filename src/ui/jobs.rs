@@ -15,7 +15,7 @@ use super::msg::Msg;
 use super::what_if::{Supposed, Supposition};
 use crate::facts::Subject;
 use crate::measure::Progress;
-use crate::report::Report;
+use crate::report::{Format, Report};
 use crate::rules::RuleSet;
 
 /// What the user interface lets others do. Every method runs on a thread of its own and may take as long as it needs.
@@ -39,6 +39,22 @@ pub trait Worker: Send + Sync {
     /// Says what would be different if these facts were others. What is known of the machine as it is stays. The error says
     /// why one of them cannot be supposed.
     fn suppose(&self, suppositions: &[Supposition]) -> Result<Supposed, String>;
+
+    /// The report of the machine itself, as it was given last, in this form.
+    fn document(&self, format: Format) -> Result<String, String>;
+
+    /// Writes a document to a file, whole or not at all; what is there is replaced only if it may be. The error is a
+    /// sentence for the user.
+    fn save(&self, document: &str, name: &str, replace: bool) -> Result<Saved, String>;
+}
+
+/// What became of a document that was to be saved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Saved {
+    /// It is in this file, by its whole path.
+    At(String),
+    /// There is this file already; nothing was written.
+    Exists(String),
 }
 
 /// How far a job is.
@@ -65,6 +81,23 @@ pub enum Job {
     Probe(Subject),
     /// [`Worker::suppose`].
     Suppose(Vec<Supposition>),
+    /// [`Worker::document`].
+    Document(Format),
+    /// [`Worker::save`].
+    Save(Save),
+}
+
+/// A document to be saved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Save {
+    /// Its form.
+    pub format: Format,
+    /// The document where it was shown, so that just that is saved; else it is made first.
+    pub document: Option<Arc<str>>,
+    /// The name of the file as it was typed.
+    pub name: String,
+    /// Whether a file of this name may be replaced.
+    pub replace: bool,
 }
 
 /// Which job; numbers go up.
@@ -79,6 +112,10 @@ pub enum JobResult {
     Plan(Vec<String>),
     /// What would be different.
     Supposed(Box<Supposed>),
+    /// A report as a document.
+    Document(Arc<str>),
+    /// What became of a file.
+    Saved(Saved),
     /// Why there is nothing, in a sentence.
     Failed(String),
 }
@@ -125,9 +162,9 @@ impl Jobs {
         self.running.values().for_each(|(_, cancel)| cancel.store(true, Ordering::Relaxed));
     }
 
-    /// Whether a probe runs.
-    pub fn is_probing(&self) -> bool {
-        self.running.values().any(|(job, _)| matches!(job, Job::Probe(_)))
+    /// Whether something runs that has files to put away before its end.
+    pub fn has_to_tidy(&self) -> bool {
+        self.running.values().any(|(job, _)| matches!(job, Job::Probe(_) | Job::Save(_)))
     }
 
     /// Forgets one that has ended.
@@ -156,8 +193,23 @@ fn perform(
             let supposed = worker.suppose(suppositions).map(Box::new);
             return supposed.map_or_else(JobResult::Failed, JobResult::Supposed);
         }
+        Job::Document(format) => {
+            let document = worker.document(*format);
+            return document.map_or_else(JobResult::Failed, |text| JobResult::Document(text.into()));
+        }
+        Job::Save(save) => {
+            return perform_save(worker, save).map_or_else(JobResult::Failed, JobResult::Saved);
+        }
     };
     report.map_or_else(JobResult::Failed, |report| JobResult::Report(Box::new(report)))
+}
+
+fn perform_save(worker: &dyn Worker, save: &Save) -> Result<Saved, String> {
+    let document = match &save.document {
+        Some(document) => Arc::clone(document),
+        None => worker.document(save.format)?.into(),
+    };
+    worker.save(&document, &save.name, save.replace)
 }
 
 fn panicked(panic: &(dyn Any + Send)) -> String {

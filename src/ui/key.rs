@@ -69,6 +69,7 @@ fn special(code: KeyCode) -> Option<&'static str> {
         KeyCode::Home => "home",
         KeyCode::End => "end",
         KeyCode::Backspace => "backspace",
+        KeyCode::Delete => "delete",
         _ => return None,
     })
 }

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use ratatui::layout::Size;
 
+use super::export::{Export, SaveForm};
 use super::focus::Focus;
+use super::hits::Hits;
 use super::jobs::{Job, JobId};
 use super::msg::{Effect, Exit};
 use super::page::PageState;
@@ -36,6 +38,8 @@ pub struct Data {
     pub ended: Option<Ended>,
     /// What would be different, while something is supposed.
     pub supposed: Option<Box<Supposed>>,
+    /// The documents that were made of it, and what was saved.
+    pub export: Export,
     /// How to draw.
     pub theme: Theme,
 }
@@ -178,6 +182,8 @@ pub enum Overlay {
     },
     /// A fact to be supposed, then its value.
     WhatIf(Box<Picker>),
+    /// Where a document is to be saved.
+    Save(SaveForm),
 }
 
 /// Whether something changed since the last drawing.
@@ -208,6 +214,10 @@ pub struct Model {
     pub overlay: Option<Overlay>,
     /// One line about what just happened; gone with the next key.
     pub notice: Option<String>,
+    /// Whether the mouse is ours; else it is the terminal's.
+    pub mouse: bool,
+    /// What can be clicked in the picture that was drawn last.
+    pub hits: Hits,
     /// The size of the terminal.
     pub size: Size,
     /// Frames of what animates.
@@ -231,6 +241,7 @@ impl Model {
                 activity: Activity::Idle,
                 ended: None,
                 supposed: None,
+                export: Export::default(),
                 theme,
             },
             chosen: None,
@@ -239,6 +250,8 @@ impl Model {
             pages: BTreeMap::new(),
             overlay: None,
             notice: None,
+            mouse: true,
+            hits: Hits::default(),
             size,
             beat: 0,
             dirty: Dirty::Now,
@@ -279,7 +292,8 @@ impl Model {
         Effect::Start(job, Job::Suppose(suppositions))
     }
 
-    fn number(&mut self) -> JobId {
+    /// The number of the next job.
+    pub fn number(&mut self) -> JobId {
         self.next_job = self.next_job.saturating_add(1);
         self.next_job
     }
@@ -297,6 +311,7 @@ impl Model {
         self.data.complete = true;
         self.data.focus = Focus::of(&report, self.chosen.as_ref());
         self.data.report = Some(report);
+        self.data.export.forget();
     }
 
     /// Where the user is on the screen in sight.

@@ -1,6 +1,8 @@
 //! What happens to the user interface, and what it asks to be done about it. A session is a list of messages, so any of
 //! them can be replayed as a test.
 
+use ratatui::layout::Position;
+
 use super::jobs::{Job, JobId, JobResult, Partial};
 use super::key::Key;
 
@@ -9,6 +11,8 @@ use super::key::Key;
 pub enum Msg {
     /// A key was pressed.
     Key(Key),
+    /// The mouse did this on this cell.
+    Mouse(Pointed, Position),
     /// A signal arrived.
     Signal(i32),
     /// The terminal is gone.
@@ -21,6 +25,17 @@ pub enum Msg {
     Done(JobId, JobResult),
 }
 
+/// What a mouse does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pointed {
+    /// The left button was pressed.
+    Click,
+    /// The wheel was turned away from the user.
+    WheelUp,
+    /// The wheel was turned towards the user.
+    WheelDown,
+}
+
 /// Something to be done outside of the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
@@ -30,6 +45,8 @@ pub enum Effect {
     Cancel(JobId),
     /// Put a text on the clipboard.
     Copy(String),
+    /// Take the mouse, or leave it to the terminal.
+    Mouse(bool),
     /// Give the terminal back and stop, until continued.
     Suspend,
     /// Forget what was drawn and ask for the size, for a screen that has another one or that something else wrote on.

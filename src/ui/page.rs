@@ -14,6 +14,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 
 use super::filter::Filter;
+use super::hits::{Hit, Hits};
 use super::screen::ScreenId;
 use super::theme::{Role, Theme};
 use super::widgets::area;
@@ -374,25 +375,32 @@ impl Page {
     }
 
     /// Draws what is in sight.
-    pub fn draw(&self, state: &PageState, theme: Theme, area: Rect, buffer: &mut Buffer) {
+    pub fn draw(&self, state: &PageState, theme: Theme, area: Rect, hits: &mut Hits, buffer: &mut Buffer) {
         let Some(Pane { page: inner, width }) = &self.pane else {
-            return self.column(state, theme, Role::Accent, area, buffer);
+            return self.column(state, theme, Role::Accent, area, hits, buffer);
         };
         let beside = self.is_beside(state);
         let (right, left) = area::right(area, *width);
         let (line, right) = area::left(right, 1);
-        self.column(state, theme, if beside { Role::Dim } else { Role::Accent }, left, buffer);
         for row in line.rows() {
             Span::styled("│", theme.style(Role::Dim)).render(row, buffer);
         }
         let within = state.beside();
+        // Lines are clicked where keys go; a click on the other side goes over there.
+        let nowhere = &mut Hits::default();
         if beside {
-            return inner.column(&within, theme, Role::Accent, right, buffer);
+            self.column(state, theme, Role::Dim, left, nowhere, buffer);
+            hits.press(left, "esc");
+            return inner.column(&within, theme, Role::Accent, right, hits, buffer);
         }
+        self.column(state, theme, Role::Accent, left, hits, buffer);
         // Whoever is not in the pane has to be told that it goes on.
         let more = inner.below(&within, usize::from(right.height));
         let (last, above) = area::bottom(right, u16::from(more > 0));
-        inner.column(&within, theme, Role::Plain, above, buffer);
+        inner.column(&within, theme, Role::Plain, above, nowhere, buffer);
+        if self.selected(state).is_some_and(|block| block.enter == Enter::Beside) {
+            hits.press(right, "enter");
+        }
         if more > 0 {
             let said = format!("   ↓ {} more: enter", more.saturating_add(1));
             Span::styled(said, theme.style(Role::Dim)).render(last, buffer);
@@ -400,7 +408,15 @@ impl Page {
     }
 
     /// Draws one of page and pane; without a selection in the plain role.
-    fn column(&self, state: &PageState, theme: Theme, cursor: Role, area: Rect, buffer: &mut Buffer) {
+    fn column(
+        &self,
+        state: &PageState,
+        theme: Theme,
+        cursor: Role,
+        area: Rect,
+        hits: &mut Hits,
+        buffer: &mut Buffer,
+    ) {
         let scroll = self.scroll(state, usize::from(area.height));
         let chosen = self.chosen(state).filter(|_| cursor != Role::Plain);
         let selected = chosen.and_then(|(_, block)| block.key.as_deref());
@@ -409,6 +425,10 @@ impl Page {
             block.lines.iter().enumerate().map(move |(i, line)| (block, is_selected && i == 0, i == 0, line))
         });
         for ((block, mark, first, line), row) in lines.skip(scroll).zip(area.rows()) {
+            if let Some(key) = &block.key {
+                let hit = if first { Hit::Line(key.clone()) } else { Hit::Beneath(key.clone()) };
+                hits.add(row, hit);
+            }
             let unfolded = block.key.as_deref().is_some_and(|key| state.is_unfolded(key));
             let (sign, role) = match (mark, first && unfolded) {
                 (true, false) => (" ▸ ", cursor),

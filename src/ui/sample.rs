@@ -4,12 +4,12 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::{Rect, Size};
+use ratatui::layout::{Position, Rect, Size};
 
-use super::jobs::{JobResult, Partial};
+use super::jobs::{JobResult, Partial, Saved};
 use super::key::Key;
 use super::model::Model;
-use super::msg::{Effect, Msg};
+use super::msg::{Effect, Msg, Pointed};
 use super::theme::Theme;
 use super::update::update;
 use super::what_if::{Supposed, Supposition};
@@ -286,6 +286,17 @@ pub fn round(round: u32) -> Partial {
     }))
 }
 
+/// Clicks on the first place where this text is on the screen.
+pub fn click(model: &mut Model, on: &str) -> Vec<Effect> {
+    let mut buffer = Buffer::empty(Rect::new(0, 0, model.size.width, model.size.height));
+    model.hits = frame::draw(model, &mut buffer);
+    let shown = text(&buffer);
+    let found = shown.lines().zip(0_u16..).find_map(|(line, row)| Some((line.split_once(on)?.0, row)));
+    let (before, row) = found.unwrap_or_else(|| panic!("{on} is not on the screen:\n{shown}"));
+    let column = u16::try_from(before.chars().count()).unwrap();
+    update(model, Msg::Mouse(Pointed::Click, Position::new(column, row)))
+}
+
 /// What is on the screen.
 pub fn picture(model: &Model) -> Buffer {
     let mut buffer = Buffer::empty(Rect::new(0, 0, model.size.width, model.size.height));
@@ -337,6 +348,36 @@ fn letter(cell: &ratatui::buffer::Cell, legend: &mut Vec<String>) -> char {
     ('a'..='z').nth(at).unwrap_or('?')
 }
 
+/// A document, as the worker would make one.
+pub fn document() -> String {
+    (1..=40).fold("The report as text.\n\n".to_owned(), |text, i| text + &format!("line {i} of it\n"))
+}
+
+/// The screen that exports, with the first document open.
+pub fn exporting(size: (u16, u16), theme: Theme) -> Model {
+    let mut model = with(at_risk(), size, theme);
+    let effects = press(&mut model, "6 enter");
+    answer(&mut model, &effects, JobResult::Document(document().into()));
+    model
+}
+
+/// Ends the job that was just started.
+pub fn answer(model: &mut Model, effects: &[Effect], result: JobResult) -> Vec<Effect> {
+    let job = effects.iter().find_map(|effect| match effect {
+        Effect::Start(job, _) => Some(*job),
+        _ => None,
+    });
+    update(model, Msg::Done(job.expect("a job was started"), result))
+}
+
+/// A session that asked to save a document and was told this.
+fn saving(size: (u16, u16), theme: Theme, told: JobResult) -> Model {
+    let mut model = exporting(size, theme);
+    let effects = press(&mut model, "s enter");
+    answer(&mut model, &effects, told);
+    model
+}
+
 /// What the worker says before a probe.
 pub const PLAN: [&str; 3] = [
     "It writes at most 336 MiB in a scratch directory in /srv/pg/15, 16 MiB at a time, in at most 10 s; that wears less \
@@ -344,6 +385,9 @@ pub const PLAN: [&str; 3] = [
     "It compares fdatasync, open_datasync, fsync, open_sync.",
     "It ends sooner when that is settled; c stops it and keeps what was measured.",
 ];
+
+/// Where a document was to be saved.
+const FILE: &str = "/root/walwise-db7-srv-pg-15-main.txt";
 
 /// Every state that the tests of all screens walk through, by a name.
 pub fn states(size: (u16, u16), theme: theme::Theme) -> Vec<(&'static str, Model)> {
@@ -386,7 +430,19 @@ pub fn states(size: (u16, u16), theme: theme::Theme) -> Vec<(&'static str, Model
         press(&mut model, keys);
         model
     };
+    let failing = JobResult::Failed(format!("cannot write {FILE}: No space left on device"));
+    let mut naming = exporting(size, theme);
+    press(&mut naming, "s");
+    let mut waiting = naming.clone();
+    press(&mut waiting, "enter");
     vec![
+        ("export", session(two_targets(), "e G")),
+        ("export shown", exporting(size, theme)),
+        ("naming a file", naming),
+        ("saving a file", waiting),
+        ("naming a file again", saving(size, theme, failing)),
+        ("replacing a file", saving(size, theme, JobResult::Saved(Saved::Exists(FILE.to_owned())))),
+        ("saved", saving(size, theme, JobResult::Saved(Saved::At(FILE.to_owned())))),
         ("beginning", begun(size, theme)),
         ("failed", failed),
         ("empty", session(empty(), "esc")),

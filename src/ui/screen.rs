@@ -2,6 +2,7 @@
 
 mod advice;
 mod details;
+mod export;
 mod overview;
 mod price;
 mod probe;
@@ -30,11 +31,14 @@ pub enum ScreenId {
     Advice,
     /// Every rule with what it came to and why.
     Rules,
+    /// The report as a document: seen before, saved, copied.
+    Export,
 }
 
 impl ScreenId {
     /// All of them, in the order of their tabs and digits.
-    pub const ALL: [Self; 5] = [Self::Overview, Self::Storage, Self::Probe, Self::Advice, Self::Rules];
+    pub const ALL: [Self; 6] =
+        [Self::Overview, Self::Storage, Self::Probe, Self::Advice, Self::Rules, Self::Export];
 
     /// Its name on the tab.
     pub fn title(self) -> &'static str {
@@ -44,6 +48,7 @@ impl ScreenId {
             Self::Probe => "Probe",
             Self::Advice => "Advice",
             Self::Rules => "Rules",
+            Self::Export => "Export",
         }
     }
 
@@ -55,6 +60,7 @@ impl ScreenId {
             Self::Probe => "3",
             Self::Advice => "4",
             Self::Rules => "5",
+            Self::Export => "6",
         }
     }
 
@@ -76,6 +82,7 @@ impl ScreenId {
             Self::Probe => probe::page(data, room),
             Self::Advice => advice::page(data, state, room),
             Self::Rules => rules::page(data, state, room),
+            Self::Export => export::page(data, state, room),
         }
     }
 }

@@ -1,8 +1,10 @@
 //! The terminal: taken over, given back, left for a shell and returned to. The only file that knows escape sequences.
 //!
-//! Nothing is ever asked of the terminal, because some do not answer. The surprise: after every return and resize the
-//! screen is cleared through the backend and drawn by a new [`Terminal`]; `Terminal::clear` would first ask where the
-//! cursor is.
+//! Nothing is ever asked of the terminal, because some do not answer. The surprise: ratatui draws in memory only; its own way
+//! to the screen would ask where the cursor is when it clears it, and writes colours as not every terminal knows them.
+
+mod clipboard;
+mod paint;
 
 use std::io::{self, BufWriter, Stdout, Write};
 use std::panic;
@@ -10,22 +12,27 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use crossterm::clipboard::CopyToClipboard;
 use crossterm::cursor::{Hide, Show};
 use crossterm::execute;
+use crossterm::style::Print;
 use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
 use nix::sys::signal::{Signal, raise};
 use nix::unistd::{Pid, getpgrp, getpid, getsid, tcgetpgrp};
-use ratatui::backend::{Backend, CrosstermBackend};
 use ratatui::buffer::Buffer;
-use ratatui::layout::{Rect, Size};
-use ratatui::{Terminal, TerminalOptions, Viewport};
+use ratatui::layout::{Position, Rect, Size};
 
 /// What a terminal that was opened without a size is taken to have.
 const USUAL: Size = Size { width: 80, height: 24 };
 
 /// Whether the screen is ours now.
 static TAKEN: AtomicBool = AtomicBool::new(false);
+/// Whether the mouse is ours whenever the screen is.
+static MOUSE: AtomicBool = AtomicBool::new(true);
+
+/// Buttons and the wheel, and their places as numbers of any size. Not the movements: nothing here follows them, and each
+/// would wake us.
+const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1006h";
+const MOUSE_OFF: &str = "\x1b[?1006l\x1b[?1000l";
 
 /// What pictures are drawn on.
 pub trait Display {
@@ -37,6 +44,8 @@ pub trait Display {
     fn renew(&mut self, size: Size) -> io::Result<()>;
     /// Puts a text on the clipboard, where the terminal allows it.
     fn copy(&mut self, text: &str) -> io::Result<()>;
+    /// Takes the mouse, or leaves it to the terminal, whose own selection works then.
+    fn mouse(&mut self, ours: bool) -> io::Result<()>;
     /// Gives the terminal back and stops this process until it is continued. False when there is no shell that could
     /// continue it; then nothing was done.
     fn suspend(&mut self) -> io::Result<bool>;
@@ -44,21 +53,24 @@ pub trait Display {
     fn resume(&mut self) -> io::Result<bool>;
 }
 
-type Backing = CrosstermBackend<BufWriter<Stdout>>;
-
 /// The terminal on standard input and output.
 pub struct Tty {
-    terminal: Terminal<Backing>,
+    out: BufWriter<Stdout>,
+    /// What is on the screen.
+    shown: Buffer,
+    in_tmux: bool,
 }
 
 impl Tty {
-    /// Takes the terminal over. From here on it is given back however this process ends, except by a signal that cannot
+    /// Takes the terminal over, which may be one of tmux's. From here on it is given back however this process ends, except by a signal that cannot
     /// be caught.
-    pub fn enter() -> io::Result<Self> {
+    pub fn enter(in_tmux: bool) -> io::Result<Self> {
         restore_when_this_thread_panics();
         take()?;
-        let terminal = terminal(size()).inspect_err(|_| leave())?;
-        Ok(Self { terminal })
+        let out = BufWriter::with_capacity(1 << 16, io::stdout());
+        let mut tty = Self { out, shown: Buffer::default(), in_tmux };
+        tty.renew(size()).inspect_err(|_| leave())?;
+        Ok(tty)
     }
 }
 
@@ -74,16 +86,30 @@ impl Display for Tty {
     }
 
     fn draw(&mut self, picture: &mut dyn FnMut(&mut Buffer)) -> io::Result<()> {
-        self.terminal.draw(|frame| picture(frame.buffer_mut())).map(|_| ())
+        let mut next = Buffer::empty(self.shown.area);
+        picture(&mut next);
+        paint::changes(&mut self.out, &self.shown, &next)?;
+        self.shown = next;
+        self.out.flush()
     }
 
     fn renew(&mut self, size: Size) -> io::Result<()> {
-        self.terminal = terminal(size)?;
-        Ok(())
+        self.shown = Buffer::empty(Rect::from((Position::ORIGIN, size)));
+        self.out.write_all(paint::CLEAR.as_bytes())?;
+        self.out.flush()
     }
 
     fn copy(&mut self, text: &str) -> io::Result<()> {
-        execute!(self.terminal.backend_mut(), CopyToClipboard::to_clipboard_from(text))
+        execute!(self.out, Print(clipboard::sequence(text, self.in_tmux)))
+    }
+
+    fn mouse(&mut self, ours: bool) -> io::Result<()> {
+        MOUSE.store(ours, Ordering::SeqCst);
+        // A shell that has the terminal meanwhile keeps its mouse.
+        if !TAKEN.load(Ordering::SeqCst) {
+            return Ok(());
+        }
+        execute!(self.out, Print(if ours { MOUSE_ON } else { MOUSE_OFF }))
     }
 
     fn suspend(&mut self) -> io::Result<bool> {
@@ -115,14 +141,16 @@ pub fn in_foreground() -> bool {
 
 fn take() -> io::Result<()> {
     TAKEN.store(true, Ordering::SeqCst);
-    let taken = enable_raw_mode().and_then(|()| execute!(io::stdout(), EnterAlternateScreen, Hide));
+    let mouse = if MOUSE.load(Ordering::SeqCst) { MOUSE_ON } else { "" };
+    let taken =
+        enable_raw_mode().and_then(|()| execute!(io::stdout(), EnterAlternateScreen, Hide, Print(mouse)));
     taken.inspect_err(|_| leave())
 }
 
 /// Gives the terminal back as it was found; does nothing where that is done already. A terminal that is gone is no error.
 pub fn leave() {
     if TAKEN.swap(false, Ordering::SeqCst) {
-        let _ = execute!(io::stdout(), Show, LeaveAlternateScreen);
+        let _ = execute!(io::stdout(), Print(MOUSE_OFF), Show, LeaveAlternateScreen);
         let _ = disable_raw_mode();
     }
 }
@@ -130,14 +158,6 @@ pub fn leave() {
 /// Gives back the modes alone, for a terminal that takes no output any more.
 pub fn leave_without_output() {
     let _ = disable_raw_mode();
-}
-
-fn terminal(size: Size) -> io::Result<Terminal<Backing>> {
-    let mut backend = CrosstermBackend::new(BufWriter::with_capacity(1 << 16, io::stdout()));
-    backend.clear()?;
-    Write::flush(&mut backend)?;
-    let viewport = Viewport::Fixed(Rect::new(0, 0, size.width, size.height));
-    Terminal::with_options(backend, TerminalOptions { viewport })
 }
 
 /// Asked of the kernel alone: crossterm's own question starts a program when the kernel does not know.

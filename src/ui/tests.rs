@@ -1,5 +1,8 @@
 //! What holds for every screen at every size, what the main screens look like, and what keys do.
 
+mod export;
+mod keys;
+mod mouse;
 mod rules;
 mod session;
 mod storage;
@@ -78,27 +81,12 @@ fn no_size_of_any_session_is_too_small_or_too_large() {
 fn keys_work_at_every_size() {
     for (width, height) in [(0, 0), (1, 1), (59, 14), (60, 15), (80, 24), (300, 100)] {
         for (name, mut model) in states((width, height), RICH) {
-            press(&mut model, "j j enter pgdn G k enter g ? down enter esc tab enter t p esc c r y h l");
+            press(
+                &mut model,
+                "j j enter pgdn G k enter g ? down enter esc tab enter t p esc c r y h l e G enter s x m",
+            );
             let _ = shown(&model);
             assert!(model.exit.is_none(), "{name}");
-        }
-    }
-}
-
-#[test]
-fn keys_are_unique_and_the_ways_out_exist() {
-    for (name, model) in states((80, 24), RICH) {
-        let commands = command::commands(&model);
-        let mut seen = std::collections::BTreeSet::new();
-        for key in commands.iter().filter(|c| c.enabled.is_ok()).flat_map(|c| c.keys.split(' ')) {
-            assert!(seen.insert(key), "{name}: {key} does two things");
-        }
-        let has = |wanted: &str| commands.iter().any(|c| c.keys.split(' ').any(|key| key == wanted));
-        assert!(has("esc") && has("ctrl-c"), "{name}");
-        assert!(types(&model) || (has("?") && has("q")), "{name}");
-        for command in commands.iter().filter(|c| !c.footer.is_empty()) {
-            let key = command.footer.split(' ').next().unwrap();
-            assert!(key == "↑↓" || command.keys.split(' ').any(|k| k == key), "{name}: {}", command.footer);
         }
     }
 }

@@ -1,27 +1,41 @@
 //! The only place where the model changes. Pure: a message in, effects out; no clock, no terminal, no thread.
 
+use ratatui::layout::Position;
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTSTP, SIGWINCH};
 
 use super::command::{self, Action, Command};
+use super::export::{self, Stage};
 use super::filter::Filter;
 use super::focus::Focus;
 use super::frame;
+use super::hits::Hit;
 use super::jobs::{JobId, JobResult, Partial};
 use super::key::Key;
 use super::model::{Activity, Dirty, Ended, Model, Overlay};
-use super::msg::{Effect, Exit, Msg};
+use super::msg::{Effect, Exit, Msg, Pointed};
 use super::overlay::{help, what_if as picking};
 use super::page::{Enter, Motion, Page, PageState};
 use super::screen::ScreenId;
 use super::what_if::{Picker, Supposed, Taken};
 use crate::measure::Measurement;
+use crate::report::text::words::count;
+
+/// How many lines the wheel goes at once.
+const NOTCH: usize = 3;
 
 /// Takes a message.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
+    let mut effects = take(model, msg);
+    effects.extend(export::make(model));
+    effects
+}
+
+fn take(model: &mut Model, msg: Msg) -> Vec<Effect> {
     let urgency = if matches!(msg, Msg::Progress(..)) { Dirty::Soon } else { Dirty::Now };
     model.dirty = model.dirty.max(urgency);
     match msg {
         Msg::Key(key) => press(model, &key),
+        Msg::Mouse(what, cell) => point(model, what, cell),
         Msg::Signal(SIGTSTP) => vec![Effect::Suspend],
         Msg::Signal(SIGCONT) => vec![Effect::Resume],
         Msg::Signal(SIGWINCH) => vec![Effect::Renew],
@@ -54,12 +68,46 @@ fn press(model: &mut Model, key: &Key) -> Vec<Effect> {
             *chosen = 0;
         }
         (Some(Overlay::WhatIf(picker)), Some(c)) => picker.edit(|typed| typed.push(c)),
+        (Some(Overlay::Save(form)), Some(c)) if matches!(form.stage, Stage::Naming(_)) => form.name.insert(c),
         (None, Some(c)) if finding => refind(model, |filter| {
             if let Some(filter) = filter {
                 filter.text.push(c);
             }
         }),
         _ => {}
+    }
+    Vec::new()
+}
+
+/// The mouse does what keys do; what lies under it was noted while it was drawn.
+fn point(model: &mut Model, what: Pointed, cell: Position) -> Vec<Effect> {
+    let (key, times) = match what {
+        Pointed::Click => return click(model, cell),
+        Pointed::WheelUp => ("up", NOTCH),
+        Pointed::WheelDown => ("down", NOTCH),
+    };
+    // In a list that lies over the screen each line is a choice of its own.
+    let times = if model.overlay.is_some() { 1 } else { times };
+    (0..times).flat_map(|_| press(model, &Key::named(key))).collect()
+}
+
+fn click(model: &mut Model, cell: Position) -> Vec<Effect> {
+    model.notice = None;
+    match model.hits.at(cell).cloned() {
+        None => {}
+        Some(Hit::Press(key)) => return press(model, &key),
+        Some(Hit::Line(key)) if selected(model).is_some_and(|block| block.key.as_ref() == Some(&key)) => {
+            return press(model, &Key::named("enter"));
+        }
+        Some(Hit::Line(key) | Hit::Beneath(key)) => {
+            on_page(model, |page, state, _| page.place_mut(state).selected = Some(key));
+        }
+        Some(Hit::Entry(at)) => {
+            if let Some(Overlay::Help { chosen, .. }) = &mut model.overlay {
+                *chosen = at;
+            }
+            return help_run(model);
+        }
     }
     Vec::new()
 }
@@ -102,7 +150,7 @@ fn perform(model: &mut Model, command: Command) -> Vec<Effect> {
             let page = picking::rows(frame::parts(model.size).body.height).max(1);
             in_picker(model, |picker| picker.go(motion, page));
         }
-        Action::WhatIfTake => return take(model),
+        Action::WhatIfTake => return take_choice(model),
         Action::WhatIfComplete => in_picker(model, Picker::complete),
         Action::WhatIfErase => in_picker(model, |picker| {
             picker.edit(|typed| {
@@ -116,6 +164,20 @@ fn perform(model: &mut Model, command: Command) -> Vec<Effect> {
                 model.overlay = None;
             }
         }
+        Action::AskSave => export::ask(model),
+        Action::Save => return export::save(model, false).into_iter().collect(),
+        Action::Replace => return export::save(model, true).into_iter().collect(),
+        Action::Rename => {
+            if let Some(Overlay::Save(form)) = &mut model.overlay {
+                form.stage = Stage::Naming(None);
+            }
+        }
+        Action::Edit(edit) => {
+            if let Some(Overlay::Save(form)) = &mut model.overlay {
+                form.name.edit(edit);
+            }
+        }
+        Action::Mouse => return mouse(model),
         Action::Help => model.overlay = Some(Overlay::Help { filter: String::new(), chosen: 0 }),
         Action::HelpGo(motion) => help_go(model, motion),
         Action::HelpRun => return help_run(model),
@@ -214,7 +276,7 @@ fn state_fact(model: &mut Model) {
 }
 
 /// Takes what is chosen: a fact, or its value, which is worked out at once.
-fn take(model: &mut Model) -> Vec<Effect> {
+fn take_choice(model: &mut Model) -> Vec<Effect> {
     let Some(Overlay::WhatIf(picker)) = &mut model.overlay else { return Vec::new() };
     let held = model.data.supposed.as_ref().map(|supposed| supposed.suppositions.clone());
     match picker.take(&held.unwrap_or_default()) {
@@ -269,9 +331,27 @@ fn show(model: &mut Model, screen: ScreenId) {
 }
 
 fn copy(model: &mut Model) -> Vec<Effect> {
+    const SENT: &str = "sent to the terminal's clipboard";
+    if model.screen == ScreenId::Export {
+        let Ok(document) = export::to_copy(model) else { return Vec::new() };
+        let (text, lines) = (document.text.to_string(), count(document.lines, "line"));
+        model.notice = Some(format!("{SENT}: {lines}; where the terminal takes none, s saves them"));
+        return vec![Effect::Copy(text)];
+    }
     let Some(text) = selected(model).and_then(|block| block.copy) else { return Vec::new() };
-    model.notice = Some(format!("sent to the terminal's clipboard: {}", text.replace('\n', "; ")));
+    model.notice = Some(format!("{SENT}: {}", text.replace('\n', "; ")));
     vec![Effect::Copy(text)]
+}
+
+fn mouse(model: &mut Model) -> Vec<Effect> {
+    model.mouse = !model.mouse;
+    let said = if model.mouse {
+        "the mouse clicks and scrolls here; m frees it"
+    } else {
+        "the mouse is the terminal's: it selects text; m takes it back"
+    };
+    model.notice = Some(said.to_owned());
+    vec![Effect::Mouse(model.mouse)]
 }
 
 fn next_target(model: &mut Model) {
@@ -351,6 +431,7 @@ fn progress(model: &mut Model, from: JobId, partial: Partial) -> Vec<Effect> {
 }
 
 fn done(model: &mut Model, from: JobId, result: JobResult) -> Vec<Effect> {
+    let Some(result) = export::done(model, from, result) else { return Vec::new() };
     if model.data.activity.job() != Some(from) {
         return Vec::new();
     }
@@ -392,7 +473,7 @@ fn done(model: &mut Model, from: JobId, result: JobResult) -> Vec<Effect> {
             model.data.ended = Some(Ended { target, histogram, failed: Some(said) });
         }
         (JobResult::Failed(why), _) => model.notice = Some(format!("reading the machine failed: {why}")),
-        (JobResult::Plan(_) | JobResult::Supposed(_), _) => {}
+        (JobResult::Plan(_) | JobResult::Supposed(_) | JobResult::Document(_) | JobResult::Saved(_), _) => {}
     }
     Vec::new()
 }

@@ -5,6 +5,7 @@
 pub mod area;
 pub mod columns;
 pub mod diff;
+pub mod field;
 pub mod histogram;
 pub mod interval;
 pub mod text;

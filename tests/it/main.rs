@@ -19,6 +19,7 @@ mod cli;
 mod databases;
 mod drill;
 mod examples;
+mod exports;
 mod faults;
 mod hostile_stacks;
 mod hosts;

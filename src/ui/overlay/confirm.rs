@@ -2,11 +2,12 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 use ratatui::widgets::Widget;
 
-use super::pane;
+use super::{answers, pane};
 use crate::facts::Subject;
+use crate::ui::hits::Hits;
 use crate::ui::model::Model;
 use crate::ui::theme::Role;
 use crate::ui::widgets::text;
@@ -19,26 +20,22 @@ pub fn draw(
     target: &Subject,
     plan: &Result<Vec<String>, String>,
     area: Rect,
+    hits: &mut Hits,
     buffer: &mut Buffer,
 ) {
     let theme = model.data.theme;
     let room = usize::from(WIDTH.min(area.width).saturating_sub(4));
     let mut lines: Vec<Line<'static>> = Vec::new();
-    let question = match plan {
+    let question: &[(&str, &str)] = match plan {
         Ok(says) => {
             lines.extend(says.iter().flat_map(|line| text::wrap(line, room)).map(Line::from));
-            vec![
-                Span::styled("y", theme.style(Role::Accent)),
-                Span::raw(" start    "),
-                Span::styled("n", theme.style(Role::Accent)),
-                Span::raw(" no"),
-            ]
+            &[("y", "start"), ("n", "no")]
         }
         Err(why) => {
             lines.extend(
                 text::wrap(why, room).into_iter().map(|line| Line::styled(line, theme.style(Role::Doubt))),
             );
-            vec![Span::styled("esc", theme.style(Role::Accent)), Span::raw(" close")]
+            &[("esc", "close")]
         }
     };
     let title = match plan {
@@ -50,9 +47,11 @@ pub fn draw(
     // The question stays in sight even where the plan is longer than the screen.
     let kept = usize::from(inner.height.saturating_sub(2));
     lines.truncate(kept);
-    lines.push(Line::default());
-    lines.push(Line::from(question));
+    let below = lines.len().saturating_add(1);
     for (line, row) in lines.into_iter().zip(inner.rows()) {
         line.render(row, buffer);
+    }
+    if let Some(row) = inner.rows().nth(below) {
+        answers(theme, question, row, hits, buffer);
     }
 }

@@ -9,6 +9,7 @@ use ratatui::widgets::Widget;
 
 use super::pane;
 use crate::ui::command::{self, Command};
+use crate::ui::hits::{Hit, Hits};
 use crate::ui::key;
 use crate::ui::model::Model;
 use crate::ui::theme::Role;
@@ -24,7 +25,7 @@ pub fn rows(body: u16) -> usize {
 }
 
 /// Draws the list.
-pub fn draw(model: &Model, filter: &str, chosen: usize, area: Rect, buffer: &mut Buffer) {
+pub fn draw(model: &Model, filter: &str, chosen: usize, area: Rect, hits: &mut Hits, buffer: &mut Buffer) {
     let theme = model.data.theme;
     let commands = command::filtered(model, filter);
     let wanted = u16::try_from(commands.len()).unwrap_or(u16::MAX).saturating_add(OTHERS);
@@ -56,6 +57,7 @@ pub fn draw(model: &Model, filter: &str, chosen: usize, area: Rect, buffer: &mut
         let heading = if group == Some(command.group) { "" } else { command.group.title() };
         group = Some(command.group);
         entry(model, command, heading, i == chosen, usize::from(row.width)).render(row, buffer);
+        hits.add(row, Hit::Entry(i));
     }
 }
 

@@ -9,8 +9,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Rect, Size};
 
 use crate::facts::Subject;
-use crate::report::Report;
-use crate::ui::jobs::{Jobs, Partial, Worker};
+use crate::report::{Format, Report};
+use crate::ui::jobs::{Jobs, Partial, Saved, Worker};
 use crate::ui::key::Key;
 use crate::ui::msg::{Exit, Msg};
 use crate::ui::sample::{RICH, at_risk, text};
@@ -53,6 +53,11 @@ impl Display for Script {
         Ok(())
     }
 
+    fn mouse(&mut self, ours: bool) -> io::Result<()> {
+        self.log.push(if ours { "mouse ours" } else { "mouse free" });
+        Ok(())
+    }
+
     fn suspend(&mut self) -> io::Result<bool> {
         self.log.push("suspend");
         Ok(self.shell)
@@ -69,6 +74,7 @@ impl Display for Script {
 struct Fragile {
     reads: Mutex<u32>,
     cancelled: AtomicBool,
+    saved: Mutex<Vec<(String, String, bool)>>,
 }
 
 impl Worker for Fragile {
@@ -99,6 +105,16 @@ impl Worker for Fragile {
 
     fn suppose(&self, _: &[Supposition]) -> Result<Supposed, String> {
         Err("nothing can be supposed here".to_owned())
+    }
+
+    fn document(&self, format: Format) -> Result<String, String> {
+        assert!(format != Format::Udev, "no such form");
+        Ok(format!("as {}\n", format.name()))
+    }
+
+    fn save(&self, document: &str, name: &str, replace: bool) -> Result<Saved, String> {
+        self.saved.lock().unwrap().push((document.to_owned(), name.to_owned(), replace));
+        Ok(if replace { Saved::At(format!("/root/{name}")) } else { Saved::Exists(format!("/root/{name}")) })
     }
 }
 
@@ -158,6 +174,24 @@ fn while_a_shell_has_the_terminal_nothing_is_drawn() {
     ];
     let steps = vec![("AT RISK", first), ("current → recommended", vec![key("q")])];
     assert_eq!(play(true, steps).1, ["suspend", "resume"]);
+}
+
+#[test]
+fn a_document_is_shown_and_saved_and_one_that_cannot_be_made_says_so() {
+    let steps = vec![
+        ("AT RISK", vec![key("e")]),
+        ("Export   the report", vec![key("enter")]),
+        ("as text", vec![key("s")]),
+        ("Save as text", vec![key("enter")]),
+        ("Replace it?", vec![key("y")]),
+        ("saved: /root/walwise-db7-srv-pg-15-main.txt", [(); 6].map(|()| key("j")).into()),
+        ("▸ udev", vec![key("enter")]),
+        ("this is a bug in walwise: no such form", vec![key("m"), key("m"), key("y"), key("q")]),
+    ];
+    let (exit, log, worker) = play(true, steps);
+    assert_eq!((exit, log), (Exit::Quit, vec!["mouse free", "mouse ours"]));
+    let save = |replace| ("as text\n".to_owned(), "walwise-db7-srv-pg-15-main.txt".to_owned(), replace);
+    assert_eq!(*worker.saved.lock().unwrap(), [save(false), save(true)]);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::num::NonZeroU16;
+use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
@@ -31,23 +32,39 @@ pub struct Pty {
 impl Pty {
     /// Starts walwise with these arguments.
     pub fn walwise(arguments: &[&str]) -> Self {
-        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_walwise"));
+        Self::walwise_in(Path::new("."), &[], arguments)
+    }
+
+    /// The same in this directory and with these variables.
+    pub fn walwise_in(directory: &Path, variables: &[(&str, &str)], arguments: &[&str]) -> Self {
+        Self::program_in(directory, variables, env!("CARGO_BIN_EXE_walwise"), arguments)
+    }
+
+    /// Starts any program.
+    pub fn program_in(
+        directory: &Path,
+        variables: &[(&str, &str)],
+        program: &str,
+        arguments: &[&str],
+    ) -> Self {
+        let mut command = usual(CommandBuilder::new(program));
         command.args(arguments);
+        command.cwd(directory);
+        for (name, value) in variables {
+            command.env(name, value);
+        }
         Self::start(command)
     }
 
     /// Starts a shell with job control and this script, in which `$W` is walwise.
     pub fn shell(script: &str) -> Self {
-        let mut command = CommandBuilder::new("bash");
+        let mut command = usual(CommandBuilder::new("bash"));
         command.args(["--norc", "-c", &format!("set -m; {script}")]);
         command.env("W", env!("CARGO_BIN_EXE_walwise"));
         Self::start(command)
     }
 
-    fn start(mut command: CommandBuilder) -> Self {
-        command.env_remove("NO_COLOR");
-        command.env("LC_ALL", "C.UTF-8");
-        command.env("TERM", "xterm-256color");
+    fn start(command: CommandBuilder) -> Self {
         let pair = native_pty_system().openpty(pty_size(80, 24)).unwrap();
         let modes_before = modes(&*pair.master);
         let mut reader = pair.master.try_clone_reader().unwrap();
@@ -83,6 +100,28 @@ impl Pty {
     pub fn press(&mut self, keys: &str) {
         self.writer.write_all(keys.as_bytes()).unwrap();
         self.writer.flush().unwrap();
+    }
+
+    /// Clicks on the first place where a text is on the screen, once it is.
+    pub fn click(&mut self, text: &str) {
+        self.until_shown(text);
+        let (column, row) = {
+            let seen = self.seen.0.lock().unwrap();
+            let screen = seen.parser.screen();
+            assert_eq!(
+                screen.mouse_protocol_mode(),
+                vt100::MouseProtocolMode::PressRelease,
+                "the mouse is not taken"
+            );
+            assert_eq!(screen.mouse_protocol_encoding(), vt100::MouseProtocolEncoding::Sgr);
+            let (_, width) = screen.size();
+            let place = screen
+                .rows(0, width.get())
+                .zip(1..)
+                .find_map(|(line, row)| Some((line.split_once(text)?.0.chars().count() + 1, row)));
+            place.unwrap_or_else(|| panic!("{text} is not within a line:\n{}", screen.contents()))
+        };
+        self.press(&format!("\x1b[<0;{column};{row}M\x1b[<0;{column};{row}m"));
     }
 
     /// Gives the terminal another size.
@@ -145,6 +184,8 @@ impl Pty {
         let seen = self.seen.0.lock().unwrap();
         assert!(!seen.parser.screen().alternate_screen(), "the alternate screen was not left");
         assert!(!seen.parser.screen().hide_cursor(), "the cursor stayed hidden");
+        let mouse = seen.parser.screen().mouse_protocol_mode();
+        assert_eq!(mouse, vt100::MouseProtocolMode::None, "the mouse was not given back");
     }
 }
 
@@ -154,6 +195,15 @@ impl Drop for Pty {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// A terminal as most people have one, whatever that of the tests is.
+fn usual(mut command: CommandBuilder) -> CommandBuilder {
+    command.env_remove("NO_COLOR");
+    command.env_remove("TMUX");
+    command.env("LC_ALL", "C.UTF-8");
+    command.env("TERM", "xterm-256color");
+    command
 }
 
 fn modes(master: &(dyn MasterPty + Send)) -> String {

@@ -1,0 +1,221 @@
+//! What is exported, and how far that is: the documents that were made, the name that is being typed, what was saved.
+//!
+//! Documents are made and files are written by the worker; this only remembers. The surprise: what was shown is what is
+//! saved and copied, byte for byte, until a fresher report comes.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::jobs::{Job, JobId, JobResult, Save, Saved};
+use super::model::{Data, Model, Overlay};
+use super::msg::Effect;
+use super::screen::ScreenId;
+use super::widgets::field::Field;
+use crate::facts::Subject;
+use crate::report::{Format, Report};
+
+/// The most bytes that are sent to the clipboard. Terminals cut or drop longer sequences; hterm, the strictest that
+/// documents its bound, takes 100 000 characters, which are so many bytes in base64.
+pub const MOST_COPIED: usize = 74_994;
+/// The longest part of a proposed file name that comes from a host or a target, in characters.
+const LONGEST: usize = 60;
+
+/// Documents, and what was done with them.
+#[derive(Clone, Debug, Default)]
+pub struct Export {
+    documents: BTreeMap<Format, Result<Document, String>>,
+    making: Option<(JobId, Format)>,
+    saving: Option<JobId>,
+    /// What was saved last, in a sentence.
+    pub saved: Option<String>,
+}
+
+/// A report in one form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Document {
+    /// All of it.
+    pub text: Arc<str>,
+    /// How many lines that are.
+    pub lines: usize,
+}
+
+/// What was asked for before a document is saved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SaveForm {
+    /// Its form.
+    pub format: Format,
+    /// The name of the file.
+    pub name: Field,
+    /// How far it is.
+    pub stage: Stage,
+}
+
+/// How far saving is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// The name is being typed; why it could not be saved the last time, if there was one.
+    Naming(Option<String>),
+    /// It is being written.
+    Saving,
+    /// There is this file already.
+    Exists(String),
+}
+
+impl Export {
+    /// What was made of a report that is not the last one any more.
+    pub fn forget(&mut self) {
+        self.documents.clear();
+        self.making = None;
+    }
+
+    /// The report in this form, once it was made; the error says what failed.
+    pub fn document(&self, format: Format) -> Option<Result<&Document, &str>> {
+        self.documents.get(&format).map(|made| made.as_ref().map_err(String::as_str))
+    }
+}
+
+/// The form that is selected on the screen.
+pub fn selected(model: &Model) -> Format {
+    let state = model.pages.get(&ScreenId::Export);
+    let name = state.and_then(|state| state.selected.as_deref());
+    Format::ALL.into_iter().find(|format| Some(format.name()) == name).unwrap_or(Format::Text)
+}
+
+/// Whether the selected document can be copied; the error says why not.
+pub fn to_copy(model: &Model) -> Result<&Document, String> {
+    let format = selected(model);
+    match model.data.export.document(format) {
+        None => Err(format!("enter shows the {} first", format.name())),
+        Some(Err(why)) => Err(why.to_owned()),
+        Some(Ok(document)) if document.text.len() > MOST_COPIED => {
+            Err(format!("{} kB are more than terminals take; s saves it", document.text.len() / 1000))
+        }
+        Some(Ok(document)) => Ok(document),
+    }
+}
+
+/// Whether there is something to save; the error says why not.
+pub fn may_save(data: &Data) -> Result<(), String> {
+    let known = data.report.is_some() && data.complete;
+    known.then_some(()).ok_or_else(|| "the machine is still being read".to_owned())
+}
+
+/// Begins to make what is to be shown and was not made yet, one document after the other.
+pub fn make(model: &mut Model) -> Option<Effect> {
+    if model.screen != ScreenId::Export
+        || model.data.export.making.is_some()
+        || may_save(&model.data).is_err()
+    {
+        return None;
+    }
+    let state = model.page_state();
+    let missing = |format: &Format| {
+        state.is_unfolded(format.name()) && !model.data.export.documents.contains_key(format)
+    };
+    let format = Format::ALL.into_iter().find(missing)?;
+    let job = model.number();
+    model.data.export.making = Some((job, format));
+    Some(Effect::Start(job, Job::Document(format)))
+}
+
+/// Asks for the name of the file.
+pub fn ask(model: &mut Model) {
+    let format = selected(model);
+    let name = model.data.report.as_deref().map(|report| file_name(report, format)).unwrap_or_default();
+    let name = Field::new(name);
+    model.overlay = Some(Overlay::Save(SaveForm { format, name, stage: Stage::Naming(None) }));
+}
+
+/// Begins to save as typed.
+pub fn save(model: &mut Model, replace: bool) -> Option<Effect> {
+    let job = model.number();
+    let Some(Overlay::Save(form)) = &mut model.overlay else { return None };
+    form.stage = Stage::Saving;
+    let document = model.data.export.document(form.format).and_then(Result::ok);
+    let document = document.map(|document| Arc::clone(&document.text));
+    let save = Save { format: form.format, document, name: form.name.text(), replace };
+    model.data.export.saving = Some(job);
+    Some(Effect::Start(job, Job::Save(save)))
+}
+
+/// Takes the result of a job of ours; gives back that of any other.
+pub fn done(model: &mut Model, from: JobId, result: JobResult) -> Option<JobResult> {
+    let export = &mut model.data.export;
+    if let Some((_, format)) = export.making.filter(|(job, _)| *job == from) {
+        export.making = None;
+        let made = match result {
+            JobResult::Document(text) => Ok(Document { lines: text.lines().count(), text }),
+            JobResult::Failed(why) => Err(why),
+            _ => return None,
+        };
+        export.documents.insert(format, made);
+        return None;
+    }
+    if export.saving == Some(from) {
+        export.saving = None;
+        saved(model, result);
+        return None;
+    }
+    Some(result)
+}
+
+/// What became of a file is said where it was asked for, or in a line when nobody waited.
+fn saved(model: &mut Model, result: JobResult) {
+    let waiting = match &mut model.overlay {
+        Some(Overlay::Save(form)) if form.stage == Stage::Saving => Some(form),
+        _ => None,
+    };
+    let said = match (result, waiting) {
+        (JobResult::Saved(Saved::At(path)), waiting) => {
+            let said = format!("saved: {path}");
+            if waiting.is_some() {
+                model.overlay = None;
+            }
+            model.data.export.saved = Some(said.clone());
+            said
+        }
+        (JobResult::Saved(Saved::Exists(path)), Some(form)) => return form.stage = Stage::Exists(path),
+        (JobResult::Saved(Saved::Exists(path)), None) => format!("not saved: {path} exists"),
+        (JobResult::Failed(why), Some(form)) => return form.stage = Stage::Naming(Some(why)),
+        (JobResult::Failed(why), None) => format!("not saved: {why}"),
+        _ => return,
+    };
+    model.notice = Some(said);
+}
+
+/// A name for the file: of the host, and of the target where the report is of one.
+fn file_name(report: &Report, format: Format) -> String {
+    let mut parts = vec!["walwise".to_owned(), plain(&report.host.name)];
+    if let [one] = report.targets.as_slice() {
+        parts.push(plain(Subject::name(&one.target)));
+    }
+    parts.retain(|part| !part.is_empty());
+    format!("{}.{}", parts.join("-"), format.extension())
+}
+
+/// Letters and digits, and single dashes for everything else.
+fn plain(text: &str) -> String {
+    let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || "._".contains(c)));
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    words.join("-").chars().take(LONGEST).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::sample;
+    use crate::ui::sample::two_targets;
+
+    #[test]
+    fn a_proposed_name_says_host_and_target_and_is_a_plain_one() {
+        let mut report = sample::at_risk();
+        assert_eq!(file_name(&report, Format::Json), "walwise-db7-srv-pg-15-main.json");
+        assert_eq!(file_name(&two_targets(), Format::Markdown), "walwise-db7.md");
+        for name in ["../../etc/passwd", "a b;rm -rf /", "-rf", "\u{202e}", "", "x".repeat(500).as_str()] {
+            report.host.name = name.to_owned();
+            let file = file_name(&report, Format::Text);
+            let allowed = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+            assert!(file.chars().all(allowed) && file.starts_with("walwise-") && file.len() < 200, "{file}");
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! What lies where on the screen, for the mouse. Whatever draws something that can be pressed notes it here, so a click
+//! means what was seen, and there is no second layout.
+//!
+//! It decides nothing. The surprise: most entries are keys, because the mouse does what keys do and nothing else.
+
+use ratatui::layout::{Position, Rect};
+
+use super::key::Key;
+
+/// What a click is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Hit {
+    /// Does what this key does.
+    Press(Key),
+    /// The first line of this block of the page: selects it, and enters it when it is selected already.
+    Line(String),
+    /// What stands beneath that line: selects the block.
+    Beneath(String),
+    /// The command at this place in help, from 0: does it.
+    Entry(usize),
+}
+
+/// Everything that can be clicked in the picture that was drawn last.
+#[derive(Clone, Debug, Default)]
+pub struct Hits(Vec<(Rect, Hit)>);
+
+impl Hits {
+    /// Notes what this place is for.
+    pub fn add(&mut self, place: Rect, hit: Hit) {
+        self.0.push((place, hit));
+    }
+
+    /// Notes that this place does what the first of these keys does, written as `"down j"`.
+    pub fn press(&mut self, place: Rect, keys: &str) {
+        self.add(place, Hit::Press(Key::named(keys.split(' ').next().unwrap_or_default())));
+    }
+
+    /// Forgets all there was, for a picture with something over it.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// What lies on this cell.
+    pub fn at(&self, cell: Position) -> Option<&Hit> {
+        self.0.iter().rev().find(|(place, _)| place.contains(cell)).map(|(_, hit)| hit)
+    }
+}

@@ -1,0 +1,69 @@
+//! Export: the forms of the report, each with what it is; what Enter opens beneath is the document that would be saved.
+
+use ratatui::text::Line;
+
+use crate::report::Format;
+use crate::report::text::words::count;
+use crate::ui::export::{Document, may_save};
+use crate::ui::model::Data;
+use crate::ui::page::{Block, Enter, Page, PageState};
+use crate::ui::theme::{Role, Theme};
+use crate::ui::widgets::columns::{self, Column};
+use crate::ui::widgets::text;
+
+/// So many lines of a document are shown; all of them are saved.
+const SHOWN: usize = 500;
+
+/// The page.
+pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
+    let mut page = Page::default();
+    let theme = data.theme;
+    let dim = theme.style(Role::Dim);
+    let Some(report) = data.report.as_deref().filter(|_| may_save(data).is_ok()) else {
+        page.text(vec![Line::default(), Line::styled("The machine is still being read.", dim)]);
+        return page;
+    };
+    let what = match report.targets.len() {
+        0 | 1 => "the report, as `walwise check --format` prints it".to_owned(),
+        all => format!("the report of all {all} targets, as `walwise check --format` prints it"),
+    };
+    page.heading(theme, "Export", &what);
+    if let Some(saved) = &data.export.saved {
+        page.text(text::wrap(saved, room).into_iter().map(Line::from).collect());
+    }
+    let rows = Format::ALL.map(|format| {
+        vec![(format.name().to_owned(), theme.style(Role::Plain)), (format.says().to_owned(), dim)]
+    });
+    let lines = columns::lines(&rows, &[Column::keep(8), Column::keep(24)], room);
+    for (format, line) in Format::ALL.into_iter().zip(lines) {
+        let mut lines = vec![line];
+        if state.is_unfolded(format.name()) {
+            lines.extend(match data.export.document(format) {
+                None => vec![Line::styled("  making it …", dim)],
+                Some(Err(why)) => vec![Line::styled(format!("  {why}"), theme.style(Role::Doubt))],
+                Some(Ok(document)) => preview(document, theme, room.saturating_sub(2)),
+            });
+            lines.push(Line::default());
+        }
+        page.blocks.push(Block::item(format.name(), Enter::Unfold, lines));
+    }
+    if data.export.saved.is_none() {
+        page.text(vec![Line::default(), Line::styled("Nothing is written before s was answered.", dim)]);
+    }
+    page
+}
+
+/// The beginning of a document, or all of it where it is short, as it is; what does not fit in a line is cut.
+fn preview(document: &Document, theme: Theme, room: usize) -> Vec<Line<'static>> {
+    let all = count(document.lines, "line");
+    let shown = if document.lines > SHOWN {
+        format!(", of which the first {SHOWN} are shown")
+    } else {
+        String::new()
+    };
+    let mut lines = vec![Line::styled(format!("  {all}{shown}"), theme.style(Role::Dim))];
+    lines.extend(
+        document.text.lines().take(SHOWN).map(|line| Line::raw(format!("  {}", text::fit(line, room)))),
+    );
+    lines
+}

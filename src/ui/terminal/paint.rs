@@ -1,0 +1,90 @@
+//! Puts what is new in a picture on the terminal, in the sequences that every terminal with a cursor knows (ECMA-48).
+//!
+//! The surprise: colours are numbers 31 to 36. crossterm writes them as `38;5;N`, which a terminal of sixteen colours takes for
+//! blinking.
+
+use std::io::{self, Write};
+
+use ratatui::buffer::{Buffer, Cell};
+use ratatui::style::{Color, Modifier};
+use unicode_width::UnicodeWidthStr;
+
+/// Forgets all that is on the screen.
+pub const CLEAR: &str = "\x1b[0m\x1b[2J";
+
+/// Writes the cells that are not as they were.
+pub fn changes(out: &mut impl Write, before: &Buffer, after: &Buffer) -> io::Result<()> {
+    let mut cursor = None;
+    let mut style = String::new();
+    for (x, y, cell) in before.diff(after) {
+        if cursor != Some((x, y)) {
+            write!(out, "\x1b[{};{}H", y.saturating_add(1), x.saturating_add(1))?;
+        }
+        let wanted = sequence(cell);
+        if style != wanted {
+            out.write_all(wanted.as_bytes())?;
+            style = wanted;
+        }
+        out.write_all(cell.symbol().as_bytes())?;
+        let wide = u16::try_from(cell.symbol().width()).unwrap_or(u16::MAX);
+        // Where the terminal leaves the cursor after the last column is its own affair.
+        cursor = Some((x.saturating_add(wide), y)).filter(|(x, _)| *x < after.area.width);
+    }
+    if style.is_empty() { Ok(()) } else { out.write_all(b"\x1b[0m") }
+}
+
+/// What sets the style of a cell, whatever the one before was.
+fn sequence(cell: &Cell) -> String {
+    let mut out = "\x1b[0".to_owned();
+    let modifiers = [
+        (Modifier::BOLD, ";1"),
+        (Modifier::DIM, ";2"),
+        (Modifier::UNDERLINED, ";4"),
+        (Modifier::REVERSED, ";7"),
+    ];
+    modifiers
+        .iter()
+        .filter(|(one, _)| cell.modifier.contains(*one))
+        .for_each(|(_, number)| out.push_str(number));
+    out.push_str(match cell.fg {
+        Color::Red => ";31",
+        Color::Green => ";32",
+        Color::Blue => ";34",
+        Color::Magenta => ";35",
+        Color::Cyan => ";36",
+        // The theme has no other.
+        _ => "",
+    });
+    out.push('m');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use ratatui::layout::Rect;
+    use ratatui::style::Style;
+
+    use super::*;
+
+    /// What is written to come from one picture to another.
+    fn written(before: &Buffer, after: &Buffer) -> String {
+        let mut out = Vec::new();
+        changes(&mut out, before, after).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn only_what_changed_is_written_in_the_colours_that_all_terminals_know() {
+        let blank = Buffer::empty(Rect::new(0, 0, 8, 2));
+        let mut one = blank.clone();
+        one.set_string(1, 0, "ab", Style::new().fg(Color::Cyan).add_modifier(Modifier::BOLD));
+        one.set_string(3, 0, "c", Style::new());
+        assert_eq!(written(&blank, &one), "\x1b[1;2H\x1b[0;1;36mab\x1b[0mc\x1b[0m");
+        assert_eq!(written(&one, &one), "");
+        let mut two = one.clone();
+        two.set_string(2, 0, "デx", Style::new().fg(Color::Red).remove_modifier(Modifier::BOLD));
+        two.set_string(7, 0, "y", Style::new());
+        two.set_string(0, 1, "z", Style::new());
+        assert_eq!(written(&one, &two), "\x1b[1;3H\x1b[0;31mデx\x1b[1;8H\x1b[0my\x1b[2;1Hz\x1b[0m");
+    }
+}

@@ -1,0 +1,77 @@
+//! The list of what can be done: each key does one thing, and every footer tells the truth.
+
+use std::collections::BTreeSet;
+
+use crate::ui::command;
+use crate::ui::export::Stage;
+use crate::ui::model::{Model, Overlay};
+use crate::ui::sample::{RICH, states};
+use crate::ui::screen::ScreenId;
+
+#[test]
+fn keys_are_unique_and_the_ways_out_exist() {
+    for (name, model) in states((80, 24), RICH) {
+        let commands = command::commands(&model);
+        let mut seen = BTreeSet::new();
+        for key in commands.iter().filter(|c| c.enabled.is_ok()).flat_map(|c| c.keys.split(' ')) {
+            assert!(seen.insert(key), "{name}: {key} does two things");
+        }
+        let has = |wanted: &str| commands.iter().any(|c| c.keys.split(' ').any(|key| key == wanted));
+        assert!(has("esc") && has("ctrl-c"), "{name}");
+        let types = model.overlay.is_some() || model.page_state().is_typing();
+        assert!(types || (has("?") && has("q")), "{name}");
+        for command in commands.iter().filter(|c| !c.footer.is_empty()) {
+            let key = command.footer.split(' ').next().unwrap();
+            assert!(key == "↑↓" || command.keys.split(' ').any(|k| k == key), "{name}: {}", command.footer);
+        }
+    }
+}
+
+/// Keys that do two things, in what can be done now.
+fn ambiguous(model: &Model) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    let commands = command::commands(model);
+    let keys = commands.iter().filter(|c| c.enabled.is_ok()).flat_map(|c| c.keys.split(' '));
+    keys.filter(|key| !seen.insert(*key)).map(str::to_owned).collect()
+}
+
+/// Every screen in every state that is known of the machine, every line of it selected, folded and unfolded; and that the
+/// states show every screen and everything that lies over one.
+#[test]
+fn keys_are_unique_on_every_screen_whatever_is_selected() {
+    let mut screens = BTreeSet::new();
+    let mut over = BTreeSet::new();
+    for (name, model) in states((80, 24), RICH) {
+        screens.insert(model.screen);
+        over.insert(match &model.overlay {
+            None => 0,
+            Some(Overlay::Help { .. }) => 1,
+            Some(Overlay::Confirm { plan: Ok(_), .. }) => 2,
+            Some(Overlay::Confirm { plan: Err(_), .. }) => 3,
+            Some(Overlay::Save(form)) => match form.stage {
+                Stage::Naming(None) => 4,
+                Stage::Naming(Some(_)) => 5,
+                Stage::Saving => 6,
+                Stage::Exists(_) => 7,
+            },
+            Some(Overlay::WhatIf(_)) => 8,
+        });
+        for screen in ScreenId::ALL {
+            let mut model = model.clone();
+            (model.overlay, model.screen) = (None, screen);
+            assert_eq!(ambiguous(&model), [""; 0], "{name}, {screen:?}");
+            let page = screen.page(&model.data, &model.page_state(), 76);
+            for key in page.blocks.into_iter().filter_map(|block| block.key) {
+                for unfolded in [false, true] {
+                    let mut state = model.page_state();
+                    state.selected = Some(key.clone());
+                    state.unfolded = unfolded.then(|| key.clone()).into_iter().collect();
+                    model.pages.insert(screen, state);
+                    assert_eq!(ambiguous(&model), [""; 0], "{name}, {screen:?}, {key}");
+                }
+            }
+        }
+    }
+    assert!(screens.into_iter().eq(ScreenId::ALL), "a state for every screen");
+    assert!(over.into_iter().eq(0..=8), "a state for everything that lies over one");
+}
