@@ -280,13 +280,19 @@ fn what_rules_advise_for_a_new_file_system_is_made_and_mounted() {
     assert!(tried > 2);
 }
 
-/// The lab tries the same on older kernels, from lists of its own (tests/lab/stacks/options-*.sh).
+/// The lab tries the same on older kernels, from lists of its own: tests/lab/stacks/options-*.sh, and those of every file
+/// system in tests/lab/guest/lib.sh.
 #[test]
 fn the_lab_tries_every_option_of_the_table() {
+    let lab = |file: &str| {
+        std::fs::read_to_string(format!("{}/tests/lab/{file}", env!("CARGO_MANIFEST_DIR"))).unwrap()
+    };
+    let lib = lab("guest/lib.sh");
+    let (_, common) = lib.split_once("\nof_every_file_system() {").unwrap();
+    let (common, _) = common.split_once("\n}").unwrap();
     for fs in FAMILIES {
-        let path = format!("{}/tests/lab/stacks/options-{fs}.sh", env!("CARGO_MANIFEST_DIR"));
-        let text = std::fs::read_to_string(path).unwrap();
-        let lines: BTreeSet<&str> = text.lines().collect();
+        let text = lab(&format!("stacks/options-{fs}.sh"));
+        let lines: BTreeSet<&str> = text.lines().chain(common.split_whitespace()).collect();
         let mut missing = Vec::new();
         let decided = |example: &Example| {
             ["6.1.176", "6.12.117"].into_iter().any(|kernel| {
