@@ -6,10 +6,14 @@
 mod log;
 mod outcome;
 mod page;
+mod record;
+mod stack;
 
-pub use log::{Acknowledged, Head, Ranges, Survived, acknowledged, survived};
-pub use outcome::{Outcome, compare};
+pub use log::{Acknowledged, BOOT, Head, Ranges, STOPPED, Survived, acknowledged, survived};
+pub use outcome::{Outcome, compare, no_cut};
 pub use page::{PAGE, fill, number_of};
+pub use record::{Record, day};
+pub use stack::Stack;
 
 /// How many pages a segment of the WAL has: 16 MiB, as PostgreSQL's by default.
 pub const PAGES: u64 = 2048;

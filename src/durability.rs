@@ -9,6 +9,7 @@ mod belief;
 mod claim;
 mod controller;
 mod database;
+mod drilled;
 mod facts;
 mod interlock;
 mod join;

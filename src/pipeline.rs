@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::collect::{self, Request};
+use crate::drill::Record;
 use crate::durability;
 use crate::facts::{FactSet, Subject};
 use crate::host::Host;
@@ -15,12 +16,15 @@ use crate::rules::{self, RuleSet};
 use crate::{validity, workers};
 
 pub mod assume;
+mod drilled;
 mod measuring;
 mod pack;
+mod raw;
 pub mod upgrade;
 
 pub use measuring::{Options, Rows, measurable, method_in_force, prepare, to_be_made, unreadable};
 pub use pack::pack;
+pub use raw::raw;
 
 /// What was read of a host, and everything needed to judge it.
 #[derive(Clone)]
@@ -37,6 +41,8 @@ pub struct Session {
     pub traced: bool,
     /// What was measured, by target.
     pub measured: BTreeMap<Subject, Measurement>,
+    /// Records of drills, each with the name of its file, display-safe.
+    pub drills: Vec<(String, Record)>,
     /// What was assumed, and what is real.
     hypothesis: Option<assume::Hypothesis>,
 }
@@ -54,7 +60,16 @@ impl Session {
 
     /// What was read so far, with nothing measured.
     pub fn of(read: FactSet, rules: RuleSet, live: bool) -> Self {
-        Self { rules, live, asked: None, read, traced: true, measured: BTreeMap::new(), hypothesis: None }
+        Self {
+            rules,
+            live,
+            asked: None,
+            read,
+            traced: true,
+            measured: BTreeMap::new(),
+            drills: Vec::new(),
+            hypothesis: None,
+        }
     }
 
     /// Everything known: what was read, what was measured, and what follows from both.
@@ -63,6 +78,7 @@ impl Session {
         for (target, measurement) in &self.measured {
             measuring::to_facts(measurement, target, &mut facts);
         }
+        drilled::to_facts(&self.drills, self.live, &mut facts);
         validity::derive(&mut facts);
         let verdicts = durability::judge(&mut facts, self.live);
         if let Some(hypothesis) = &self.hypothesis {

@@ -31,7 +31,7 @@ pub mod text;
 pub mod upgrade;
 mod what_if;
 
-pub use build::{Circumstances, Concerns, Guard, Input, build};
+pub use build::{Circumstances, Concerns, Guard, Input, build, host_summary};
 pub use format::Format;
 pub use model::{
     Alternative, Conflict, DirectoryRow, HostSummary, LayerRow, Plan, ProbeResult, Report, SCHEMA_VERSION,

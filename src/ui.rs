@@ -19,6 +19,7 @@ mod order;
 mod overlay;
 mod page;
 mod pictures;
+mod raw;
 mod screen;
 mod svg;
 mod terminal;
@@ -42,6 +43,8 @@ pub use jobs::{Partial, Saved, Worker};
 pub use msg::Exit;
 pub use pictures::pictures;
 pub use what_if::{Supposed, Supposition};
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use hits::Hits;
 use jobs::Jobs;
@@ -83,9 +86,7 @@ pub fn run(worker: Arc<dyn Worker>, options: Options) -> io::Result<Exit> {
     let exit = drive(&mut tty, &inbox, &mut jobs, theme);
     drop(tty);
     wind_down(&mut jobs, &inbox);
-    exit.or_else(
-        |error| if is_closed(&error) { Ok(Exit::Signal(signal_hook::consts::SIGHUP)) } else { Err(error) },
-    )
+    exit.or_else(|error| if is_closed(&error) { Ok(Exit::Signal(SIGHUP)) } else { Err(error) })
 }
 
 /// The loop: draw what changed, wait, take every message there is.
@@ -184,15 +185,15 @@ fn perform(
     Ok(())
 }
 
-/// Stops what runs, and waits for a probe to remove its scratch files and for a file to be whole; a second signal does not
-/// wait.
+/// Stops what runs, and waits for a probe to remove its scratch files and for a file to be whole; a second signal that ends
+/// programs does not wait. One that says something of the terminal, which may come with its closing, is no such signal.
 fn wind_down(jobs: &mut Jobs, inbox: &Receiver<Msg>) {
     jobs.cancel_all();
     let begun = Instant::now();
     while jobs.has_to_tidy() {
         match inbox.recv_timeout(STOPPING.saturating_sub(begun.elapsed())) {
             Ok(Msg::Done(job, _)) => jobs.ended(job),
-            Ok(Msg::Signal(_)) | Err(_) => return,
+            Ok(Msg::Signal(SIGTERM | SIGINT | SIGHUP)) | Err(_) => return,
             Ok(_) => {}
         }
     }

@@ -249,7 +249,7 @@ _walwise() {
             return 0
             ;;
         walwise__subcmd__check)
-            opts="-o -h --host --rules --no-programs --format --output --baseline --save --assume --no-probe --probe-seconds --scratch --fail-on --fail-on-undecided --help"
+            opts="-o -h --host --rules --no-programs --drill --format --output --baseline --save --assume --no-probe --probe-seconds --scratch --fail-on --fail-on-undecided --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -260,6 +260,10 @@ _walwise() {
                     return 0
                     ;;
                 --rules)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --drill)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -317,12 +321,16 @@ _walwise() {
             return 0
             ;;
         walwise__subcmd__drill__subcmd__check)
-            opts="-h --help"
+            opts="-h --record --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --record)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -437,7 +445,7 @@ _walwise() {
             return 0
             ;;
         walwise__subcmd__explain)
-            opts="-h --assume --host --rules --no-programs --help"
+            opts="-h --assume --host --rules --no-programs --drill --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -455,6 +463,10 @@ _walwise() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --drill)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -463,7 +475,7 @@ _walwise() {
             return 0
             ;;
         walwise__subcmd__facts)
-            opts="-h --list --target --assume --format --host --rules --no-programs --help"
+            opts="-h --list --target --assume --format --host --rules --no-programs --drill --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -486,6 +498,10 @@ _walwise() {
                     return 0
                     ;;
                 --rules)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --drill)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -665,7 +681,7 @@ _walwise() {
             return 0
             ;;
         walwise__subcmd__generate__subcmd__screens)
-            opts="-h --target --measured --columns --rows --host --rules --no-programs --help"
+            opts="-h --target --measured --columns --rows --host --rules --no-programs --drill --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -692,6 +708,10 @@ _walwise() {
                     return 0
                     ;;
                 --rules)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --drill)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1221,7 +1241,7 @@ _walwise() {
             return 0
             ;;
         walwise__subcmd__upgrade)
-            opts="-o -h --kernel --os --e2fsprogs --xfsprogs --btrfs-progs --assume --host --rules --no-programs --format --output --fail-on --fail-on-undecided --help"
+            opts="-o -h --kernel --os --e2fsprogs --xfsprogs --btrfs-progs --assume --host --rules --no-programs --drill --format --output --fail-on --fail-on-undecided --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1256,6 +1276,10 @@ _walwise() {
                     return 0
                     ;;
                 --rules)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --drill)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -40,6 +40,7 @@ complete -c walwise -n "__fish_walwise_needs_command" -a "generate" -d 'Things m
 complete -c walwise -n "__fish_walwise_needs_command" -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l host -d 'Look at a captured host instead of this one' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l rules -d 'More rules, beside the built-in ones and those in /etc/walwise/rules.d: every *.toml file in DIR' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand check" -l drill -d 'Count what drills of this stack have shown: a record that `walwise drill check --record` made' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l format -d 'How to say it' -r -f -a "text\t'For people'
 json\t'For programs; see `walwise generate schema`'
 script\t'A shell script that does nothing until somebody has read and edited it'
@@ -68,6 +69,7 @@ complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l btrfs-progs 
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l assume -d 'Any other fact that will be another, as with `walwise check`' -r
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l host -d 'Look at a captured host instead of this one' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l rules -d 'More rules, beside the built-in ones and those in /etc/walwise/rules.d: every *.toml file in DIR' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l drill -d 'Count what drills of this stack have shown: a record that `walwise drill check --record` made' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l format -d 'How to say it; the JSON is the report of the machine as it is, with `what_if` and `upgrade`' -r -f -a "text\t'For people'
 json\t'For programs'"
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -s o -l output -d 'Write to a file, completely or not at all' -r -F
@@ -109,6 +111,7 @@ complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_s
 fresh\t'Into a new segment after each'"
 complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_subcommand_from write" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_subcommand_from read" -s h -l help -d 'Print help'
+complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_subcommand_from check" -l record -d 'Add it to this record, which is made where there is none; `walwise check --drill` reads it' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help'
 complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_subcommand_from help" -f -a "write" -d 'Writes commits into DIR/walwise-drill until the power goes or it is stopped, and prints each number once it is durable, for a machine that keeps its power'
 complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_subcommand_from help" -f -a "read" -d 'Prints which of them are there'
@@ -120,6 +123,7 @@ complete -c walwise -n "__fish_walwise_using_subcommand facts" -l format -d 'How
 json\t'For programs'"
 complete -c walwise -n "__fish_walwise_using_subcommand facts" -l host -d 'Look at a captured host instead of this one' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand facts" -l rules -d 'More rules, beside the built-in ones and those in /etc/walwise/rules.d: every *.toml file in DIR' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand facts" -l drill -d 'Count what drills of this stack have shown: a record that `walwise drill check --record` made' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand facts" -l list -d 'Every fact there can be, with what it means'
 complete -c walwise -n "__fish_walwise_using_subcommand facts" -l no-programs -d 'Run no other program; what only they can tell stays unknown'
 complete -c walwise -n "__fish_walwise_using_subcommand facts" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -144,6 +148,7 @@ complete -c walwise -n "__fish_walwise_using_subcommand rules; and __fish_seen_s
 complete -c walwise -n "__fish_walwise_using_subcommand explain" -l assume -d 'Explain it on the machine as it would be if this fact were so; may be given again. As with `walwise check`' -r
 complete -c walwise -n "__fish_walwise_using_subcommand explain" -l host -d 'Look at a captured host instead of this one' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand explain" -l rules -d 'More rules, beside the built-in ones and those in /etc/walwise/rules.d: every *.toml file in DIR' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand explain" -l drill -d 'Count what drills of this stack have shown: a record that `walwise drill check --record` made' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand explain" -l no-programs -d 'Run no other program; what only they can tell stays unknown'
 complete -c walwise -n "__fish_walwise_using_subcommand explain" -s h -l help -d 'Print help'
 complete -c walwise -n "__fish_walwise_using_subcommand capture" -s o -l output -d 'Write to a file, completely or not at all' -r -F
@@ -166,6 +171,7 @@ complete -c walwise -n "__fish_walwise_using_subcommand generate; and __fish_see
 complete -c walwise -n "__fish_walwise_using_subcommand generate; and __fish_seen_subcommand_from screens" -l rows -d 'Rows of the terminal' -r
 complete -c walwise -n "__fish_walwise_using_subcommand generate; and __fish_seen_subcommand_from screens" -l host -d 'Look at a captured host instead of this one' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand generate; and __fish_seen_subcommand_from screens" -l rules -d 'More rules, beside the built-in ones and those in /etc/walwise/rules.d: every *.toml file in DIR' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand generate; and __fish_seen_subcommand_from screens" -l drill -d 'Count what drills of this stack have shown: a record that `walwise drill check --record` made' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand generate; and __fish_seen_subcommand_from screens" -l no-programs -d 'Run no other program; what only they can tell stays unknown'
 complete -c walwise -n "__fish_walwise_using_subcommand generate; and __fish_seen_subcommand_from screens" -s h -l help -d 'Print help'
 complete -c walwise -n "__fish_walwise_using_subcommand generate; and __fish_seen_subcommand_from help" -f -a "man" -d 'Manual pages: those of all commands into a directory, or walwise(1) to standard output'

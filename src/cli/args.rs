@@ -78,6 +78,9 @@ pub struct From {
     /// Run no other program; what only they can tell stays unknown.
     #[arg(long)]
     pub no_programs: bool,
+    /// Count what drills of this stack have shown: a record that `walwise drill check --record` made.
+    #[arg(long, value_name = "RECORD.json")]
+    pub drill: Vec<PathBuf>,
 }
 
 /// `walwise check`.
@@ -268,6 +271,9 @@ pub enum DrillStep {
         acknowledged: PathBuf,
         /// What `drill read` printed.
         survived: PathBuf,
+        /// Add it to this record, which is made where there is none; `walwise check --drill` reads it.
+        #[arg(long, value_name = "RECORD.json")]
+        record: Option<PathBuf>,
     },
 }
 

@@ -8,16 +8,21 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::CliError;
-use super::args::{Drill, DrillMethod, DrillStep, DrillWrite};
-use super::out::{Done, print};
+use super::args::{Drill, DrillMethod, DrillStep, DrillWrite, From};
+use super::out::{self, Done, print};
 use super::signals::Listener;
-use crate::drill::{Head, Outcome, Survived, acknowledged, compare, survived};
-use crate::host::path_bytes;
+use super::{CliError, host};
+use crate::drill::{
+    BOOT, Head, Outcome, Record, STOPPED, Stack, Survived, acknowledged, compare, day, no_cut, survived,
+};
+use crate::facts::Scope;
+use crate::host::{Host, LiveHost, Question, path_bytes};
 use crate::measure::Method;
 use crate::pipeline::now;
 use crate::probes::drill::{self, Segments};
-use crate::text::{error_words, safe};
+use crate::report::output;
+use crate::rules::RuleSet;
+use crate::text::{safe, shell_word};
 
 /// The largest log that is read.
 const LARGEST_LOG: u64 = 1 << 30;
@@ -27,16 +32,21 @@ pub(super) fn run(args: &Drill) -> Done {
     match (&args.step, &args.directory) {
         (Some(DrillStep::Write(args)), _) => write(args),
         (Some(DrillStep::Read { directory }), _) => read(directory),
-        (Some(DrillStep::Check { acknowledged, survived }), _) => check(acknowledged, survived),
-        (None, Some(directory)) => print(&steps(directory)),
+        (Some(DrillStep::Check { acknowledged, survived, record }), _) => {
+            check(acknowledged, survived, record.as_deref())
+        }
+        (None, Some(directory)) => print(&steps(directory)?),
         (None, None) => Err(CliError::Usage("name the directory that the drill is about".to_owned())),
     }
 }
 
 /// What to do, in order.
-fn steps(directory: &Path) -> String {
-    let dir = shell_word(&safe(path_bytes(directory)));
-    format!(
+fn steps(directory: &Path) -> Result<String, CliError> {
+    let shown = safe(path_bytes(directory));
+    let cannot =
+        || CliError::Usage(format!("{shown} cannot be written into a command; give it another name"));
+    let dir = shell_word(&shown).ok_or_else(cannot)?;
+    Ok(format!(
         "\
 A drill of {dir}: whether commits that this machine calls durable are there after its power was cut.
 No program can see that from within. Do it on a machine that holds nothing you need: what loses power may break.
@@ -55,24 +65,16 @@ No program can see that from within. Do it on a machine that holds nothing you n
      ssh HOST walwise drill read {dir} > survived.log
 
 4. Anywhere:
-     walwise drill check acknowledged.log survived.log
-   Exit code 0: nothing is lost. 3: something is.
+     walwise drill check acknowledged.log survived.log --record drills.json
+   Exit code 0: nothing is lost. 3: something is. With that record, on this machine,
+     walwise check {dir} --drill drills.json
+   says *proven by drill* where nothing but a test could show it, as long as {dir} stands on what was drilled.
 
 5. Remove what was written before the next round: ssh HOST rm -r {dir}/{own}
    One round that loses nothing shows little, for a cache may have been empty by chance: make twenty.
 ",
         own = drill::DIRECTORY
-    )
-}
-
-/// A word as a shell takes it.
-fn shell_word(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%=:,".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', r"'\''"))
-    }
+    ))
 }
 
 fn write(args: &DrillWrite) -> Done {
@@ -90,11 +92,12 @@ fn write(args: &DrillWrite) -> Done {
             format!("{directory} belongs to a database; name a directory beside it, on the same file system");
         return Err(CliError::Usage(says));
     }
+    let (boot, stack) = (boot(), stack(&args.directory)?);
     let listener = Listener::start()?;
     let mut stdout = io::stdout().lock();
     let mut tell = |number: Option<u64>| {
         match number {
-            None => writeln!(stdout, "{head}")?,
+            None => write!(stdout, "{head}\n{BOOT}{boot}\n{stack}")?,
             Some(number) => writeln!(stdout, "ack {number}")?,
         }
         stdout.flush()
@@ -103,6 +106,8 @@ fn write(args: &DrillWrite) -> Done {
     match (done, listener.ended()) {
         (Err(error), _) => Err(CliError::Other(error.into())),
         (Ok(()), Some(signal)) => {
+            // Whoever listened may be gone, and then there is nobody to tell.
+            let _ = writeln!(stdout, "{STOPPED}").and_then(|()| stdout.flush());
             let place = safe(path_bytes(&drill::place(&args.directory)));
             Err(CliError::Signal(signal, Some(format!("what was written stays in {place}"))))
         }
@@ -112,33 +117,56 @@ fn write(args: &DrillWrite) -> Done {
 
 fn read(directory: &Path) -> Done {
     let (head, pages) = drill::read(directory).map_err(CliError::Usage)?;
-    print(&Survived { head, pages, when: now() }.to_string())
+    print(&Survived { head, boot: boot(), stack: stack(directory)?, pages, when: now() }.to_string())
 }
 
-fn check(acks: &Path, rest: &Path) -> Done {
+/// The boot that this is; empty where it cannot be read.
+fn boot() -> String {
+    let answer = LiveHost::new().ask(&Question::Read("/proc/sys/kernel/random/boot_id".into()));
+    answer.map(|id| safe(id.trim_ascii())).unwrap_or_default()
+}
+
+/// What the directory stands on now.
+fn stack(directory: &Path) -> Result<Stack, CliError> {
+    let session = host::look(&From::default(), Some(directory), RuleSet::default())?;
+    let target = session.read.subjects(Scope::Target).next();
+    Ok(target.map(|target| Stack::of(&session.read, target)).unwrap_or_default())
+}
+
+fn check(acks: &Path, rest: &Path, record: Option<&Path>) -> Done {
     let named = |path: &Path, says: String| CliError::Usage(format!("{}: {says}", safe(path_bytes(path))));
-    let log = |path: &Path| {
-        let size = fs::metadata(path).map_or(0, |found| found.len());
-        if size > LARGEST_LOG {
-            return Err(named(path, "it is larger than any log of a drill".to_owned()));
-        }
-        let bytes = fs::read(path).map_err(|error| named(path, error_words(&error)))?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
-    };
+    let log = |path: &Path| host::text_file(path, LARGEST_LOG);
     let acknowledged = acknowledged(&log(acks)?).map_err(|says| named(acks, says))?;
     let survived = survived(&log(rest)?).map_err(|says| named(rest, says))?;
     let outcome = compare(&acknowledged, &survived).map_err(CliError::Usage)?;
-    print(&verdict(&acknowledged.head, &survived, &outcome))?;
+    let no_cut = no_cut(&acknowledged, &survived);
+    print(&verdict(&acknowledged.head, &survived, &outcome, no_cut))?;
+    if let Some(path) = record {
+        let mut drills = match fs::exists(path) {
+            Ok(false) => Record::new(&acknowledged.stack),
+            _ => host::drill_record(path)?,
+        };
+        drills
+            .add(&acknowledged, &survived, &outcome)
+            .map_err(|says| named(path, format!("not recorded: {says}")))?;
+        output::write_atomically(path, drills.render().as_bytes()).map_err(anyhow::Error::from)?;
+        out::notice(&format!(
+            "recorded, the {} of its stack: {}",
+            ordinal(drills.cuts()),
+            safe(path_bytes(path))
+        ));
+    }
     Ok(if outcome.lost() > 0 { 3 } else { 0 })
 }
 
-fn verdict(head: &Head, survived: &Survived, outcome: &Outcome) -> String {
+fn verdict(head: &Head, survived: &Survived, outcome: &Outcome, no_cut: Option<&str>) -> String {
     let Outcome { acknowledged, examined, lost } = outcome;
     let Head { run, method, segments, when, directory } = head;
-    let says = match (examined, outcome.lost()) {
-        (0, _) => "nothing was acknowledged, so nothing is shown; let it run longer".to_owned(),
-        (_, 0) => format!("none is lost: proven by drill on {}, once", day(&survived.when)),
-        (_, count) => {
+    let says = match (examined, outcome.lost(), no_cut) {
+        (0, ..) => "nothing was acknowledged, so nothing is shown; let it run longer".to_owned(),
+        (_, 0, Some(why)) => format!("none is lost, which shows nothing: {why}"),
+        (_, 0, None) => format!("none is lost: proven by drill on {}, once", day(&survived.when)),
+        (_, count, _) => {
             let shown = lost
                 .iter()
                 .take(10)
@@ -156,9 +184,16 @@ fn verdict(head: &Head, survived: &Survived, outcome: &Outcome) -> String {
     )
 }
 
-/// The day of a time.
-fn day(when: &str) -> &str {
-    when.split_once('T').map_or(when, |(day, _)| day)
+/// 1st, 2nd, 3rd, 4th, 11th.
+fn ordinal(number: usize) -> String {
+    let end = match (number % 10, number % 100) {
+        (_, 11..=13) => "th",
+        (1, _) => "st",
+        (2, _) => "nd",
+        (3, _) => "rd",
+        _ => "th",
+    };
+    format!("{number}{end}")
 }
 
 impl DrillMethod {
@@ -202,8 +237,10 @@ mod tests {
 
     #[test]
     fn a_directory_is_one_word_of_the_commands() {
-        assert_eq!(shell_word("/srv/pg-15"), "/srv/pg-15");
-        assert_eq!(shell_word("/srv/it's here"), r"'/srv/it'\''s here'");
-        assert!(steps(Path::new("/srv/a b")).contains("walwise drill write '/srv/a b' |"));
+        let told = |directory: &str| steps(Path::new(directory));
+        assert!(told("/srv/pg-15").unwrap().contains("walwise drill write /srv/pg-15 |"));
+        assert!(told("/srv/a b").unwrap().contains("walwise drill write '/srv/a b' |"));
+        assert!(told("/srv/it's here").unwrap().contains(r"drill write '/srv/it'\''s here' |"));
+        assert!(told("/srv/a\x1b").is_err(), "nobody can paste what cannot be shown");
     }
 }

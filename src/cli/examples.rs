@@ -50,8 +50,8 @@ pub const ALL: &[Examples] = &[
             ),
             ("walwise check --assume kernel.release=6.18", "what would be different with another kernel"),
             (
-                "walwise check --assume 'device.write_cache@sda=write through'",
-                "or if that disk had no volatile cache",
+                "walwise check --assume controller.battery@sda=failed",
+                "or if the battery before that disk failed",
             ),
         ],
         notes: &[
@@ -117,7 +117,13 @@ pub const ALL: &[Examples] = &[
     },
     Examples {
         of: "drill check",
-        lines: &[("walwise drill check acknowledged.log survived.log", "exit code 3: something is lost")],
+        lines: &[
+            ("walwise drill check acknowledged.log survived.log", "exit code 3: something is lost"),
+            (
+                "walwise drill check acknowledged.log survived.log --record drills.json",
+                "the same, for `walwise check --drill drills.json`",
+            ),
+        ],
         notes: &[],
     },
     Examples {

@@ -67,7 +67,7 @@ fn listing(facts: &FactSet, keys: &[String]) -> String {
 fn reading_text(fact: &str, reading: &Reading<Value>) -> String {
     match reading {
         Reading::Known { value, source } => {
-            let shown = catalog::find(fact).map_or_else(|| value.to_string(), |info| info.show(value));
+            let shown = catalog::show(fact, value);
             format!("{shown:<32} {source}")
         }
         Reading::Unknown { why, detail, remedy } => {

@@ -9,6 +9,7 @@ use super::args::From;
 use super::out;
 pub(super) use super::rule_files::rules;
 use crate::collect::Request;
+use crate::drill::Record;
 use crate::facts::{FactSet, Scope};
 use crate::host::{Host, LiveHost, RecordedHost, RememberingHost, path_bytes};
 use crate::pipeline::Session;
@@ -19,14 +20,13 @@ use crate::text;
 /// The largest capture that is read.
 const LARGEST_CAPTURE: u64 = 64 << 20;
 
+/// The largest record of drills that is read.
+const LARGEST_RECORD: u64 = 16 << 20;
+
 /// The host to look at: this machine, or a capture.
 pub(super) fn open(file: Option<&Path>) -> Result<Box<dyn Host + Send>, CliError> {
     let Some(path) = file else { return Ok(Box::new(LiveHost::new())) };
-    let unusable = |e: io::Error| cannot("use", path, &e);
-    let file = fs::File::open(path).map_err(unusable)?;
-    let mut bytes = Vec::new();
-    file.take(LARGEST_CAPTURE + 1).read_to_end(&mut bytes).map_err(unusable)?;
-    let host = RecordedHost::parse(&bytes)
+    let host = RecordedHost::parse(&whole(path, LARGEST_CAPTURE)?)
         .map_err(|e| CliError::Usage(format!("cannot use {}: {e}", path.display())))?;
     Ok(Box::new(host))
 }
@@ -46,6 +46,34 @@ pub(super) fn absolute(target: Option<&Path>) -> Result<Option<PathBuf>, CliErro
 /// What is to be read.
 pub(super) fn request(from: &From, target: Option<&Path>) -> Result<Request, CliError> {
     Ok(Request { target: absolute(target)?, without_programs: from.no_programs })
+}
+
+/// A record of drills.
+pub(super) fn drill_record(path: &Path) -> Result<Record, CliError> {
+    Record::parse(&text_file(path, LARGEST_RECORD)?)
+        .map_err(|says| CliError::Usage(format!("cannot use {}: {says}", path.display())))
+}
+
+/// A file that somebody named, when it is no larger than any of its kind.
+pub(super) fn text_file(path: &Path, largest: u64) -> Result<String, CliError> {
+    let bytes = whole(path, largest)?;
+    if bytes.len() as u64 > largest {
+        return Err(CliError::Usage(format!(
+            "cannot use {}: it is larger than {}",
+            path.display(),
+            text::bytes(largest)
+        )));
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The bytes of a file that somebody named, and one more than the largest when it is larger.
+fn whole(path: &Path, largest: u64) -> Result<Vec<u8>, CliError> {
+    let unusable = |e: io::Error| cannot("use", path, &e);
+    let file = fs::File::open(path).map_err(unusable)?;
+    let mut bytes = Vec::new();
+    file.take(largest + 1).read_to_end(&mut bytes).map_err(unusable)?;
+    Ok(bytes)
 }
 
 /// What is assumed of the machine that was read; all mistakes at once.
@@ -94,6 +122,11 @@ pub(super) fn look_at(
         }
     };
     let mut session = Session::look(host, &request, rules, &mut progress);
+    session.drills = from
+        .drill
+        .iter()
+        .map(|file| Ok((text::safe(path_bytes(file)), drill_record(file)?)))
+        .collect::<Result<_, CliError>>()?;
     session.asked = target.map(|target| text::safe(path_bytes(target)));
     if show {
         out::progress("");

@@ -1,8 +1,9 @@
 //! `walwise [TARGET]`: the screens on a terminal, the text report otherwise. Nothing is measured until the user says so.
 
 use std::env;
+use std::fs;
 use std::io::{self, IsTerminal};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -13,14 +14,14 @@ use super::args::{Bare, From};
 use super::host;
 use super::out::{self, Done};
 use crate::collect::Request;
-use crate::facts::{FactSet, Subject};
+use crate::facts::{FactSet, Scope, Source, Subject};
 use crate::host::{Host, RememberingHost, path_bytes};
 use crate::measure::Progress;
 use crate::pipeline::assume::{self, Assumption};
 use crate::pipeline::{self, Options, Session};
 use crate::probes::{self, Control, Plan};
 use crate::report::output::{self, OutputError};
-use crate::report::{Format, Report, text};
+use crate::report::{Format, Report, host_summary, text};
 use crate::rules::RuleSet;
 use crate::text::{error_words, safe};
 use crate::ui::{self, Exit, Partial, Saved, Supposed, Supposition, Worker};
@@ -32,7 +33,7 @@ const PROBE_SECONDS: f64 = 10.0;
 pub(super) fn run(args: Bare) -> Done {
     // A word that is neither is a mistyped command; a directory that is to be made can be given as ./NAME.
     if let Some(word) = args.target.as_ref().filter(|t| t.components().count() == 1 && t.is_relative())
-        && !word.exists()
+        && !is_here(word)
     {
         let word = safe(path_bytes(word));
         return Err(CliError::Usage(format!(
@@ -60,6 +61,12 @@ pub(super) fn run(args: Bare) -> Done {
         Exit::Quit => Ok(0),
         Exit::Signal(number) => Err(CliError::Signal(number, None)),
     }
+}
+
+/// Whether there is such a name where we are. It is looked for in the list of names, for what has it may never answer.
+fn is_here(word: &Path) -> bool {
+    let Some(name) = word.file_name() else { return true };
+    fs::read_dir(".").map_or(true, |all| all.flatten().any(|one| one.file_name() == name))
 }
 
 /// What is to be known before a probe is started.
@@ -162,8 +169,15 @@ impl Worker for Desk {
         let live = machine.is_live();
         let rules = host::rules(None).map_err(|error| error.to_string())?;
         progress(Partial::Rules(Arc::new(rules.clone())));
+        let mut shown = None;
         let mut so_far = |what: &'static str, facts: &FactSet| {
             progress(Partial::Reading(what.to_owned()));
+            // A report of a large host takes a while, so there is one only where something else would be seen.
+            let now = (host_summary(facts, live), facts.subjects(Scope::Target).count());
+            if shown.as_ref() == Some(&now) {
+                return;
+            }
+            shown = Some(now);
             // Nothing is judged on the screens before everything was read, so no rule is asked.
             let session = Session::of(facts.clone(), RuleSet::default(), live);
             progress(Partial::Report(Box::new(session.report())));
@@ -211,6 +225,10 @@ impl Worker for Desk {
             Ok(())
         })?;
         self.report()
+    }
+
+    fn raw(&self, source: &Source, value: &str) -> Vec<String> {
+        self.with(|looked| Ok(pipeline::raw(&looked.machine, source, value))).unwrap_or_default()
     }
 
     fn document(&self, format: Format) -> Result<String, String> {

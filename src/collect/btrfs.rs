@@ -41,16 +41,12 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         let Some((home, devices)) =
             device.and_then(|device| home_of.get(&device)).and_then(|index| members.get(*index))
         else {
-            let why = Reading::unknown(Why::Absent, format!("no file system in {ALL} has its device"));
-            facts.put(subject, &mount::BTRFS_DEVICES, why.clone());
-            let why = Reading::unknown(Why::Absent, format!("no file system in {ALL} has its device"));
-            facts.put(subject, &mount::BTRFS_DEVICE_COUNT, why);
-            let why = Reading::unknown(Why::Absent, format!("no file system in {ALL} has its device"));
-            facts.put(subject, &mount::BTRFS_DATA_PROFILES, why.clone());
-            facts.put(subject, &mount::BTRFS_METADATA_PROFILES, why);
-            let why = Reading::unknown(Why::Absent, format!("no file system in {ALL} has its device"));
-            facts.put(subject, &mount::BTRFS_ERRORS, why.clone());
-            facts.put(subject, &mount::BTRFS_MISSING, why);
+            facts.put(subject, &mount::BTRFS_DEVICES, homeless());
+            facts.put(subject, &mount::BTRFS_DEVICE_COUNT, homeless());
+            facts.put(subject, &mount::BTRFS_DATA_PROFILES, homeless());
+            facts.put(subject, &mount::BTRFS_METADATA_PROFILES, homeless());
+            facts.put(subject, &mount::BTRFS_ERRORS, homeless());
+            facts.put(subject, &mount::BTRFS_MISSING, homeless());
             continue;
         };
         let names = devices.iter().map(|device| device.name().to_owned()).collect();
@@ -181,6 +177,11 @@ fn is_nodatacow(options: &[String]) -> bool {
         option if option.starts_with("compress") => false,
         _ => nocow,
     })
+}
+
+/// What is known of a file system that is not found by its device.
+fn homeless<T>() -> Reading<T> {
+    Reading::unknown(Why::Absent, format!("no file system in {ALL} has its device"))
 }
 
 #[cfg(test)]

@@ -6,6 +6,8 @@
 
 use std::fmt;
 
+use super::stack::Stack;
+
 /// What the first line of both logs says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
@@ -22,6 +24,10 @@ pub struct Head {
 }
 
 const MARK: &str = "walwise-drill 1";
+/// Stands before the boot that a line is of, /proc/sys/kernel/random/boot_id (random(4)).
+pub const BOOT: &str = "boot ";
+/// The last line of a writer that somebody stopped.
+pub const STOPPED: &str = "stopped";
 
 impl fmt::Display for Head {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -57,8 +63,14 @@ impl Head {
 pub struct Acknowledged {
     /// Of which run.
     pub head: Head,
+    /// The boot that it was written in; empty where that was not read.
+    pub boot: String,
+    /// What the directory stood on.
+    pub stack: Stack,
     /// The highest number; the writer counts from 1 and leaves none out. 0 for none.
     pub last: u64,
+    /// Whether the writer was stopped instead of cut off.
+    pub stopped: bool,
 }
 
 /// Reads the log of acknowledgements. The error is a sentence.
@@ -69,9 +81,23 @@ pub fn acknowledged(text: &str) -> Result<Acknowledged, String> {
             if found.as_ref().is_some_and(|found| found.head.run != head.run) {
                 return Err("it holds two runs; give the log of one".to_owned());
             }
-            found = Some(found.unwrap_or(Acknowledged { head, last: 0 }));
-        } else if let (Some(found), Some(number)) = (&mut found, line.strip_prefix("ack ")) {
-            found.last = found.last.max(number.trim_end().parse().unwrap_or(0));
+            found = Some(found.unwrap_or(Acknowledged {
+                head,
+                boot: String::new(),
+                stack: Stack::default(),
+                last: 0,
+                stopped: false,
+            }));
+        } else if let Some(found) = &mut found {
+            if let Some(number) = line.strip_prefix("ack ") {
+                found.last = found.last.max(number.trim_end().parse().unwrap_or(0));
+            } else if let Some(boot) = line.strip_prefix(BOOT) {
+                boot.trim_end().clone_into(&mut found.boot);
+            } else if line.trim_end() == STOPPED {
+                found.stopped = true;
+            } else {
+                found.stack.take(line);
+            }
         }
     }
     found.ok_or_else(|| {
@@ -87,6 +113,10 @@ pub type Ranges = Vec<(u64, u64)>;
 pub struct Survived {
     /// Of which run.
     pub head: Head,
+    /// The boot that it was read in; empty where that was not read.
+    pub boot: String,
+    /// What the directory stands on.
+    pub stack: Stack,
     /// The numbers of whole pages.
     pub pages: Ranges,
     /// When it was read, RFC 3339 in UTC.
@@ -95,7 +125,7 @@ pub struct Survived {
 
 impl fmt::Display for Survived {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}", self.head)?;
+        write!(f, "{}\n{BOOT}{}\n{}", self.head, self.boot, self.stack)?;
         for (from, to) in &self.pages {
             writeln!(f, "survived {from}-{to}")?;
         }
@@ -109,10 +139,14 @@ pub fn survived(text: &str) -> Result<Survived, String> {
     let head = lines.find_map(Head::parse).ok_or_else(|| {
         format!("no line of it begins with `{MARK}`; it is what `walwise drill read` printed")
     })?;
-    let mut pages = Ranges::new();
+    let (mut boot, mut stack, mut pages) = (String::new(), Stack::default(), Ranges::new());
     for line in lines {
+        stack.take(line);
+        if let Some(named) = line.strip_prefix(BOOT) {
+            named.trim_end().clone_into(&mut boot);
+        }
         if let Some(when) = line.strip_prefix("read ") {
-            return Ok(Survived { head, pages, when: when.trim_end().to_owned() });
+            return Ok(Survived { head, boot, stack, pages, when: when.trim_end().to_owned() });
         }
         let range = line.strip_prefix("survived ").and_then(|range| range.trim_end().split_once('-'));
         if let Some((from, to)) = range {
@@ -146,10 +180,21 @@ mod tests {
         }
     }
 
+    fn log(last: u64) -> Acknowledged {
+        Acknowledged { head: head(), boot: String::new(), stack: Stack::default(), last, stopped: false }
+    }
+
+    #[test]
+    fn which_boot_it_was_and_how_it_ended_is_told() {
+        let text = format!("{}\nboot 7a-b\nack 1\n", head());
+        assert_eq!(acknowledged(&text), Ok(Acknowledged { boot: "7a-b".to_owned(), ..log(1) }));
+        assert!(acknowledged(&(text + "stopped\n")).unwrap().stopped);
+    }
+
     #[test]
     fn a_cut_line_acknowledges_nothing() {
         let text = format!("login: \n{}\nack 1\nack 2\r\nkernel: noise\nack 34\nack 35", head());
-        assert_eq!(acknowledged(&text), Ok(Acknowledged { head: head(), last: 34 }));
+        assert_eq!(acknowledged(&text), Ok(log(34)));
         assert_eq!(acknowledged(&format!("{}\n", head())).map(|found| found.last), Ok(0));
         assert!(acknowledged("ack 1\n").is_err());
         let other = Head { run: 1, ..head() };
@@ -158,8 +203,11 @@ mod tests {
 
     #[test]
     fn what_was_found_is_read_back() {
+        let mut stack = Stack::default();
+        assert!(stack.take("stack device 1 device.model=A = B") && !stack.take("stack trace"));
+        let when = "2026-01-02T04:00:00Z".to_owned();
         let found =
-            Survived { head: head(), pages: vec![(3, 9), (11, 11)], when: "2026-01-02T04:00:00Z".to_owned() };
+            Survived { head: head(), boot: "7a".to_owned(), stack, pages: vec![(3, 9), (11, 11)], when };
         assert_eq!(survived(&found.to_string()), Ok(found.clone()));
         assert!(survived(&format!("{}\nsurvived 1-2\n", head())).is_err(), "the end is missing");
         assert!(survived(&format!("{}\nsurvived 1-x\nread now\n", head())).is_err());

@@ -21,6 +21,19 @@ impl Outcome {
     }
 }
 
+/// Why these logs say nothing of a power cut, in a sentence; `None` where they do.
+pub fn no_cut(acknowledged: &Acknowledged, survived: &Survived) -> Option<&'static str> {
+    if acknowledged.stopped {
+        Some("the writer was stopped before the power was cut, and what it wrote last had its time")
+    } else if acknowledged.boot.is_empty() || survived.boot.is_empty() {
+        Some("the logs do not say whether the machine was started again in between")
+    } else if acknowledged.boot == survived.boot {
+        Some("the machine was not started again in between, so no power was cut")
+    } else {
+        None
+    }
+}
+
 /// Sets one against the other. The error is a sentence.
 pub fn compare(acknowledged: &Acknowledged, survived: &Survived) -> Result<Outcome, String> {
     if acknowledged.head.run != survived.head.run {
@@ -55,6 +68,7 @@ pub fn compare(acknowledged: &Acknowledged, survived: &Survived) -> Result<Outco
 #[cfg(test)]
 mod tests {
     use super::super::log::Head;
+    use super::super::stack::Stack;
     use super::*;
 
     fn outcome(last: u64, pages: &[(u64, u64)]) -> Outcome {
@@ -65,8 +79,15 @@ mod tests {
             when: String::new(),
             directory: String::new(),
         };
-        let survived = Survived { head: head.clone(), pages: pages.to_vec(), when: String::new() };
-        compare(&Acknowledged { head, last }, &survived).unwrap()
+        let stack = Stack::default();
+        let survived = Survived {
+            head: head.clone(),
+            boot: "b".to_owned(),
+            stack: stack.clone(),
+            pages: pages.to_vec(),
+            when: String::new(),
+        };
+        compare(&Acknowledged { head, boot: "a".to_owned(), stack, last, stopped: false }, &survived).unwrap()
     }
 
     #[test]
@@ -102,7 +123,16 @@ mod tests {
             when: String::new(),
             directory: String::new(),
         };
-        let survived = Survived { head: head(2), pages: Vec::new(), when: String::new() };
-        assert!(compare(&Acknowledged { head: head(1), last: 3 }, &survived).is_err());
+        let stack = Stack::default();
+        let survived = Survived {
+            head: head(2),
+            boot: "b".to_owned(),
+            stack: stack.clone(),
+            pages: Vec::new(),
+            when: String::new(),
+        };
+        let acknowledged =
+            Acknowledged { head: head(1), boot: "a".to_owned(), stack, last: 3, stopped: false };
+        assert!(compare(&acknowledged, &survived).is_err());
     }
 }

@@ -6,6 +6,7 @@
 
 mod mysql;
 mod postgres;
+mod torn;
 
 use super::ask::Ask;
 use super::{Evidence, Layer, Standing};
@@ -33,7 +34,7 @@ pub fn judge(ask: &mut Ask, of: &Subject, cluster: &Subject) -> (bool, Vec<Evide
     let off = if ask.facts.lacks_area(cluster, "pg") {
         mysql::judge(ask, of, cluster, &mut sayer)
     } else {
-        postgres::judge(ask, cluster, &mut sayer)
+        postgres::judge(ask, of, cluster, &mut sayer)
     };
     (off, sayer.evidence)
 }

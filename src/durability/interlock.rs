@@ -31,7 +31,7 @@ pub fn judge(
         (
             match found.verdict.standing {
                 Standing::Durable => Truth::True,
-                Standing::Unproven => Truth::Unknown,
+                Standing::Unproven | Standing::ProvenByDrill => Truth::Unknown,
                 Standing::Contradictory | Standing::AtRisk => Truth::False,
             },
             format!("the verdict is {}", found.verdict.standing.word()),

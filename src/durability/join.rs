@@ -10,7 +10,7 @@ use super::ask::{Ask, Asked};
 use super::belief::{self, Bottom};
 use super::claim::{Cache, Leaf, Passage};
 use super::route::{Route, routes};
-use super::{Evidence, Layer, Path, Standing, Verdict, database, measured};
+use super::{Evidence, Layer, Path, Standing, Verdict, database, drilled, measured};
 use crate::facts::catalog::host;
 use crate::facts::{FactSet, Scope, Subject};
 use crate::truth::Truth;
@@ -65,10 +65,16 @@ pub fn judge(facts: &FactSet, target: &Subject, disks: &BTreeMap<Subject, Leaf>)
     let flush = joined(&passages, &at_disks);
     common.extend(measured::judge(&mut ask, target, flush, below.iter().map(|(disk, leaf)| (*disk, *leaf))));
 
+    let drill = drilled::ask(&mut ask, target);
+    common.extend(drill.as_ref().map(drilled::Drilled::evidence));
+
     for path in &mut paths {
         path.evidence.extend(common.iter().cloned());
         path.evidence.sort_by_key(|evidence| evidence.standing);
         path.standing = path.evidence.first().map_or(Standing::Unproven, |worst| worst.standing);
+    }
+    if let Some(drill) = &drill {
+        drill.settle(&mut paths);
     }
     paths.sort_by_key(|path| path.standing);
 
@@ -91,7 +97,10 @@ pub fn judge(facts: &FactSet, target: &Subject, disks: &BTreeMap<Subject, Leaf>)
         standing,
         limits: limits(facts, &seen_by),
         seen_by,
-        sentence: sentence(standing, &paths, clusters.is_empty(), cache, &names),
+        sentence: match &drill {
+            Some(drill) if standing == Standing::ProvenByDrill => drill.sentence(),
+            _ => sentence(standing, &paths, clusters.is_empty(), cache, &names),
+        },
         paths,
         missing: ask.asked.missing.iter().cloned().collect(),
     };
@@ -195,7 +204,7 @@ fn sentence(standing: Standing, paths: &[Path], no_database: bool, cache: Cache,
                 "A commit acknowledged now may be lost at power failure, because the layers disagree: {why}."
             )
         }
-        Standing::Unproven => {
+        Standing::Unproven | Standing::ProvenByDrill => {
             format!(
                 "That a commit acknowledged now survives a power failure cannot be shown from here: {why}."
             )

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::facts::{Need, Subject};
 
-/// The four verdicts, worst first.
+/// The verdicts, worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Standing {
@@ -15,6 +15,8 @@ pub enum Standing {
     Contradictory,
     /// Something needed is not known.
     Unproven,
+    /// The same, but it survived every power cut that was tried. It opens nothing that *unproven* keeps shut.
+    ProvenByDrill,
     /// It survives, and the evidence is named.
     Durable,
 }
@@ -26,6 +28,7 @@ impl Standing {
             Self::AtRisk => "at risk",
             Self::Contradictory => "contradictory",
             Self::Unproven => "unproven",
+            Self::ProvenByDrill => "proven by drill",
             Self::Durable => "durable",
         }
     }

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use super::{KeyInfo, Kind};
+use super::{KeyInfo, Kind, Value};
 
 /// Declares the facts of an area: constants for code and the list `ALL` for everything that goes by name. Behind the kind
 /// stands what marks a fact, if anything does: its [`Nature`](super::Nature) and whether it `prices` a commit.
@@ -25,6 +25,7 @@ pub mod boot;
 pub mod cluster;
 pub mod controller;
 pub mod device;
+pub mod drill;
 pub mod host;
 pub mod kernel;
 pub mod mount;
@@ -47,9 +48,15 @@ pub fn all() -> impl Iterator<Item = &'static KeyInfo> {
         mysql::ALL,
         target::ALL,
         probe::ALL,
+        drill::ALL,
     ]
     .into_iter()
     .flatten()
+}
+
+/// A value of the fact of this name as people read it; as it is where there is no such fact.
+pub fn show(name: &str, value: &Value) -> String {
+    find(name).map_or_else(|| value.to_string(), |info| info.show(value))
 }
 
 /// The fact of this name.

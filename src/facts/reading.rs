@@ -206,6 +206,11 @@ pub enum Source {
         /// Whether an assumed value is among them; such a conclusion opens no interlock.
         assumed: bool,
     },
+    /// The record of a drill, which is a file that anybody could have written. Never enough for a setting that can lose data.
+    Drill {
+        /// The record, display-safe.
+        file: String,
+    },
     /// Somebody said so, with `--assume`. Never enough for a setting that can lose data.
     Assumed,
 }
@@ -234,7 +239,7 @@ impl Source {
     /// Whether the value was seen on this machine rather than typed in. The asymmetry rule asks this of every fact that
     /// decides a setting which can lose data. A default is not evidence either way, but it is what is in force.
     pub fn is_evidence(&self) -> bool {
-        !matches!(self, Self::Assumed | Self::Derived { assumed: true, .. })
+        !matches!(self, Self::Drill { .. } | Self::Assumed | Self::Derived { assumed: true, .. })
     }
 }
 
@@ -252,6 +257,7 @@ impl fmt::Display for Source {
             Self::Derived { of, assumed: true } => {
                 write!(f, "concluded from {} (partly assumed)", of.join(", "))
             }
+            Self::Drill { file } => write!(f, "drills recorded in {file}"),
             Self::Assumed => f.write_str("assumed"),
         }
     }

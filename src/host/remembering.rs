@@ -18,6 +18,17 @@ impl<H: Deref<Target: Host>> RememberingHost<H> {
     pub fn new(host: H) -> Self {
         Self { host, answers: Mutex::default() }
     }
+
+    /// A question of this kind that was answered, with the answer.
+    pub fn answered(&self, of: impl Fn(&Question) -> bool) -> Option<(Question, Vec<u8>)> {
+        let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        let answered =
+            answers.iter().filter_map(|(question, answer)| Some((question, answer.as_ref().ok()?)));
+        // Of several the least, so that it is always the same one.
+        let found =
+            answered.filter(|(question, _)| of(question)).min_by_key(|(question, _)| format!("{question:?}"));
+        found.map(|(question, answer)| (question.clone(), answer.clone()))
+    }
 }
 
 impl<H: Deref<Target: Host> + Sync> Host for RememberingHost<H> {

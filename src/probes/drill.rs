@@ -19,6 +19,7 @@ use super::commit::{Writer, again};
 use super::control::Control;
 use super::error::{ErrorKind, ProbeError, shown};
 use super::method::open_flags;
+use super::scratch::zero;
 use crate::drill::{Head, PAGE, PAGES, Ranges, fill, number_of};
 use crate::measure::Method;
 
@@ -118,20 +119,18 @@ impl Segment {
         let path = own.join(format!("{SEGMENT}{nth:08}"));
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = rustix::fs::openat(CWD, &path, flags, Mode::RUSR | Mode::WUSR)?;
-        let zeros = match segments {
-            Segments::Recycled => vec![0; PAGE],
-            Segments::Fresh => vec![0],
-        };
         let bytes = PAGES * PAGE as u64;
-        let first = if segments == Segments::Recycled { 0 } else { bytes - 1 };
-        let mut at = first;
-        while at < bytes {
-            match again(&mut false, || rustix::io::pwrite(&file, &zeros, at))? {
-                0 => return Err(Errno::NOSPC),
-                written => at += written as u64,
+        match segments {
+            Segments::Recycled => {
+                zero(&file, bytes, &|| true)?;
+            }
+            Segments::Fresh => {
+                if again(&mut false, || rustix::io::pwrite(&file, &[0], bytes - 1))? == 0 {
+                    return Err(Errno::NOSPC);
+                }
+                again(&mut false, || rustix::fs::fsync(&file))?;
             }
         }
-        again(&mut false, || rustix::fs::fsync(&file))?;
         sync(own)?;
         if let Some(old) = nth.checked_sub(KEPT) {
             rustix::fs::unlinkat(CWD, own.join(format!("{SEGMENT}{old:08}")), rustix::fs::AtFlags::empty())?;
@@ -206,7 +205,7 @@ fn ranges(numbers: &BTreeSet<u64>) -> Ranges {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::drill::{Acknowledged, Survived, compare};
+    use crate::drill::{Acknowledged, Stack, Survived, compare};
 
     fn head() -> Head {
         Head {
@@ -242,8 +241,17 @@ mod tests {
                 let directory = written(commits, segments);
                 let (found, pages) = read(directory.path()).unwrap();
                 assert_eq!(found, head());
-                let survived = Survived { head: head(), pages, when: String::new() };
-                let outcome = compare(&Acknowledged { head: head(), last: commits }, &survived).unwrap();
+                let stack = Stack::default();
+                let survived = Survived {
+                    head: head(),
+                    boot: String::new(),
+                    stack: stack.clone(),
+                    pages,
+                    when: String::new(),
+                };
+                let acknowledged =
+                    Acknowledged { head: head(), boot: String::new(), stack, last: commits, stopped: false };
+                let outcome = compare(&acknowledged, &survived).unwrap();
                 assert_eq!(outcome.lost(), 0, "{segments:?} {commits}: {survived}");
                 assert_eq!(outcome.examined, commits.min(2047), "{segments:?} {commits}");
             }

@@ -116,22 +116,7 @@ impl Scratch {
     /// Fills a file with zeros and flushes it, as the server does with a new WAL segment (`wal_init_zero`). Between chunks
     /// `go_on` may end it; then the answer is `false`.
     pub fn fill(&self, file: &OwnedFd, bytes: u64, go_on: &dyn Fn() -> bool) -> Result<bool, ProbeError> {
-        let failed = |errno| self.failed(errno, "writing the scratch file");
-        let zeros = vec![0; CHUNK];
-        let mut at = 0;
-        while at < bytes {
-            if !go_on() {
-                return Ok(false);
-            }
-            let length = usize::try_from(bytes - at).unwrap_or(CHUNK).min(CHUNK);
-            let chunk = zeros.get(..length).unwrap_or_default();
-            match again(&mut false, || rustix::io::pwrite(file, chunk, at)).map_err(failed)? {
-                0 => return Err(failed(Errno::NOSPC)),
-                written => at += written as u64,
-            }
-        }
-        again(&mut false, || rustix::fs::fsync(file)).map_err(failed)?;
-        Ok(go_on())
+        zero(file, bytes, go_on).map_err(|errno| self.failed(errno, "writing the scratch file"))
     }
 
     /// An error if somebody removed a file: what is written now measures something else.
@@ -181,6 +166,25 @@ impl Drop for Scratch {
         // Nobody is left to hear of an error here.
         let _ = self.clear();
     }
+}
+
+/// Fills a file as [`Scratch::fill`] says.
+pub(super) fn zero(file: &OwnedFd, bytes: u64, go_on: &dyn Fn() -> bool) -> Result<bool, Errno> {
+    let zeros = vec![0; CHUNK];
+    let mut at = 0;
+    while at < bytes {
+        if !go_on() {
+            return Ok(false);
+        }
+        let length = usize::try_from(bytes - at).unwrap_or(CHUNK).min(CHUNK);
+        let chunk = zeros.get(..length).unwrap_or_default();
+        match again(&mut false, || rustix::io::pwrite(file, chunk, at))? {
+            0 => return Err(Errno::NOSPC),
+            written => at += written as u64,
+        }
+    }
+    again(&mut false, || rustix::fs::fsync(file))?;
+    Ok(go_on())
 }
 
 /// Removes a scratch directory and the files that were made in it, if it is ours: the inode that is known, or, when the

@@ -159,7 +159,8 @@ fn refusals(finding: &Finding, guard: &Guard<'_>) -> Vec<Option<String>> {
     advice.iter().map(|piece| guard(subject, piece, &beside).err()).collect()
 }
 
-fn host_summary(facts: &FactSet, live: bool) -> HostSummary {
+/// The machine in a line.
+pub fn host_summary(facts: &FactSet, live: bool) -> HostSummary {
     let machine = Subject::host();
     let text = |key| facts.value(&machine, key).unwrap_or_else(|| "unknown".to_owned());
     HostSummary {

@@ -47,7 +47,7 @@ fn level(standing: Standing) -> Option<Level> {
     match standing {
         Standing::AtRisk | Standing::Contradictory => Some(Level::Critical),
         Standing::Unproven => Some(Level::Warning),
-        Standing::Durable => None,
+        Standing::ProvenByDrill | Standing::Durable => None,
     }
 }
 

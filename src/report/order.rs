@@ -16,6 +16,8 @@ pub enum Urgency {
     Critical,
     /// The verdict lacks something.
     Unproven,
+    /// All is well, by experiment.
+    ProvenByDrill,
     /// All is well.
     Durable,
     /// No disk, and not judged.
@@ -33,6 +35,7 @@ impl Report {
             Some(Standing::Contradictory) => Urgency::Contradictory,
             _ if critical() => Urgency::Critical,
             Some(Standing::Unproven) => Urgency::Unproven,
+            Some(Standing::ProvenByDrill) => Urgency::ProvenByDrill,
             Some(Standing::Durable) => Urgency::Durable,
             None => Urgency::Unjudged,
         }

@@ -37,7 +37,6 @@ impl Stronger {
 /// What wins over the configuration file for the setting that advice is about, as far as its source tells.
 pub fn stronger(advice: &Advice) -> Option<Stronger> {
     match advice.current.source()? {
-        Source::Command { .. } => Some(Stronger::CommandLine),
         Source::File { path, .. } if path.starts_with("/proc/") && path.ends_with("/cmdline") => {
             Some(Stronger::CommandLine)
         }
@@ -57,7 +56,8 @@ pub fn now(advice: &Advice) -> String {
         Reading::Known { value, source } => {
             let value = as_written(value);
             match source {
-                Source::File { .. } | Source::Command { .. } => format!("{value}, set in {source}"),
+                Source::File { .. } => format!("{value}, set in {source}"),
+                Source::Command { .. } => format!("{value}, says {source}"),
                 Source::Default { .. } => format!("{value}, the {source}"),
                 Source::Server { socket } => format!("{value}, says the server at {socket}"),
                 _ => format!("{value} ({source})"),
@@ -99,9 +99,9 @@ mod tests {
                 "open_sync, set in /proc/10/cmdline",
             ),
             (
-                Source::Command { argv: "postgres -c x=y".to_owned() },
-                Some(Stronger::CommandLine),
-                "open_sync, set in `postgres -c x=y`",
+                Source::Command { argv: "pg_controldata -D /srv/pg".to_owned() },
+                None,
+                "open_sync, says `pg_controldata -D /srv/pg`",
             ),
             (
                 Source::line("/srv/db/mysqld-auto.cnf", 1),

@@ -77,8 +77,12 @@ fn of_boot(
         if alone { fresh(report, disk) } else { part(&disk.title) + &ask_alone(disk, format) }
     };
     parts.extend(report.targets.iter().filter(|target| target.kind == "device").map(told));
-    if parts.is_empty() {
+    let bare = boot::not_mounted_at_boot(report);
+    if parts.is_empty() && (bare.is_empty() || !lines.is_empty()) {
         parts.push("\n".to_owned() + &empty(&boot::why_not(report, &lines)));
+    }
+    for missing in bare {
+        parts.push(part(&missing.title) + &comments(&missing.says));
     }
     head + &parts.concat()
 }

@@ -6,7 +6,7 @@
 pub mod advice;
 mod baseline;
 mod findings;
-pub(super) mod measured;
+pub mod measured;
 pub(super) mod order;
 pub(super) mod page;
 pub mod target;

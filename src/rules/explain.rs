@@ -70,11 +70,7 @@ fn add(trace: &Trace, drawing: Drawing, branch: String, stem: &str, rows: &mut V
 
 fn told(seen: &Seen, drawing: Drawing) -> (String, String) {
     match &*seen.reading {
-        Reading::Known { value, source } => {
-            let info = catalog::find(seen.fact);
-            let shown = info.map_or_else(|| value.to_string(), |info| info.show(value));
-            (shown, source.to_string())
-        }
+        Reading::Known { value, source } => (catalog::show(seen.fact, value), source.to_string()),
         Reading::Unknown { why, detail, remedy } => {
             let why = if detail.is_empty() { why.to_string() } else { format!("{why}: {detail}") };
             let arrow = drawing.strokes().arrow;

@@ -276,29 +276,50 @@ fn moving() -> Vec<Command> {
 /// To find something on a screen that has much.
 fn finding(state: &PageState, model: &Model) -> Vec<Command> {
     let can = |can: bool| can.then_some(()).ok_or_else(|| "this screen has too little".to_owned());
-    let (label, footer) =
-        if state.only_unknown { ("show everything", "u all") } else { ("only what is unknown", "u unknown") };
+    let here = model.screen.has_unknowns();
+    let (label, footer) = match (here, state.only_unknown) {
+        (true, true) => ("show everything", "u all"),
+        (true, false) => ("only what is unknown", "u unknown"),
+        (false, _) => ("every fact that is unknown, and why", ""),
+    };
+    let known = model.data.complete && model.data.focus.target.is_some();
     vec![
         command("/", "find: show only what has these words", Group::Look, Action::Filter)
             .footer("/ find")
             .when(can(model.screen.has_filter())),
         command("u", label, Group::Look, Action::OnlyUnknown)
             .footer(footer)
-            .when(can(model.screen.has_unknowns())),
+            .when(known.then_some(()).ok_or_else(|| "there is no target yet".to_owned())),
     ]
 }
 
-fn in_filter() -> Vec<Command> {
-    let go = |keys, label, motion| command(keys, label, Group::Move, Action::Go(motion));
+/// Moving in a list while letters are typed, so by no letters.
+fn rows(act: fn(Motion) -> Action) -> Vec<Command> {
+    let go = |keys, label, motion| command(keys, label, Group::Move, act(motion));
     vec![
         go("up", "up", Motion::Up),
         go("down", "down", Motion::Down).footer("↑↓ choose"),
         go("pgup", "a screenful up", Motion::PageUp),
         go("pgdn", "a screenful down", Motion::PageDown),
+    ]
+}
+
+/// The same, to both of its ends too.
+fn list(act: fn(Motion) -> Action) -> Vec<Command> {
+    let go = |keys, label, motion| command(keys, label, Group::Move, act(motion));
+    let mut all = rows(act);
+    all.extend([go("home", "to the top", Motion::Top), go("end", "to the bottom", Motion::Bottom)]);
+    all
+}
+
+fn in_filter() -> Vec<Command> {
+    let mut all = rows(Action::Go);
+    all.extend([
         command("enter", "keep it", Group::Here, Action::FilterKeep).footer("enter keep"),
         command("backspace", "take back a character", Group::Here, Action::FilterErase),
         command("esc", "show everything", Group::Program, Action::FilterEnd).footer("esc end"),
-    ]
+    ]);
+    all
 }
 
 fn work(model: &Model) -> Vec<Command> {
@@ -368,41 +389,31 @@ fn looking(model: &Model) -> Vec<Command> {
 }
 
 fn in_help() -> Vec<Command> {
-    let go = |keys, label, motion| command(keys, label, Group::Move, Action::HelpGo(motion));
-    vec![
-        go("up", "up", Motion::Up),
-        go("down", "down", Motion::Down).footer("↑↓ choose"),
-        go("pgup", "a screenful up", Motion::PageUp),
-        go("pgdn", "a screenful down", Motion::PageDown),
-        go("home", "to the top", Motion::Top),
-        go("end", "to the bottom", Motion::Bottom),
+    let mut all = list(Action::HelpGo);
+    all.extend([
         command("enter", "do it", Group::Here, Action::HelpRun).footer("enter do it"),
         command("backspace", "take back a character", Group::Here, Action::HelpErase),
         command("esc", "close", Group::Program, Action::Close).footer("esc close"),
-    ]
+    ]);
+    all
 }
 
 fn in_what_if(model: &Model, picker: &Picker) -> Vec<Command> {
-    let go = |keys, label, motion| command(keys, label, Group::Move, Action::WhatIfGo(motion));
     let take = picker.take(model.data.suppositions()).map(|_| ());
     let (label, footer, back) = match picker.of {
         None => ("choose this fact", "enter choose", "esc close"),
         Some(_) => ("suppose it", "enter suppose", "esc back"),
     };
-    vec![
-        go("up", "up", Motion::Up),
-        go("down", "down", Motion::Down).footer("↑↓ choose"),
-        go("pgup", "a screenful up", Motion::PageUp),
-        go("pgdn", "a screenful down", Motion::PageDown),
-        go("home", "to the top", Motion::Top),
-        go("end", "to the bottom", Motion::Bottom),
+    let mut all = list(Action::WhatIfGo);
+    all.extend([
         command("enter", label, Group::Here, Action::WhatIfTake)
             .footer(footer)
             .when(take.and_then(|()| model.data.activity.may_start())),
         command("tab", "complete", Group::Here, Action::WhatIfComplete).footer("tab complete"),
         command("backspace", "take back a character", Group::Here, Action::WhatIfErase),
         command("esc", "back", Group::Program, Action::WhatIfBack).footer(back),
-    ]
+    ]);
+    all
 }
 
 fn in_confirm(plan: &Result<Vec<String>, String>) -> Vec<Command> {

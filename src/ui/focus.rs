@@ -1,7 +1,8 @@
 //! What of a report concerns one target, found once when the report or the target changes, so that drawing never searches.
+//! What is the same for all targets is found once for a report: on a large host that takes longer than a key may.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use super::judged::{Judged, judged};
 use super::order::worst_first;
@@ -42,12 +43,35 @@ pub struct Focus {
     pub unknown: usize,
     /// Facts that are missing, with the rules that each would help to decide; what the verdict needs comes first.
     pub needs: Vec<(Need, Vec<String>)>,
+    whole: Arc<Whole>,
+}
+
+/// What is the same for every target of a report.
+#[derive(Debug, Default)]
+struct Whole {
+    /// Positions of the targets, worst first.
+    order: Vec<usize>,
+    /// How many facts that were asked for are unknown.
+    gaps: usize,
 }
 
 impl Focus {
     /// Looks for what concerns the target; the worst one where the report has no such target.
     pub fn of(report: &Report, wanted: Option<&Subject>) -> Self {
-        let order = worst_first(report);
+        let whole = Whole { order: worst_first(report), gaps: report.gaps().count() };
+        Self::within(report, wanted, &Arc::new(whole))
+    }
+
+    /// The same for the next target of the same report, from the worst on and round and round.
+    pub fn next(&self, report: &Report) -> Self {
+        let order = &self.whole.order;
+        let next = order.get(self.place.0.saturating_add(1)).or_else(|| order.first());
+        let next = next.and_then(|at| report.targets.get(*at)).map(|summary| &summary.target);
+        Self::within(report, next, &self.whole)
+    }
+
+    fn within(report: &Report, wanted: Option<&Subject>, whole: &Arc<Whole>) -> Self {
+        let order = &whole.order;
         let is_wanted = |at: &usize| report.targets.get(*at).map(|summary| &summary.target) == wanted;
         let place = order.iter().position(is_wanted).unwrap_or(0);
         let Some((at, summary)) = order.get(place).and_then(|at| Some((*at, report.targets.get(*at)?)))
@@ -60,6 +84,7 @@ impl Focus {
             title: summary.title.clone(),
             at,
             place: (place, order.len()),
+            whole: Arc::clone(whole),
             cluster: summary.cluster.clone(),
             verdict: report.verdicts.iter().position(|verdict| verdict.target == *target),
             plan: report.plans.iter().position(|plan| plan.target == *target),
@@ -70,7 +95,7 @@ impl Focus {
         focus.sort_findings(report);
         focus.rules = judged(report, &focus);
         focus.needs = focus.missing(report);
-        focus.unknown = unknown(report, &focus.needs);
+        focus.unknown = whole.gaps.saturating_add(focus.never_asked(report));
         focus
     }
 
@@ -137,18 +162,45 @@ impl Focus {
         report.findings.iter().filter(here).filter(|finding| finding.outcome == Outcome::Applies).collect()
     }
 
-    /// The next target, from the worst on and round and round.
-    pub fn next(&self, report: &Report) -> Option<Subject> {
-        let order = worst_first(report);
-        let next = order.get(self.place.0.saturating_add(1)).or_else(|| order.first())?;
-        report.targets.get(*next).map(|summary| summary.target.clone())
+    /// How many of the missing facts are no gaps of the report, because nobody asked for them.
+    fn never_asked(&self, report: &Report) -> usize {
+        let was_asked = |need: &Need| {
+            report.facts.rows_of(&need.subject).any(|row| row.fact == need.fact && row.reading.is_gap())
+        };
+        self.needs.iter().filter(|(need, _)| !was_asked(need)).count()
     }
 }
 
-/// Facts that are unknown: those that were asked for, and those that were not but would settle something.
-fn unknown(report: &Report, needs: &[(Need, Vec<String>)]) -> usize {
-    let asked = report.gaps();
-    let mut all: BTreeSet<(&Subject, &str)> = asked.map(|row| (row.subject, row.fact)).collect();
-    all.extend(needs.iter().map(|(need, _)| (&need.subject, need.fact.as_str())));
-    all.len()
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::sample;
+    use crate::ui::sample::two_targets;
+
+    #[test]
+    fn round_and_round_every_target_is_looked_at_as_if_it_were_the_only_one() {
+        let report = two_targets();
+        let first = Focus::of(&report, None);
+        let mut focus = first.clone();
+        for _ in 0..report.targets.len() {
+            focus = focus.next(&report);
+            let alone = Focus::of(&report, focus.target.as_ref());
+            assert_eq!(format!("{focus:?}"), format!("{alone:?}"));
+        }
+        assert_eq!(focus.target, first.target);
+    }
+
+    /// A fact that was asked for and would settle something too is one fact.
+    #[test]
+    fn no_unknown_fact_is_counted_twice() {
+        for report in [two_targets(), sample::at_risk()] {
+            for summary in &report.targets {
+                let focus = Focus::of(&report, Some(&summary.target));
+                let asked = report.gaps().map(|row| (row.subject, row.fact));
+                let needed = focus.needs.iter().map(|(need, _)| (&need.subject, need.fact.as_str()));
+                let all: BTreeSet<(&Subject, &str)> = asked.chain(needed).collect();
+                assert_eq!(focus.unknown, all.len());
+            }
+        }
+    }
 }

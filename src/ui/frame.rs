@@ -78,7 +78,7 @@ fn whole(model: &Model, hits: &mut Hits, buffer: &mut Buffer) {
     let area = *buffer.area();
     let parts = parts(area.as_size());
     let theme = model.data.theme;
-    header(model, parts.header, buffer);
+    header(model, parts.header, hits, buffer);
     tabs(model, parts.tabs, hits, buffer);
     rule(parts.rule, theme.style(Role::Dim), buffer);
     banner(model, parts.rule, buffer);
@@ -135,7 +135,7 @@ fn both(left: Line<'_>, right: Line<'_>, place: Rect, buffer: &mut Buffer) {
     right.render(right_area, buffer);
 }
 
-fn header(model: &Model, area: Rect, buffer: &mut Buffer) {
+fn header(model: &Model, area: Rect, hits: &mut Hits, buffer: &mut Buffer) {
     let theme = model.data.theme;
     let mut left = vec![Span::styled(" walwise", theme.style(Role::Heading))];
     let mut right = String::new();
@@ -152,6 +152,8 @@ fn header(model: &Model, area: Rect, buffer: &mut Buffer) {
         left.push(Span::styled(name, theme.style(Role::Accent)));
         left.push(Span::raw(format!("   {}", host_line(report, room))));
     }
+    let (place, _) = area::right(area, u16::try_from(text::width(&right)).unwrap_or(u16::MAX));
+    hits.press(place, "u");
     both(Line::from(left), Line::styled(right, theme.style(Role::Doubt)), area, buffer);
 }
 

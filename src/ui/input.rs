@@ -75,6 +75,12 @@ pub fn keys(out: &Sender<Msg>) -> io::Result<()> {
                         return;
                     }
                 }
+                Ok(Event::Paste(text)) => {
+                    failed = false;
+                    if keys.send(Msg::Paste(text)).is_err() {
+                        return;
+                    }
+                }
                 Ok(_) => failed = false,
                 // Twice in the foreground: there is no terminal to read any more; the thread above says so. Once may be a
                 // late word from the background.

@@ -13,7 +13,7 @@ use std::thread;
 
 use super::msg::Msg;
 use super::what_if::{Supposed, Supposition};
-use crate::facts::Subject;
+use crate::facts::{Source, Subject};
 use crate::measure::Progress;
 use crate::report::{Format, Report};
 use crate::rules::RuleSet;
@@ -39,6 +39,9 @@ pub trait Worker: Send + Sync {
     /// Says what would be different if these facts were others. What is known of the machine as it is stays. The error says
     /// why one of them cannot be supposed.
     fn suppose(&self, suppositions: &[Supposition]) -> Result<Supposed, String>;
+
+    /// The lines that this value was read from, display-safe; none where its source has none.
+    fn raw(&self, source: &Source, value: &str) -> Vec<String>;
 
     /// The report of the machine itself, as it was given last, in this form.
     fn document(&self, format: Format) -> Result<String, String>;
@@ -81,6 +84,8 @@ pub enum Job {
     Probe(Subject),
     /// [`Worker::suppose`].
     Suppose(Vec<Supposition>),
+    /// [`Worker::raw`].
+    Raw(Source, String),
     /// [`Worker::document`].
     Document(Format),
     /// [`Worker::save`].
@@ -112,6 +117,8 @@ pub enum JobResult {
     Plan(Vec<String>),
     /// What would be different.
     Supposed(Box<Supposed>),
+    /// What a value was read from.
+    Raw(Source, String, Vec<String>),
     /// A report as a document.
     Document(Arc<str>),
     /// What became of a file.
@@ -192,6 +199,9 @@ fn perform(
         Job::Suppose(suppositions) => {
             let supposed = worker.suppose(suppositions).map(Box::new);
             return supposed.map_or_else(JobResult::Failed, JobResult::Supposed);
+        }
+        Job::Raw(source, value) => {
+            return JobResult::Raw(source.clone(), value.clone(), worker.raw(source, value));
         }
         Job::Document(format) => {
             let document = worker.document(*format);

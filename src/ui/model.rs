@@ -12,6 +12,7 @@ use super::hits::Hits;
 use super::jobs::{Job, JobId};
 use super::msg::{Effect, Exit};
 use super::page::PageState;
+use super::raw::Raw;
 use super::screen::ScreenId;
 use super::theme::Theme;
 use super::what_if::{Picker, Supposed, Supposition};
@@ -40,6 +41,8 @@ pub struct Data {
     pub supposed: Option<Box<Supposed>>,
     /// The documents that were made of it, and what was saved.
     pub export: Export,
+    /// What facts were read from, as far as somebody looked.
+    pub raw: Raw,
     /// How to draw.
     pub theme: Theme,
 }
@@ -241,6 +244,7 @@ impl Model {
                 activity: Activity::Idle,
                 ended: None,
                 supposed: None,
+                raw: Raw::default(),
                 export: Export::default(),
                 theme,
             },
@@ -312,6 +316,7 @@ impl Model {
         self.data.focus = Focus::of(&report, self.chosen.as_ref());
         self.data.report = Some(report);
         self.data.export.forget();
+        self.data.raw = Raw::default();
     }
 
     /// Where the user is on the screen in sight.

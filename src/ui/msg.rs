@@ -11,6 +11,8 @@ use super::key::Key;
 pub enum Msg {
     /// A key was pressed.
     Key(Key),
+    /// This was pasted. It may be anything.
+    Paste(String),
     /// The mouse did this on this cell.
     Mouse(Pointed, Position),
     /// A signal arrived.

@@ -106,6 +106,11 @@ pub struct PageState {
 }
 
 impl PageState {
+    /// Nothing chosen, unfolded or looked for, and what is to be seen stays so.
+    pub fn at_its_top(&self) -> Self {
+        Self { only_unknown: self.only_unknown, ..Self::default() }
+    }
+
     /// Whether this block is unfolded.
     pub fn is_unfolded(&self, key: &str) -> bool {
         self.unfolded.contains(key)
@@ -447,7 +452,10 @@ impl Page {
             if mark {
                 line.style = line.style.add_modifier(Modifier::BOLD);
             }
+            let is_cut = line.width() > usize::from(content.width);
             line.render(content, buffer);
+            let (last, _) = area::right(content, u16::from(is_cut));
+            Span::styled("…", theme.style(Role::Dim)).render(last, buffer);
         }
     }
 }

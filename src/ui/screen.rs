@@ -79,7 +79,7 @@ impl ScreenId {
         match self {
             Self::Overview => overview::page(data, state, room),
             Self::Storage => storage::page(data, state, room),
-            Self::Probe => probe::page(data, room),
+            Self::Probe => probe::page(data, state, room),
             Self::Advice => advice::page(data, state, room),
             Self::Rules => rules::page(data, state, room),
             Self::Export => export::page(data, state, room),

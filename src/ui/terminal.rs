@@ -33,6 +33,9 @@ static MOUSE: AtomicBool = AtomicBool::new(true);
 /// would wake us.
 const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1006h";
 const MOUSE_OFF: &str = "\x1b[?1006l\x1b[?1000l";
+/// What is pasted comes marked as such, so that it is not taken for keys (xterm, "ctlseqs", Bracketed Paste Mode).
+const PASTE_ON: &str = "\x1b[?2004h";
+const PASTE_OFF: &str = "\x1b[?2004l";
 
 /// What pictures are drawn on.
 pub trait Display {
@@ -142,15 +145,15 @@ pub fn in_foreground() -> bool {
 fn take() -> io::Result<()> {
     TAKEN.store(true, Ordering::SeqCst);
     let mouse = if MOUSE.load(Ordering::SeqCst) { MOUSE_ON } else { "" };
-    let taken =
-        enable_raw_mode().and_then(|()| execute!(io::stdout(), EnterAlternateScreen, Hide, Print(mouse)));
+    let taken = enable_raw_mode()
+        .and_then(|()| execute!(io::stdout(), EnterAlternateScreen, Hide, Print(PASTE_ON), Print(mouse)));
     taken.inspect_err(|_| leave())
 }
 
 /// Gives the terminal back as it was found; does nothing where that is done already. A terminal that is gone is no error.
 pub fn leave() {
     if TAKEN.swap(false, Ordering::SeqCst) {
-        let _ = execute!(io::stdout(), Print(MOUSE_OFF), Show, LeaveAlternateScreen);
+        let _ = execute!(io::stdout(), Print(MOUSE_OFF), Print(PASTE_OFF), Show, LeaveAlternateScreen);
         let _ = disable_raw_mode();
     }
 }

@@ -5,11 +5,10 @@ mod keys;
 mod mouse;
 mod rules;
 mod session;
+mod sizes;
 mod storage;
+mod views;
 mod what_if;
-
-use ratatui::layout::Size;
-use ratatui::style::Color;
 
 use super::command;
 use super::jobs::{Job, JobResult, Partial};
@@ -39,44 +38,6 @@ fn types(model: &Model) -> bool {
     model.overlay.is_some() || model.page_state().is_typing()
 }
 
-/// Draws a session at a size.
-fn drawn_at(model: &mut Model, width: u16, height: u16) {
-    model.size = Size::new(width, height);
-    let drawn = picture(model);
-    assert_eq!((drawn.area.width, drawn.area.height), (width, height));
-}
-
-#[test]
-fn no_size_is_too_small_or_too_large() {
-    // Below the least size every session gives the same picture.
-    let mut model = begun((80, 24), RICH);
-    for (width, height) in (0..=200).flat_map(|width| (0..=60).map(move |height| (width, height))) {
-        drawn_at(&mut model, width, height);
-    }
-    for (_, mut model) in states((80, 24), RICH) {
-        for width in 60..=140 {
-            for height in [15, 24, 50] {
-                drawn_at(&mut model, width, height);
-            }
-        }
-        for height in 15..=50 {
-            for width in [60, 80, 140] {
-                drawn_at(&mut model, width, height);
-            }
-        }
-    }
-}
-
-#[test]
-#[ignore = "needs minutes: every session at every size"]
-fn no_size_of_any_session_is_too_small_or_too_large() {
-    for (_, mut model) in states((80, 24), RICH) {
-        for (width, height) in (60..=200).flat_map(|width| (15..=60).map(move |height| (width, height))) {
-            drawn_at(&mut model, width, height);
-        }
-    }
-}
-
 #[test]
 fn keys_work_at_every_size() {
     for (width, height) in [(0, 0), (1, 1), (59, 14), (60, 15), (80, 24), (300, 100)] {
@@ -98,73 +59,6 @@ fn the_footer_always_says_how_to_get_help_and_leave() {
             let screen = shown(&model);
             let footer = screen.lines().last().unwrap().to_owned();
             assert!(footer.contains("? help") && footer.contains("q quit"), "{name}: {footer}");
-        }
-    }
-}
-
-#[test]
-fn without_colour_nothing_is_coloured() {
-    for (name, model) in states((100, 30), PLAIN) {
-        let drawn = picture(&model);
-        let plain = |cell: &ratatui::buffer::Cell| cell.fg == Color::Reset && cell.bg == Color::Reset;
-        assert!(drawn.content.iter().all(plain), "{name}");
-    }
-}
-
-#[test]
-fn colours_are_few_and_never_those_a_background_may_have() {
-    for (name, model) in states((100, 30), RICH) {
-        for cell in &picture(&model).content {
-            let fine = [Color::Reset, Color::Cyan, Color::Green, Color::Red, Color::Magenta, Color::Blue];
-            assert!(fine.contains(&cell.fg) && cell.bg == Color::Reset, "{name}: {cell:?}");
-        }
-    }
-}
-
-#[test]
-fn ascii_terminals_get_ascii() {
-    for ((name, model), (_, rich)) in states((100, 30), ASCII).into_iter().zip(states((100, 30), PLAIN)) {
-        let drawn = shown(&model);
-        assert!(drawn.is_ascii(), "{name}:\n{drawn}");
-        // What has no place in ASCII becomes a question mark; those that are meant are in both.
-        let marks = |text: &str| text.matches('?').count();
-        assert_eq!(marks(&drawn), marks(&shown(&rich)), "{name}: unmapped\n{drawn}");
-    }
-}
-
-#[test]
-fn pictures_of_the_overview() {
-    insta::assert_snapshot!("overview_80x24", styled(&picture(&with(at_risk(), (80, 24), RICH))));
-    insta::assert_snapshot!("overview_120x40", styled(&picture(&with(at_risk(), (120, 40), RICH))));
-    insta::assert_snapshot!("overview_no_colour", styled(&picture(&with(at_risk(), (80, 24), PLAIN))));
-    let mut model = with(at_risk(), (120, 40), RICH);
-    press(&mut model, "enter");
-    insta::assert_snapshot!("overview_evidence", shown(&model));
-}
-
-#[test]
-fn pictures_of_the_advice() {
-    let mut model = with(at_risk(), (80, 24), RICH);
-    press(&mut model, "4");
-    insta::assert_snapshot!("advice_80x24", styled(&picture(&model)));
-    let mut model = with(at_risk(), (120, 40), RICH);
-    press(&mut model, "4");
-    insta::assert_snapshot!("advice_120x40", styled(&picture(&model)));
-    press(&mut model, "j enter");
-    insta::assert_snapshot!("advice_why", styled(&picture(&model)));
-}
-
-#[test]
-fn pictures_of_the_probe() {
-    for (size, at) in [((80, 24), "80x24"), ((120, 40), "120x40")] {
-        for (name, model) in states(size, RICH) {
-            let name = match name {
-                "before a probe" => "before",
-                "probing" => "running",
-                "after a probe" => "done",
-                _ => continue,
-            };
-            insta::assert_snapshot!(format!("probe_{name}_{at}"), shown(&model));
         }
     }
 }
@@ -343,7 +237,7 @@ fn the_target_stays_when_a_fresher_report_comes() {
 
 #[test]
 fn figures_without_flushes_are_not_those_of_durable_commits() {
-    const SAID: &str = "no flush is sent: not the figures of durable commits";
+    const SAID: &str = "No flush was sent: these are not the figures";
     for (flush, said) in [("sent", false), ("not needed", false), ("suppressed", true), ("unknown", false)] {
         let mut model = with(with_flush(flush), (60, 40), RICH);
         assert_eq!(shown(&model).contains(SAID), said, "{flush}:\n{}", shown(&model));

@@ -76,7 +76,7 @@ impl Theme {
         let role = match standing {
             Standing::AtRisk | Standing::Contradictory => Role::Bad,
             Standing::Unproven => Role::Doubt,
-            Standing::Durable => Role::Good,
+            Standing::ProvenByDrill | Standing::Durable => Role::Good,
         };
         self.style(role).add_modifier(Modifier::BOLD)
     }

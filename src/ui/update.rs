@@ -6,7 +6,6 @@ use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTSTP, SIGWINCH};
 use super::command::{self, Action, Command};
 use super::export::{self, Stage};
 use super::filter::Filter;
-use super::focus::Focus;
 use super::frame;
 use super::hits::Hit;
 use super::jobs::{JobId, JobResult, Partial};
@@ -15,6 +14,7 @@ use super::model::{Activity, Dirty, Ended, Model, Overlay};
 use super::msg::{Effect, Exit, Msg, Pointed};
 use super::overlay::{help, what_if as picking};
 use super::page::{Enter, Motion, Page, PageState};
+use super::raw;
 use super::screen::ScreenId;
 use super::what_if::{Picker, Supposed, Taken};
 use crate::measure::Measurement;
@@ -35,6 +35,10 @@ fn take(model: &mut Model, msg: Msg) -> Vec<Effect> {
     model.dirty = model.dirty.max(urgency);
     match msg {
         Msg::Key(key) => press(model, &key),
+        Msg::Paste(text) => {
+            paste(model, &text);
+            Vec::new()
+        }
         Msg::Mouse(what, cell) => point(model, what, cell),
         Msg::Signal(SIGTSTP) => vec![Effect::Suspend],
         Msg::Signal(SIGCONT) => vec![Effect::Resume],
@@ -61,22 +65,42 @@ fn press(model: &mut Model, key: &Key) -> Vec<Effect> {
     if let Some(command) = command::lookup(model, key) {
         return perform(model, command);
     }
-    let finding = model.page_state().is_typing();
-    match (&mut model.overlay, key.types()) {
-        (Some(Overlay::Help { filter, chosen }), Some(c)) => {
-            filter.push(c);
-            *chosen = 0;
-        }
-        (Some(Overlay::WhatIf(picker)), Some(c)) => picker.edit(|typed| typed.push(c)),
-        (Some(Overlay::Save(form)), Some(c)) if matches!(form.stage, Stage::Naming(_)) => form.name.insert(c),
-        (None, Some(c)) if finding => refind(model, |filter| {
-            if let Some(filter) = filter {
-                filter.text.push(c);
-            }
-        }),
-        _ => {}
+    if let Some(c) = key.types() {
+        type_text(model, c.encode_utf8(&mut [0; 4]));
     }
     Vec::new()
+}
+
+/// What is pasted is typed where text is typed, as one line. Anywhere else it is nothing: a line that somebody copied must not
+/// start a probe or answer a question.
+fn paste(model: &mut Model, text: &str) {
+    model.notice = None;
+    let line: String = text.chars().filter(|c| !c.is_control()).collect();
+    if !type_text(model, &line) {
+        model.notice = Some("pasted text is not taken for keys".to_owned());
+    }
+}
+
+/// Types a text where one is typed now; false where none is.
+fn type_text(model: &mut Model, text: &str) -> bool {
+    let finding = model.page_state().is_typing();
+    match &mut model.overlay {
+        Some(Overlay::Help { filter, chosen }) => {
+            filter.push_str(text);
+            *chosen = 0;
+        }
+        Some(Overlay::WhatIf(picker)) => picker.edit(|typed| typed.push_str(text)),
+        Some(Overlay::Save(form)) if matches!(form.stage, Stage::Naming(_)) => {
+            text.chars().for_each(|c| form.name.insert(c));
+        }
+        None if finding => refind(model, |filter| {
+            if let Some(filter) = filter {
+                filter.text.push_str(text);
+            }
+        }),
+        _ => return false,
+    }
+    true
 }
 
 /// The mouse does what keys do; what lies under it was noted while it was drawn.
@@ -119,7 +143,11 @@ fn perform(model: &mut Model, command: Command) -> Vec<Effect> {
     }
     match command.action {
         Action::Go(motion) => on_page(model, |page, state, height| page.go(state, motion, height)),
-        Action::Enter => enter(model),
+        Action::Enter => {
+            let block = selected(model);
+            enter(model);
+            return block.map(|block| raw::wanted(model, &block)).unwrap_or_default();
+        }
         Action::Back => back(model),
         Action::Copy => return copy(model),
         Action::Filter => refind(model, |filter| filter.get_or_insert_default().typing = true),
@@ -131,10 +159,7 @@ fn perform(model: &mut Model, command: Command) -> Vec<Effect> {
             *filter = kept.map(|kept| Filter { typing: false, ..kept });
         }),
         Action::FilterEnd => refind(model, |filter| *filter = None),
-        Action::OnlyUnknown => {
-            on_page(model, |_, state, _| state.only_unknown = !state.only_unknown);
-            on_page(model, Page::reveal);
-        }
+        Action::OnlyUnknown => only_unknown(model),
         Action::Show(screen) => show(model, screen),
         Action::NextTarget => next_target(model),
         Action::PlanProbe => {
@@ -330,6 +355,17 @@ fn show(model: &mut Model, screen: ScreenId) {
     model.screen = screen;
 }
 
+/// On the screen that can, only what is unknown or everything again; from another one, what is unknown there.
+fn only_unknown(model: &mut Model) {
+    let stays = model.screen.has_unknowns();
+    if !stays {
+        show(model, ScreenId::Storage);
+        on_page(model, |_, state, _| state.filter = None);
+    }
+    on_page(model, |_, state, _| state.only_unknown = !(stays && state.only_unknown));
+    on_page(model, Page::reveal);
+}
+
 fn copy(model: &mut Model) -> Vec<Effect> {
     const SENT: &str = "sent to the terminal's clipboard";
     if model.screen == ScreenId::Export {
@@ -356,8 +392,10 @@ fn mouse(model: &mut Model) -> Vec<Effect> {
 
 fn next_target(model: &mut Model) {
     let Some(report) = model.data.report.as_deref() else { return };
-    model.chosen = model.data.focus.next(report);
-    model.data.focus = Focus::of(report, model.chosen.as_ref());
+    model.data.focus = model.data.focus.next(report);
+    model.chosen.clone_from(&model.data.focus.target);
+    // Another target is read from its top.
+    on_page(model, |_, state, _| *state = state.at_its_top());
 }
 
 fn start_probe(model: &mut Model) -> Vec<Effect> {
@@ -432,6 +470,7 @@ fn progress(model: &mut Model, from: JobId, partial: Partial) -> Vec<Effect> {
 
 fn done(model: &mut Model, from: JobId, result: JobResult) -> Vec<Effect> {
     let Some(result) = export::done(model, from, result) else { return Vec::new() };
+    let Some(result) = raw::done(model, result) else { return Vec::new() };
     if model.data.activity.job() != Some(from) {
         return Vec::new();
     }
@@ -473,7 +512,7 @@ fn done(model: &mut Model, from: JobId, result: JobResult) -> Vec<Effect> {
             model.data.ended = Some(Ended { target, histogram, failed: Some(said) });
         }
         (JobResult::Failed(why), _) => model.notice = Some(format!("reading the machine failed: {why}")),
-        (JobResult::Plan(_) | JobResult::Supposed(_) | JobResult::Document(_) | JobResult::Saved(_), _) => {}
+        (_, _) => {}
     }
     Vec::new()
 }

@@ -107,11 +107,11 @@ fn left_out(facts: &FactSet, fs: &str, tool: &Key<Version>) -> Reading<Vec<Strin
 /// Whether OpenZFS as it is loaded supports the kernel.
 fn zfs_support(facts: &FactSet) -> Reading<String> {
     let host = Subject::host();
-    let mounts = facts.which(&mount::CLASS, |_| true);
-    if mounts.is_empty() {
+    let classes = facts.known(&mount::CLASS);
+    if classes.is_empty() {
         return Reading::unknown(Why::Absent, "no mounts were read");
     }
-    let is_used = !facts.which(&mount::CLASS, |class| class == "zfs").is_empty()
+    let is_used = classes.iter().any(|(_, class)| class == "zfs")
         || !facts.which(&device::KIND, |kind| kind == "zvol").is_empty();
     if !is_used {
         let of = [mount::CLASS.name(), device::KIND.name()];

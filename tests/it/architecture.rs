@@ -10,8 +10,8 @@ const EDGES: &[(&str, &[&str])] = &[
     ("version", &["truth"]),
     ("text", &[]),
     ("workers", &[]),
-    ("drill", &[]),
     ("facts", &["truth", "version", "text", "workers"]),
+    ("drill", &["facts", "text"]),
     ("host", &["text"]),
     ("collect", &["facts", "host", "text", "truth", "version", "workers"]),
     ("measure", &["facts", "text"]),
@@ -28,6 +28,7 @@ const EDGES: &[(&str, &[&str])] = &[
         "pipeline",
         &[
             "collect",
+            "drill",
             "durability",
             "facts",
             "host",

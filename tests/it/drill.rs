@@ -57,6 +57,47 @@ fn what_was_acknowledged_is_found_again_and_what_is_damaged_is_missed() {
     }
 }
 
+/// What a drill has shown counts for the stack that was drilled, and a record of another counts for nothing.
+#[test]
+fn a_record_speaks_of_the_stack_that_was_drilled() {
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let [data, acks, rest, record] =
+        ["data", "acks", "rest", "drills.json"].map(|name| directory.path().join(name));
+    std::fs::create_dir(&data).unwrap();
+    std::fs::write(&acks, acknowledged(&data, &[])).unwrap();
+    let rest_of = || stdout(&drill(&["read", data.to_str().unwrap()]));
+    std::fs::write(&rest, rest_of()).unwrap();
+    let compared = || {
+        let [acks, rest, record] = [&acks, &rest, &record].map(|path| path.to_str().unwrap());
+        drill(&["check", acks, rest, "--record", record])
+    };
+    let without = compared();
+    assert_eq!(without.status.code(), Some(2));
+    assert!(stderr(&without).contains("the machine was not started again"), "{}", stderr(&without));
+    assert!(stdout(&without).contains("shows nothing"), "{}", stdout(&without));
+    assert!(!record.exists());
+    std::fs::write(&rest, rest_of().replace("\nboot ", "\nboot 0")).unwrap();
+    let first = compared();
+    assert_eq!(first.status.code(), Some(0), "{}", stderr(&first));
+    assert!(stderr(&first).contains("recorded, the 1st of its stack"), "{}", stderr(&first));
+    let again = compared();
+    assert_eq!(again.status.code(), Some(2));
+    assert!(stderr(&again).contains("is in the record already"), "{}", stderr(&again));
+
+    let judged = || {
+        let arguments = ["check", data.to_str().unwrap(), "--no-probe", "--drill", record.to_str().unwrap()];
+        let said = stdout(&walwise().args(arguments).output().unwrap());
+        said.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let said = judged();
+    assert!(said.contains("acknowledged commits none lost in 1 power cut"), "{said}");
+    let old = std::fs::read_to_string(&record).unwrap();
+    std::fs::write(&record, old.replace("kernel.release=", "kernel.release=2.6.")).unwrap();
+    let said = judged();
+    assert!(said.contains("kernel.release was 2.6."), "{said}");
+    assert!(!said.contains("none lost"), "{said}");
+}
+
 #[test]
 fn nothing_is_written_into_a_database() {
     let directory = tempfile::tempdir().unwrap();
@@ -76,7 +117,8 @@ fn the_steps_can_be_done_as_they_are_told() {
         told.lines().filter_map(|line| line.split_once("walwise drill ")).map(|(_, rest)| rest).collect();
     assert_eq!(commands.len(), 3, "{told}");
     for command in commands {
-        let words: Vec<&str> = command.split(['|', '>']).next().unwrap().split_whitespace().collect();
+        let words = command.split(['|', '>']).next().unwrap().split(" --").next().unwrap();
+        let words: Vec<&str> = words.split_whitespace().collect();
         let output = drill(&[&words[..1], &["--help"][..]].concat());
         let arguments =
             stdout(&output).lines().find(|line| line.starts_with("Usage")).unwrap().matches('<').count();

@@ -86,13 +86,12 @@ fn every_form_is_saved_as_check_prints_it() {
         assert!(name.starts_with("walwise-") && name.ends_with(&format!(".{extension}")), "{name}");
         let saved = fs::read_to_string(place.path().join(name)).unwrap();
         assert_eq!(timeless(&saved), timeless(&printed(format)), "{format}");
+        pty.asked_for(&place.path().join(name));
         before = names(place.path());
         pty.press("j");
     }
     pty.press("q");
-    assert_eq!(pty.wait(), 0);
-    pty.assert_restored();
-    assert_eq!(before, names(place.path()), "no temporary file is left");
+    pty.ends(0);
 }
 
 #[test]
@@ -131,10 +130,9 @@ fn a_file_that_exists_is_replaced_only_after_a_question() {
         pty.press("\x1b");
         pty.until_gone("Save as markdown");
     }
-    assert_eq!(names(place.path()), ["mine.md"]);
+    pty.asked_for(&mine);
     pty.press("q");
-    assert_eq!(pty.wait(), 0);
-    pty.assert_restored();
+    pty.ends(0);
 }
 
 /// From the start to a saved report with no key pressed but those of the file's name.
@@ -163,8 +161,9 @@ fn the_mouse_alone_exports_and_can_be_freed() {
     pty.until_shown("Save as json");
     pty.click("enter save");
     pty.until_shown("saved: ");
-    let saved = fs::read_to_string(only_file(place.path())).unwrap();
-    assert_eq!(timeless(&saved), timeless(&printed("json")));
+    let file = only_file(place.path());
+    assert_eq!(timeless(&fs::read_to_string(&file).unwrap()), timeless(&printed("json")));
+    pty.asked_for(&file);
     pty.press("m");
     pty.until("the mouse is free", |screen| screen.mouse_protocol_mode() == vt100::MouseProtocolMode::None);
     pty.press("m");
@@ -172,8 +171,7 @@ fn the_mouse_alone_exports_and_can_be_freed() {
         screen.mouse_protocol_mode() == vt100::MouseProtocolMode::PressRelease
     });
     pty.click("q quit");
-    assert_eq!(pty.wait(), 0);
-    pty.assert_restored();
+    pty.ends(0);
 }
 
 /// Answers, which not every terminal gives, are never waited for: nothing that asks for one is sent.
@@ -185,9 +183,9 @@ fn nothing_is_asked_of_the_terminal() {
     pty.until_shown("walwise");
     pty.press("s\r");
     pty.until_shown("saved: ");
+    pty.asked_for(&only_file(place.path()));
     pty.press("q");
-    assert_eq!(pty.wait(), 0);
-    pty.assert_restored();
+    pty.ends(0);
     let written = pty.written();
     for question in [
         "\x1b[6n", "\x1b[5n", "\x1b[c", "\x1b[0c", "\x1b[>", "\x1b[=", "\x1b[?u", "\x1b[18t", "$p",
@@ -205,8 +203,7 @@ fn overview(variables: &[(&str, &str)], options: &[&str]) -> (String, String) {
         screen.contents().contains("p measures it") || screen.contents().contains("capture of")
     });
     pty.press("q");
-    assert_eq!(pty.wait(), 0);
-    pty.assert_restored();
+    pty.ends(0);
     (shown, pty.written())
 }
 
@@ -235,7 +232,7 @@ fn ascii_has_the_same_words() {
         assert!(written.is_ascii(), "{ascii}");
         let words = |text: &str| {
             let word = |word: &&str| word.chars().all(|c| c.is_ascii_alphanumeric() || ",.".contains(c));
-            let text = text.replace('µ', "u").replace('×', "x");
+            let text = text.replace('µ', "u").replace('×', "x").replace('↓', "v");
             text.split_whitespace().filter(word).map(str::to_owned).collect::<Vec<_>>()
         };
         assert_eq!(words(&rich), words(&ascii));
@@ -247,8 +244,7 @@ fn a_terminal_without_a_cursor_gets_the_report_as_text() {
     let place = tempfile::tempdir().unwrap();
     let host = capture("ext4-nobarrier.host");
     let mut pty = Pty::walwise_in(place.path(), &[("TERM", "dumb")], &["--host", host.to_str().unwrap()]);
-    assert_eq!(pty.wait(), 0);
-    pty.assert_restored();
+    pty.ends(0);
     let written = pty.written().replace("\r\n", "\n");
     let (said, report) = written.split_once('\n').unwrap();
     assert!(said.contains("TERM=dumb"), "{said}");
@@ -288,7 +284,7 @@ fn copying_goes_through_tmux() {
         pty.press("y");
         pty.until_shown("clipboard");
         pty.press("q");
-        pty.wait();
+        pty.ends(0);
         assert!(pty.written().contains("\x1b]52;"), "{setting}: {:?}", pty.written());
     }
 }

@@ -192,6 +192,7 @@ const DECIDING: &[(&str, &[&str], &[&str])] = &[
     ("kernel.vendor", &["debian"], &["?"]),
     ("pg.fsync", &["true"], &["false", "?"]),
     ("pg.synchronous_commit", &["on", "local"], &["off", "?"]),
+    ("pg.full_page_writes", &["true"], &["false", "?"]),
     ("pg.fsync_disabled_by", &["none"], &["libeatmydata.so", "?"]),
     ("probe.flush_cost", &["40"], &["4", "0", "-1", "?"]),
     ("probe.commit", &["100"], &["?"]),

@@ -46,3 +46,4 @@ mod upgrade;
 mod user_rules;
 mod validity;
 mod verdicts;
+mod words;

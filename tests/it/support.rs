@@ -12,6 +12,7 @@ pub mod pty;
 pub mod reports;
 pub mod running;
 pub mod strace;
+pub mod untouched;
 
 use std::path::Path;
 use std::process::{Command, Output};

@@ -1,10 +1,12 @@
 //! MySQL and MariaDB: InnoDB's redo log, the binary log, and flush methods that do not flush (MySQL manual,
-//! innodb_flush_log_at_trx_commit, sync_binlog, innodb_flush_method; MariaDB documentation, InnoDB System Variables).
+//! innodb_flush_log_at_trx_commit, sync_binlog, innodb_flush_method, innodb_doublewrite; MariaDB documentation, InnoDB System
+//! Variables).
 //!
 //! The surprise: with a binary log a commit is only as safe as that log. After a crash InnoDB rolls back what it prepared
 //! and the binary log does not hold, so `sync_binlog = 0` loses commits although the redo log was flushed.
 
 use super::Sayer;
+use super::torn::{self, Copies};
 use crate::durability::Standing;
 use crate::durability::Standing::{AtRisk, Durable, Unproven};
 use crate::durability::ask::Ask;
@@ -12,6 +14,9 @@ use crate::facts::catalog::{cluster as kind, device, mysql, target};
 use crate::facts::{FactSet, Reading, Scope, Subject, Why};
 use crate::truth::Truth;
 use crate::version::Version;
+
+/// The largest page of InnoDB, in bytes (innodb_page_size).
+const LARGEST_PAGE: u64 = 65536;
 
 /// What the settings allow on a target, and whether they turn flushes off altogether.
 pub fn judge(ask: &mut Ask, of: &Subject, cluster: &Subject, sayer: &mut Sayer) -> bool {
@@ -30,6 +35,7 @@ pub fn judge(ask: &mut Ask, of: &Subject, cluster: &Subject, sayer: &mut Sayer) 
     binlog(ask, cluster, name, unseen, sayer);
     let off = method(ask, of, cluster, name, sayer);
     fast_doublewrite(ask, of, cluster, name, sayer);
+    torn_pages(ask, of, cluster, sayer);
     super::preloaded(ask, cluster, &mysql::FSYNC_DISABLED_BY, &mysql::RUNNING, name, sayer) || off
 }
 
@@ -151,6 +157,18 @@ fn fast_doublewrite(ask: &mut Ask, of: &Subject, cluster: &Subject, name: &str, 
         let (standing, says) = unflushed_pages(ask.facts, of, name, "innodb_doublewrite is fast");
         sayer.say(ask, cluster, key, standing, says);
     }
+}
+
+/// What becomes of a page that a power failure tears.
+fn torn_pages(ask: &mut Ask, of: &Subject, cluster: &Subject, sayer: &mut Sayer) {
+    let doublewrite = ask.value(cluster, &mysql::DOUBLEWRITE);
+    let copies = Copies {
+        key: &mysql::DOUBLEWRITE,
+        kept: doublewrite.as_deref().map(|value| !matches!(value, "off" | "detect_only")),
+        reads: format!("innodb_doublewrite is {}", doublewrite.as_deref().unwrap_or("not known")),
+        page: ask.value(cluster, &mysql::PAGE_SIZE).unwrap_or(LARGEST_PAGE),
+    };
+    torn::judge(ask, of, cluster, &copies, sayer);
 }
 
 /// Whether data pages lie here; also where what lies here is not known.

@@ -1,14 +1,18 @@
-//! PostgreSQL: fsync and synchronous_commit (PostgreSQL manual, *Reliability and the Write-Ahead Log* and *Write Ahead Log*
-//! settings).
+//! PostgreSQL: fsync, synchronous_commit and full_page_writes (PostgreSQL manual, *Reliability and the Write-Ahead Log* and
+//! *Write Ahead Log* settings).
 
 use super::Sayer;
+use super::torn::{self, Copies};
 use crate::durability::Standing::{AtRisk, Durable, Unproven};
 use crate::durability::ask::Ask;
 use crate::facts::Subject;
 use crate::facts::catalog::postgres;
 
-/// What the settings allow, and whether they turn flushes off altogether.
-pub fn judge(ask: &mut Ask, cluster: &Subject, sayer: &mut Sayer) -> bool {
+/// Size of a page, in bytes, unless the server was built otherwise (BLCKSZ).
+const PAGE: u64 = 8192;
+
+/// What the settings allow on a target, and whether they turn flushes off altogether.
+pub fn judge(ask: &mut Ask, of: &Subject, cluster: &Subject, sayer: &mut Sayer) -> bool {
     let fsync = ask.need(cluster, &postgres::FSYNC);
     let (standing, says) = match fsync {
         Some(true) => (Durable, "PostgreSQL flushes its WAL (fsync is on)"),
@@ -37,6 +41,14 @@ pub fn judge(ask: &mut Ask, cluster: &Subject, sayer: &mut Sayer) -> bool {
         }
     };
     sayer.say(ask, cluster, &postgres::SYNCHRONOUS_COMMIT, standing, says);
+
+    let copies = Copies {
+        key: &postgres::FULL_PAGE_WRITES,
+        kept: ask.value(cluster, &postgres::FULL_PAGE_WRITES),
+        reads: "full_page_writes is off".to_owned(),
+        page: PAGE,
+    };
+    torn::judge(ask, of, cluster, &copies, sayer);
 
     let (preload, running) = (&postgres::FSYNC_DISABLED_BY, &postgres::RUNNING);
     super::preloaded(ask, cluster, preload, running, "PostgreSQL", sayer) || fsync == Some(false)

@@ -142,7 +142,10 @@ impl Machine {
     pub fn with_cluster(mut self) -> Self {
         let cluster = Subject::cluster("/data");
         self.facts.link(&data(), &cluster);
-        self.with("pg.fsync", "true").with("pg.synchronous_commit", "on").with("pg.fsync_disabled_by", "none")
+        self.with("pg.fsync", "true")
+            .with("pg.synchronous_commit", "on")
+            .with("pg.full_page_writes", "true")
+            .with("pg.fsync_disabled_by", "none")
     }
 
     /// The verdict of /data.

@@ -31,7 +31,7 @@ facts! {
     SWAP_BESIDE: Vec<String> = Target "target.swap_beside" Kind::List, concluded;
     /// The durability verdict.
     VERDICT: String = Target "target.verdict"
-        Kind::Choice(&["durable", "unproven", "contradictory", "at risk"]), concluded;
+        Kind::Choice(&["durable", "proven by drill", "unproven", "contradictory", "at risk"]), concluded;
     /// The caches of the disks, joined: the worst governs.
     CACHE: String = Target "target.cache"
         Kind::Choice(&["none", "protected", "volatile", "unknown", "contradictory"]), concluded;

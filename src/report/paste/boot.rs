@@ -6,10 +6,12 @@
 
 use std::collections::BTreeMap;
 
+use super::fstab;
 use crate::facts::catalog::{boot, mount};
-use crate::facts::{Scope, Source, Subject};
-use crate::report::{Report, Step, options, stack};
+use crate::facts::{Key, Scope, Source, Subject};
+use crate::report::{Report, Step, TargetSummary, options, stack};
 use crate::rules::Change;
+use crate::text::{raw, shell_word};
 
 /// Where it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -163,19 +165,79 @@ fn same_type(report: &Report, line: &Subject, mounted: &Subject) -> bool {
     now.is_some() && now == report.facts.value(line, &boot::FSTYPE)
 }
 
+/// A target that is gone after the next boot.
+pub struct Missing {
+    /// The target.
+    pub title: String,
+    /// That nothing mounts it, and what would.
+    pub says: Vec<String>,
+}
+
+/// The targets for which nothing was found that mounts them at boot; none where some of that could not be read. The line is a
+/// comment with the command that tells the UUID in it, for walwise does not read that.
+pub fn not_mounted_at_boot(report: &Report) -> Vec<Missing> {
+    let missing = |target: &TargetSummary| {
+        let mut says = vec![
+            "Nothing in /etc/fstab or /etc/systemd/system was found that mounts it, so after the next boot it may not be there."
+                .to_owned(),
+        ];
+        says.extend(line_for(report, target).into_iter().flatten());
+        Missing { title: target.title.clone(), says }
+    };
+    if unread(report).next().is_some() {
+        return Vec::new();
+    }
+    bare(report).filter(|target| !is_on_root(report, target)).map(missing).collect()
+}
+
+/// That something which mounts at boot could not be read.
+fn unread(report: &Report) -> impl Iterator<Item = &String> {
+    report.warnings.iter().filter(|warning| warning.ends_with("what it mounts at boot is not known"))
+}
+
+/// The directories for which no line of the next boot was found.
+fn bare(report: &Report) -> impl Iterator<Item = &TargetSummary> {
+    report.targets.iter().filter(|target| {
+        target.kind != "device" && !target.subjects.iter().any(|subject| subject.scope() == Scope::Boot)
+    })
+}
+
+/// Whether a target lies on the root file system, which the kernel's command line mounts where no line does.
+fn is_on_root(report: &Report, target: &TargetSummary) -> bool {
+    let mounted = report.facts.resolve(&target.target, Scope::Mount);
+    mounted.and_then(|mounted| report.facts.value(&mounted, &mount::POINT)).as_deref() == Some("/")
+}
+
+/// What /etc/fstab would say of the file system that a target lies on, as it is mounted now.
+fn line_for(report: &Report, target: &TargetSummary) -> Option<[String; 2]> {
+    let mounted = report.facts.resolve(&target.target, Scope::Mount)?;
+    let text = |key: &Key<String>| report.facts.value(&mounted, key);
+    let point = text(&mount::POINT)?;
+    if text(&mount::CLASS)? != "block" {
+        return None;
+    }
+    let (device, fstype) = (shell_word(&text(&mount::SOURCE)?)?, text(&mount::FSTYPE)?);
+    let options = report.facts.value(&mounted, &mount::OPTIONS).filter(|options| !options.is_empty());
+    let options = options.map_or_else(|| "defaults".to_owned(), |options| options.join(","));
+    let pass = if fstype.starts_with("ext") { 2 } else { 0 };
+    let (field, shown) = (fstab::field(&raw(&point))?, shell_word(&point)?);
+    Some([
+        format!(
+            "As it is mounted now, but for what `findmnt -no FS-OPTIONS {shown}` shows; the UUID is what the command prints:"
+        ),
+        format!("  UUID=$(blkid -o value -s UUID {device}) {field} {fstype} {options} 0 {pass}"),
+    ])
+}
+
 /// Why nothing is to be changed in any of these lines.
 pub fn why_not(report: &Report, lines: &[Line<'_>]) -> Vec<String> {
     if report.targets.is_empty() {
         return vec!["No database, data mount or blank disk was found.".to_owned()];
     }
     let right = lines.iter().map(|line| format!("{}: as it should be, as far as it was judged.", line.shown));
-    let bare = report.targets.iter().filter(|target| {
-        target.kind != "device" && !target.subjects.iter().any(|subject| subject.scope() == Scope::Boot)
+    let on_root = bare(report).filter(|target| is_on_root(report, target));
+    let on_root = on_root.map(|target| {
+        format!("{}: on the root file system, which is mounted without a line there.", target.title)
     });
-    let bare = bare.map(|target| {
-        format!("{}: nothing in /etc/fstab or /etc/systemd/system was found that mounts it.", target.title)
-    });
-    let unread =
-        report.warnings.iter().filter(|warning| warning.ends_with("what it mounts at boot is not known"));
-    right.chain(bare).chain(unread.cloned()).collect()
+    right.chain(on_root).chain(unread(report).cloned()).collect()
 }

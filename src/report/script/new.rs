@@ -52,9 +52,12 @@ fn recipe(report: &Report, target: &TargetSummary, plan: &Plan) -> Result<Recipe
     };
     let mkfs::Chosen { fstype, pass, mount } = mkfs::chosen(&plan.steps)?;
     let attributes = step(&plan.steps, "directory.attributes");
+    let identity = identity::of(report, disk);
+    // lsblk has serial numbers from udev, which does not run everywhere; one that is the identity is compared by its file.
+    let by_lsblk = |serial: &String| identity.as_ref().is_none_or(|known| known.value != *serial);
     Ok(Recipe {
-        serial: serial(report, disk),
-        identity: identity::of(report, disk),
+        serial: serial(report, disk).filter(by_lsblk),
+        identity,
         nocow: attributes.is_some_and(|step| step.advice.change.values().iter().any(|word| word == "nocow")),
         mkfs: mkfs::command(&plan.steps, fstype)?,
         notes: plan
@@ -179,8 +182,8 @@ uuid=$(blkid -p -s UUID -o value "$DEVICE")
 printf 'UUID=%s %s {fstype} {mount} 0 {pass}\n' "$uuid" "$MOUNTPOINT"
 # printf 'UUID=%s %s {fstype} {mount} 0 {pass}\n' "$uuid" "$MOUNTPOINT" >>/etc/fstab
 
-# Make the database in a directory beneath, not in the mount point itself, then ask for its settings:
-#   walwise check "$MOUNTPOINT" --format conf
+# Make the database in a directory beneath, not in the mount point itself, then ask for the settings of that directory:
+#   walwise check "$MOUNTPOINT/EDIT" --format conf
 "#
         )
     }

@@ -44,6 +44,25 @@ fn a_blank_disk_is_checked_before_mkfs_and_nothing_is_forced() {
     assert_eq!(lines[mkfs - 1], "check_disk");
     assert!(script.contains("mount -t xfs -o noatime \"$DEVICE\" \"$MOUNTPOINT\""));
     assert!(script.contains("\nMOUNTPOINT= "));
+    // A mount point has no cluster, so its settings would not be found there.
+    assert!(script.contains("\n#   walwise check \"$MOUNTPOINT/EDIT\" --format conf\n"));
+}
+
+#[test]
+fn a_serial_number_that_is_the_identity_is_compared_where_it_was_read() {
+    let mut report = sample::blank();
+    let disks: Vec<Subject> = report.facts.subjects(Scope::Device).cloned().collect();
+    for (file, serial, identity) in [("serial", "", "DATA-0"), ("device/serial", "DATA-0", "")] {
+        for disk in &disks {
+            let source = Source::file(format!("/sys/class/block/{}/{file}", disk.name()));
+            report.facts.put(disk, &catalog::device::UNIT, Reading::not_collected());
+            report.facts.know(disk, &catalog::device::SERIAL, "DATA-0".to_owned(), source);
+        }
+        let script = render(&report);
+        assert!(script.contains(&format!("\nSERIAL={serial}\n")), "{script}");
+        assert!(script.contains(&format!("\nIDENTITY='{identity}'\n")), "{script}");
+        assert!(!script.contains("I_COMPARED_THE_DISK"), "{script}");
+    }
 }
 
 #[test]

@@ -101,11 +101,10 @@ fn fixed(page: &mut Page, difference: &Difference) {
     let fixed: Vec<_> = difference.findings.iter().filter(|f| f.is_fixed()).filter(serious).collect();
     let gone = |f: &&FindingChange| f.class == Class::Gone && f.before.as_ref().is_some_and(|b| b.applies);
     let gone: Vec<_> = difference.findings.iter().filter(gone).filter(serious).collect();
-    if verdicts.is_empty() && fixed.is_empty() && gone.is_empty() {
-        return;
+    if !verdicts.is_empty() || !fixed.is_empty() {
+        page.gap();
+        page.para(2, "Better now");
     }
-    page.gap();
-    page.para(2, "Better now");
     for change in verdicts {
         let label = format!("{:<14}", change.now.word());
         page.hanging(4, &label, &format!("{}, was {}", change.target.name(), change.before.word()));
@@ -113,8 +112,12 @@ fn fixed(page: &mut Page, difference: &Difference) {
     for finding in fixed {
         told(page, finding, ", fixed");
     }
+    if !gone.is_empty() {
+        page.gap();
+        page.para(2, "Not looked at any more");
+    }
     for finding in gone {
-        told(page, finding, ", not looked at any more");
+        told(page, finding, "");
     }
 }
 

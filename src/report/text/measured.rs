@@ -50,6 +50,12 @@ pub fn rows(report: &Report, target: &TargetSummary, measurement: &Measurement) 
 
 const CAVEAT: &str = "caveat  ";
 
+/// Said where what a commit asks for never reaches the disk.
+pub const WITHOUT_FLUSHES: &str = "No flush was sent: these are not the figures of durable commits.";
+
+/// Said of a measurement that was stopped.
+pub const CANCELLED: &str = "cancelled before its end; what was measured until then is kept";
+
 /// What is to be said of the figures, a sentence each.
 pub fn remarks(report: &Report, target: &TargetSummary, measurement: &Measurement) -> Vec<String> {
     let mut all = Vec::new();
@@ -65,11 +71,11 @@ pub fn remarks(report: &Report, target: &TargetSummary, measurement: &Measuremen
         all.push(says.to_owned());
     }
     if report.value(&target.target, FLUSH.name()).is_some_and(|flush| flush.to_string() == "suppressed") {
-        all.push("No flush was sent: these are not the figures of durable commits.".to_owned());
+        all.push(WITHOUT_FLUSHES.to_owned());
     }
     all.push(measurement.sentence.clone());
     if measurement.cancelled {
-        all.push(format!("{CAVEAT}cancelled before its end"));
+        all.push(format!("{CAVEAT}{CANCELLED}"));
     }
     all.extend(measurement.caveats.iter().map(|caveat| format!("{CAVEAT}{}", caveat.in_full())));
     all

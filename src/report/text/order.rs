@@ -38,10 +38,11 @@ mod tests {
             (Some(Standing::Contradictory), false),
             (Some(Standing::Durable), true),
             (Some(Standing::Unproven), false),
+            (Some(Standing::ProvenByDrill), false),
             (Some(Standing::Durable), false),
             (None, false),
         ];
-        let severity = [0, 0, 1, 2, 3, 4, 5];
+        let severity = [0, 0, 1, 2, 3, 4, 5, 6];
         for (a, one) in kinds.iter().zip(severity) {
             for (b, other) in kinds.iter().zip(severity) {
                 let text = text::render(&report(*a, *b));

@@ -63,7 +63,7 @@ fn verdicts(real: &Report, supposed: &Report) -> Vec<Item> {
         let level = match standing {
             Standing::AtRisk | Standing::Contradictory => Level::Critical,
             Standing::Unproven => Level::Warning,
-            Standing::Durable => Level::Keep,
+            Standing::ProvenByDrill | Standing::Durable => Level::Keep,
         };
         items.push(Item {
             part: if *standing < before { Part::Changes } else { Part::Better },

@@ -113,14 +113,14 @@ impl View<'_> {
         let shape = [
             Column::keep(8),
             Column::keep(14),
-            Column::keep(6),
-            Column::keep(20),
+            Column::keep(8),
+            Column::wrap(20),
             Column::drop(1),
             Column::drop(2),
         ];
-        for (line, step) in columns::lines(&rows, &shape, self.room).into_iter().zip(steps) {
+        for (lines, step) in columns::wrapped(&rows, &shape, self.room).into_iter().zip(steps) {
             let beneath = |details: &mut Details| step::write(details, self.data, self.report, step);
-            let mut block = self.item(key(step), line, beneath);
+            let mut block = self.item(key(step), lines, beneath);
             block.copy = copied(step);
             page.blocks.push(block);
         }
@@ -187,9 +187,9 @@ impl View<'_> {
         findings: &[&Finding],
         beneath: impl Fn(&mut Details, &Finding),
     ) {
-        let shape = [Column::keep(9), Column::keep(6), Column::keep(24), Column::keep(10)];
-        for (line, finding) in columns::lines(rows, &shape, self.room).into_iter().zip(findings) {
-            let mut block = self.item(noted_key(finding), line, |details| {
+        let shape = [Column::keep(9), Column::keep(8), Column::wrap(24), Column::wrap_or_drop(17, 1)];
+        for (lines, finding) in columns::wrapped(rows, &shape, self.room).into_iter().zip(findings) {
+            let mut block = self.item(noted_key(finding), lines, |details| {
                 details.paragraph(&finding.title);
                 beneath(details, finding);
             });
@@ -216,10 +216,10 @@ impl View<'_> {
             ]
         };
         let rows: Vec<Vec<Cell>> = here.iter().map(cells).collect();
-        let lines = columns::lines(&rows, &[Column::keep(20), Column::keep(20)], self.room);
-        for (line, withheld) in lines.into_iter().zip(here) {
+        let rows = columns::wrapped(&rows, &[Column::wrap(20), Column::wrap(20)], self.room);
+        for (lines, withheld) in rows.into_iter().zip(here) {
             let key = format!("withheld {} {} {}", withheld.rule, withheld.subject, withheld.advice);
-            page.blocks.push(self.item(key, line, |details| {
+            page.blocks.push(self.item(key, lines, |details| {
                 details.field("advice", &withheld.advice);
                 details.field("on", &withheld.subject.to_string());
                 details.field("withheld", &withheld.because);
@@ -237,7 +237,7 @@ impl View<'_> {
             }
             let row = format!("{} on {}", conflict.setting, words::subject(&conflict.subject));
             let key = format!("conflict {} {} {}", conflict.setting, conflict.subject, conflict.overruled);
-            page.blocks.push(self.item(key, Line::raw(row), |details| {
+            page.blocks.push(self.item(key, vec![Line::raw(row)], |details| {
                 details.field("followed", &conflict.followed);
                 details.field("overruled", &conflict.overruled);
                 details.field("because", &conflict.because);
@@ -245,9 +245,8 @@ impl View<'_> {
         }
     }
 
-    /// A line that unfolds; what is beneath is made only when it is unfolded.
-    fn item(&self, key: String, line: Line<'static>, beneath: impl FnOnce(&mut Details)) -> Block {
-        let mut lines = vec![line];
+    /// Lines that unfold; what is beneath is made only when they are unfolded.
+    fn item(&self, key: String, mut lines: Vec<Line<'static>>, beneath: impl FnOnce(&mut Details)) -> Block {
         if self.state.is_unfolded(&key) {
             let mut details = Details::new(self.theme, self.room.saturating_sub(2));
             beneath(&mut details);

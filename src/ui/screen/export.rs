@@ -34,9 +34,8 @@ pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
     let rows = Format::ALL.map(|format| {
         vec![(format.name().to_owned(), theme.style(Role::Plain)), (format.says().to_owned(), dim)]
     });
-    let lines = columns::lines(&rows, &[Column::keep(8), Column::keep(24)], room);
-    for (format, line) in Format::ALL.into_iter().zip(lines) {
-        let mut lines = vec![line];
+    let rows = columns::wrapped(&rows, &[Column::keep(8), Column::wrap(24)], room);
+    for (format, mut lines) in Format::ALL.into_iter().zip(rows) {
         if state.is_unfolded(format.name()) {
             lines.extend(match data.export.document(format) {
                 None => vec![Line::styled("  making it …", dim)],

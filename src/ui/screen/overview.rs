@@ -37,7 +37,7 @@ pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
         verdict(&mut page, data, report, state, room);
         what_if::brief(&mut page, data, room);
         do_first(&mut page, data, report, room);
-        price::add(&mut page, data, report, room);
+        price::add(&mut page, data, report, state, room);
         unknown::add(&mut page, data, report, state, room);
     }
     warnings(&mut page, data.theme, report, room);
@@ -117,7 +117,8 @@ fn evidence(verdict: &Verdict, theme: Theme, room: usize) -> Vec<Line<'static>> 
                 ]
             })
             .collect();
-        lines.extend(columns::lines(&rows, &[Column::keep(8), Column::keep(24), Column::drop(1)], room));
+        let shape = [Column::keep(8), Column::wrap(24), Column::wrap_or_drop(20, 1)];
+        lines.extend(columns::wrapped(&rows, &shape, room).into_iter().flatten());
     }
     for need in &verdict.missing {
         lines.push(Line::default());
@@ -168,10 +169,9 @@ fn do_first(page: &mut Page, data: &Data, report: &Report, room: usize) {
         return;
     }
     let rows: Vec<Vec<Cell>> = todo.iter().take(MOST).map(|todo| todo.cells.clone()).collect();
-    let shape = [Column::keep(8), Column::keep(8), Column::keep(34), Column::drop(1), Column::drop(2)];
-    for (line, todo) in columns::lines(&rows, &shape, room).into_iter().zip(&todo) {
-        let mut block =
-            Block::item(todo.key.clone(), Enter::Open(ScreenId::Advice, todo.key.clone()), vec![line]);
+    let shape = [Column::keep(8), Column::keep(8), Column::wrap(34), Column::drop(1), Column::drop(2)];
+    for (lines, todo) in columns::wrapped(&rows, &shape, room).into_iter().zip(&todo) {
+        let mut block = Block::item(todo.key.clone(), Enter::Open(ScreenId::Advice, todo.key.clone()), lines);
         block.copy.clone_from(&todo.copy);
         page.blocks.push(block);
     }

@@ -1,5 +1,5 @@
-//! The price of one commit: each method with its interval on a common scale, and what the comparison came to. The overview
-//! has it as a section; the screen of the probe takes its parts.
+//! The price of one commit: each method with its interval on a common scale, and what the comparison came to; beneath each,
+//! what its figures are made of. The overview has it as a section; the screen of the probe takes its parts.
 
 use ratatui::text::{Line, Span};
 
@@ -7,36 +7,44 @@ use crate::facts::Subject;
 use crate::facts::catalog::{postgres, target};
 use crate::measure::{Measurement, MethodResult, beside_default};
 use crate::report::Report;
+use crate::report::text::measured as told;
 use crate::text::{grouped, micros};
 use crate::ui::model::Data;
-use crate::ui::page::Page;
+use crate::ui::page::{Block, Enter, Page, PageState};
+use crate::ui::screen::ScreenId;
 use crate::ui::screen::details::Details;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::columns::{self, Cell, Column};
 use crate::ui::widgets::{interval, text};
 
-/// Columns of the field that the intervals are drawn in.
-const FIELD: usize = 22;
+/// Columns of the field that the intervals are drawn in: as many as there is room for, between these.
+const FIELD: (usize, usize) = (22, 60);
+/// Columns of everything else in a row but what stands at its end.
+const BESIDE_FIELD: usize = 59;
 
 /// Adds the section.
-pub fn add(page: &mut Page, data: &Data, report: &Report, room: usize) {
+pub fn add(page: &mut Page, data: &Data, report: &Report, state: &PageState, room: usize) {
     let theme = data.theme;
     let live = data.live();
     let Some(measurement) = live.or_else(|| data.measurement()) else {
         page.heading(theme, "Price of one commit", "not measured");
-        page.text(vec![match data.measurable() {
-            Ok(()) => Line::from(vec![
+        page.text(match data.measurable() {
+            Ok(()) => vec![Line::from(vec![
                 Span::styled("p", theme.style(Role::Accent)),
                 Span::raw(" measures it, after showing what it would write"),
-            ]),
-            Err(why) => Line::styled(text::fit(why, room), theme.style(Role::Dim)),
-        }]);
+            ])],
+            Err(why) => {
+                let rows = text::wrap(why, room).into_iter();
+                rows.map(|row| Line::styled(row, theme.style(Role::Dim))).collect()
+            }
+        });
         return;
     };
     let when =
         if live.is_some() { "measuring …".to_owned() } else { format!("measured {}", measurement.when) };
     page.heading(theme, "Price of one commit", &format!("8 kB, one session   {when}"));
-    page.text(methods(data, report, measurement, room));
+    let rows = Rows { data, report, measurement, room };
+    rows.add(page, state, |key| Enter::Open(ScreenId::Probe, key));
     let mut details = Details::new(theme, room);
     details.paragraph(&measurement.sentence);
     caveats(&mut details, measurement);
@@ -44,21 +52,81 @@ pub fn add(page: &mut Page, data: &Data, report: &Report, room: usize) {
 }
 
 /// Each method in a row, and before them whether the figures are those of durable commits.
-pub fn methods(data: &Data, report: &Report, measurement: &Measurement, room: usize) -> Vec<Line<'static>> {
-    let mut lines = Vec::new();
-    if flushes_are_suppressed(data, report) {
-        let says = text::wrap("no flush is sent: not the figures of durable commits", room);
-        lines.extend(says.into_iter().map(|row| Line::styled(row, data.theme.style(Role::Doubt))));
+pub struct Rows<'a> {
+    /// What is known.
+    pub data: &'a Data,
+    /// The report of it.
+    pub report: &'a Report,
+    /// What was measured.
+    pub measurement: &'a Measurement,
+    /// Columns.
+    pub room: usize,
+}
+
+impl Rows<'_> {
+    /// Adds them; `enter` says what Enter does on the row of this name.
+    pub fn add(&self, page: &mut Page, state: &PageState, enter: impl Fn(String) -> Enter) {
+        let theme = self.data.theme;
+        if flushes_are_suppressed(self.data, self.report) {
+            let says = text::wrap(told::WITHOUT_FLUSHES, self.room);
+            page.text(says.into_iter().map(|row| Line::styled(row, theme.style(Role::Doubt))).collect());
+        }
+        let cluster = self.data.focus.cluster.as_ref();
+        let in_force = cluster.and_then(|cluster| in_force(self.report, cluster));
+        let lines = table(self.measurement, in_force.as_deref(), theme, self.room);
+        for (row, line) in of_server(self.measurement).zip(lines) {
+            let key = format!("method {}", row.method.name());
+            let enter = enter(key.clone());
+            let mut lines = vec![line];
+            if enter == Enter::Unfold && state.is_unfolded(&key) {
+                lines.extend(self.beneath(row));
+            }
+            page.blocks.push(Block::item(key, enter, lines));
+        }
     }
-    let in_force = data.focus.cluster.as_ref().and_then(|cluster| in_force(report, cluster));
-    lines.extend(table(measurement, in_force.as_deref(), data.theme, room));
-    lines
+
+    /// What the figures of a method are made of.
+    fn beneath(&self, row: &MethodResult) -> Vec<Line<'static>> {
+        let mut details = Details::new(self.data.theme, self.room.saturating_sub(2));
+        details.field("source", &told::lead(self.measurement));
+        if let Some(error) = &row.error {
+            details.field("failed", error);
+        } else {
+            let median = row.median_us;
+            let [value, low, high] = [median.value, median.low, median.high].map(micros);
+            details.field("median", &format!("{value}, 95 % interval {low} – {high}"));
+            let rate = per_second(row.mean_us);
+            details.field("mean", &format!("{}; {rate} commits/s follow from it", micros(row.mean_us)));
+            let p99 = row.p99_us.map(|p99| format!("p99 {}, ", micros(p99))).unwrap_or_default();
+            details.field("tails", &format!("p95 {}, {p99}max {}", micros(row.p95_us), micros(row.max_us)));
+            details.field("counted", &format!("{} commits", grouped(row.samples)));
+            let flushes = row.flushes_per_commit.map_or_else(
+                || "not counted: these disks' statistics do not say".to_owned(),
+                |count| format!("{count:.2} per commit, by the disks' own statistics"),
+            );
+            details.field("flushes", &flushes);
+        }
+        let beside = self.measurement.comparisons.iter().find(|one| one.method == row.method);
+        if let Some(comparison) = beside {
+            let gain = comparison.gain_percent;
+            let says = format!(
+                "{}: gains {:.1} %, 95 % interval {:.1} – {:.1} %",
+                comparison.against.name(),
+                gain.value,
+                gain.low,
+                gain.high
+            );
+            details.field("beside", &says);
+        }
+        details.gap();
+        details.indented()
+    }
 }
 
 /// What limits the figures.
 pub fn caveats(details: &mut Details, measurement: &Measurement) {
     if measurement.cancelled {
-        details.field("caveat", "cancelled before its end; what was measured until then is kept");
+        details.field("caveat", told::CANCELLED);
     }
     for caveat in &measurement.caveats {
         details.field("caveat", &caveat.in_full());
@@ -84,9 +152,12 @@ fn in_force(report: &Report, cluster: &Subject) -> Option<String> {
 
 fn table(measurement: &Measurement, in_force: Option<&str>, theme: Theme, room: usize) -> Vec<Line<'static>> {
     let methods: Vec<&MethodResult> = of_server(measurement).collect();
+    let said =
+        methods.iter().map(|row| text::width(&said(measurement, row, in_force))).max().unwrap_or_default();
+    let field = room.saturating_sub(BESIDE_FIELD.saturating_add(said)).clamp(FIELD.0, FIELD.1);
     let top = methods.iter().map(|row| row.median_us.high.max(row.median_us.value)).fold(0.0, f64::max);
     let rows: Vec<Vec<Cell>> =
-        methods.iter().map(|row| cells(row, measurement, top, in_force, theme)).collect();
+        methods.iter().map(|row| cells(row, measurement, (top, field), in_force, theme)).collect();
     let shape = [
         Column::keep(13),
         Column::keep(8),
@@ -101,13 +172,13 @@ fn table(measurement: &Measurement, in_force: Option<&str>, theme: Theme, room: 
 fn cells(
     row: &MethodResult,
     measurement: &Measurement,
-    top: f64,
+    (top, field): (f64, usize),
     in_force: Option<&str>,
     theme: Theme,
 ) -> Vec<Cell> {
     let dim = theme.style(Role::Dim);
     let plain = theme.style(Role::Plain);
-    let is_in_force = in_force.is_some() && row.method.server_name() == in_force;
+    let is_in_force = is_in_force(row, in_force);
     let name = (row.method.name().to_owned(), if is_in_force { theme.style(Role::Heading) } else { plain });
     if let Some(error) = &row.error {
         let none = || (String::new(), plain);
@@ -116,18 +187,27 @@ fn cells(
     let median = row.median_us.value;
     let (tail_name, tail) = row.p99_us.map_or(("p95", row.p95_us), |p99| ("p99", p99));
     let tail = format!("{tail_name} {:>7}", micros(tail));
-    let mut said = beside_default(measurement, row);
-    if is_in_force {
-        said = if said.is_empty() { "← in force".to_owned() } else { format!("{said}  ← in force") };
-    }
     vec![
         name,
         (format!("{:>8}", micros(median)), plain),
-        (interval::bar(row.median_us, top, FIELD), theme.style(Role::Accent)),
+        (interval::bar(row.median_us, top, field), theme.style(Role::Accent)),
         (tail, dim),
         (format!("{:>7} commits/s", per_second(row.mean_us)), dim),
-        (said, plain),
+        (said(measurement, row, in_force), plain),
     ]
+}
+
+fn is_in_force(row: &MethodResult, in_force: Option<&str>) -> bool {
+    in_force.is_some() && row.method.server_name() == in_force
+}
+
+/// What stands at the end of a row.
+fn said(measurement: &Measurement, row: &MethodResult, in_force: Option<&str>) -> String {
+    match (beside_default(measurement, row), is_in_force(row, in_force)) {
+        (said, false) => said,
+        (said, true) if said.is_empty() => "← in force".to_owned(),
+        (said, true) => format!("{said}  ← in force"),
+    }
 }
 
 fn per_second(mean_us: f64) -> String {

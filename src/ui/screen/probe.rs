@@ -11,7 +11,7 @@ use crate::measure::{Measurement, MethodResult, Progress, sparkline};
 use crate::report::Report;
 use crate::text::{grouped, micros};
 use crate::ui::model::{Activity, Data};
-use crate::ui::page::Page;
+use crate::ui::page::{Enter, Page, PageState};
 use crate::ui::theme::Role;
 use crate::ui::widgets::columns::{self, Cell, Column};
 use crate::ui::widgets::{histogram, text};
@@ -24,7 +24,7 @@ const BUCKET: f64 = 1.189_207_115_002_721;
 const BESIDE_ROUNDS: usize = 55;
 
 /// The page.
-pub fn page(data: &Data, room: usize) -> Page {
+pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
     let mut page = Page::default();
     let Some(report) = data.report.as_deref().filter(|_| data.complete && data.focus.target.is_some()) else {
         let said =
@@ -32,7 +32,7 @@ pub fn page(data: &Data, room: usize) -> Page {
         page.text(vec![Line::default(), Line::styled(said, data.theme.style(Role::Dim))]);
         return page;
     };
-    let view = View { data, report, room };
+    let view = View { data, state, report, room };
     match (&data.activity, data.measurement()) {
         (Activity::Probing { target, progress, cancelled, .. }, _)
             if Some(target) == data.focus.target.as_ref() =>
@@ -47,6 +47,7 @@ pub fn page(data: &Data, room: usize) -> Page {
 
 struct View<'a> {
     data: &'a Data,
+    state: &'a PageState,
     report: &'a Report,
     room: usize,
 }
@@ -139,7 +140,8 @@ impl View<'_> {
             Span::styled("Price of one commit", theme.style(Role::Heading)),
             Span::styled("   8 kB, one session; medians with 95 % intervals", theme.style(Role::Dim)),
         ])]);
-        page.text(price::methods(self.data, self.report, measurement, self.room));
+        let rows = price::Rows { data: self.data, report: self.report, measurement, room: self.room };
+        rows.add(page, self.state, |_| Enter::Unfold);
         page.text(self.tails(measurement));
         self.times(page, measurement, histogram);
     }

@@ -72,10 +72,12 @@ impl View<'_> {
         };
         let aside = format!("{} of {}", shown.len(), self.data.focus.rules.len());
         page.heading(self.theme, title, &aside);
-        let shape = [Column::keep(9), Column::keep(18), Column::drop(1), Column::keep(20)];
-        for (line, judged) in columns::lines(&rows, &shape, self.room).into_iter().zip(shown) {
+        // Of the many that do not apply a line each has to do; unfolded they say everything.
+        let matters = matches!(came_to, CameTo::Applies | CameTo::Undecided);
+        let title = if matters { Column::wrap(self.room.saturating_mul(2) / 5) } else { Column::keep(20) };
+        let shape = [Column::keep(9), Column::keep(18), Column::drop(1), title];
+        for (mut lines, judged) in columns::wrapped(&rows, &shape, self.room).into_iter().zip(shown) {
             let key = key(&judged.rule);
-            let mut lines = vec![line];
             if self.state.is_unfolded(&key) {
                 lines.extend(self.beneath(judged));
             }

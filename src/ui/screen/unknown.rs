@@ -29,10 +29,9 @@ pub fn add(page: &mut Page, data: &Data, report: &Report, state: &PageState, roo
     let view = View { data, report, theme };
     let shown = needs.iter().take(MOST);
     let rows: Vec<Vec<Cell>> = shown.clone().map(|(need, _)| view.cells(need)).collect();
-    let shape = [Column::keep(6), Column::keep(16), Column::drop(1), Column::keep(14)];
-    for (line, (need, rules)) in columns::lines(&rows, &shape, room).into_iter().zip(shown) {
+    let shape = [Column::keep(6), Column::keep(16), Column::wrap(28)];
+    for (mut lines, (need, rules)) in columns::wrapped(&rows, &shape, room).into_iter().zip(shown) {
         let key = format!("need {} {}", need.fact, need.subject);
-        let mut lines = vec![line];
         if state.is_unfolded(&key) {
             let mut details = Details::new(theme, room.saturating_sub(2));
             view.details(&mut details, need, rules);
@@ -55,16 +54,17 @@ struct View<'a> {
 impl View<'_> {
     fn cells(&self, need: &Need) -> Vec<Cell> {
         let plain = self.theme.style(Role::Plain);
-        let said = self.stated(need);
-        let doubt = self.theme.style(Role::Doubt);
-        let why =
-            said.map_or_else(|| (told::reason(need), self.theme.style(Role::Dim)), |said| (said, doubt));
+        let why = match self.stated(need) {
+            Some(said) => (said, self.theme.style(Role::Doubt)),
+            None => (told::reason(need), plain),
+        };
         let remedy = match &need.remedy {
-            Some(Remedy::RunProbe) if self.data.measurable().is_ok() => "→ p runs the probe".to_owned(),
-            Some(remedy) => format!("→ {remedy}"),
+            Some(Remedy::RunProbe) if self.data.measurable().is_ok() => " → p runs the probe".to_owned(),
+            Some(remedy) => format!(" → {remedy}"),
             None => String::new(),
         };
-        vec![(words::subject(&need.subject), plain), (need.fact.clone(), plain), why, (remedy, plain)]
+        let says = (format!("{}{remedy}", why.0), why.1);
+        vec![(words::subject(&need.subject), plain), (need.fact.clone(), plain), says]
     }
 
     /// What somebody says of it.

@@ -8,9 +8,7 @@ use crate::report::Format;
 use crate::ui::jobs::{Job, JobId, JobResult, Save, Saved};
 use crate::ui::model::{Model, Overlay};
 use crate::ui::msg::{Effect, Msg};
-use crate::ui::sample::{
-    RICH, at_risk, begun, document, exporting, picture, press, states, styled, two_targets, with,
-};
+use crate::ui::sample::{RICH, at_risk, begun, document, exporting, press, states, two_targets, with};
 use crate::ui::screen::ScreenId;
 use crate::ui::update::update;
 
@@ -25,13 +23,10 @@ fn done(model: &mut Model, id: JobId, result: JobResult) -> Vec<Effect> {
 }
 
 #[test]
-fn pictures_of_the_export() {
-    for (size, at) in [((80, 24), "80x24"), ((120, 40), "120x40"), ((60, 20), "60x20")] {
-        insta::assert_snapshot!(format!("export_{at}"), styled(&picture(&exporting(size, RICH))));
-    }
+fn pictures_of_naming_a_file() {
     for (name, model) in states((80, 24), PLAIN) {
         if ["naming a file", "naming a file again", "replacing a file"].contains(&name) {
-            insta::assert_snapshot!(name.replace(' ', "_"), styled(&picture(&model)));
+            insta::assert_snapshot!(name.replace(' ', "_"), shown(&model));
         }
     }
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Rect, Size};
 
-use crate::facts::Subject;
+use crate::facts::{Source, Subject};
 use crate::report::{Format, Report};
 use crate::ui::jobs::{Jobs, Partial, Saved, Worker};
 use crate::ui::key::Key;
@@ -105,6 +105,10 @@ impl Worker for Fragile {
 
     fn suppose(&self, _: &[Supposition]) -> Result<Supposed, String> {
         Err("nothing can be supposed here".to_owned())
+    }
+
+    fn raw(&self, _: &Source, _: &str) -> Vec<String> {
+        Vec::new()
     }
 
     fn document(&self, format: Format) -> Result<String, String> {

@@ -1,28 +1,23 @@
-//! The screen Storage: what it looks like, that everything is on it, and how one finds something there.
+//! The screen Storage: what one sees of a layer, that everything is on it, and how one finds something there.
 
 use ratatui::layout::Size;
 
-use super::{PLAIN, shown};
+use super::{Effect, Job, JobResult, Msg, PLAIN, shown, update};
 use crate::facts::Source;
 use crate::facts::catalog::target;
 use crate::report::{DirectoryRow, sample};
 use crate::ui::page::Page;
-use crate::ui::sample::{RICH, at_risk, picture, press, styled, with};
+use crate::ui::sample::{RICH, at_risk, press, with};
 use crate::ui::screen::ScreenId;
 
 #[test]
 fn pictures_of_the_storage() {
-    for (size, at) in [((80, 24), "80x24"), ((120, 40), "120x40"), ((60, 20), "60x20")] {
-        let mut model = with(at_risk(), size, PLAIN);
-        press(&mut model, "2");
-        insta::assert_snapshot!(at, shown(&model));
-    }
     let mut model = with(at_risk(), (80, 60), PLAIN);
     press(&mut model, "2 j j j j enter j j enter");
     insta::assert_snapshot!("unfolded", shown(&model));
     let mut model = with(at_risk(), (120, 40), RICH);
     press(&mut model, "2 j j j j enter j j enter");
-    insta::assert_snapshot!("pane", styled(&picture(&model)));
+    insta::assert_snapshot!("pane", shown(&model));
     press(&mut model, "esc esc u");
     insta::assert_snapshot!("unknown", shown(&model));
 }
@@ -125,6 +120,40 @@ fn only_what_is_unknown_is_what_the_header_counts() {
     assert_eq!(screen.matches("unknown: ").count(), model.data.focus.unknown, "{screen}");
     press(&mut model, "u");
     assert!(!shown(&model).contains("controller.battery"));
+    press(&mut model, "1 u");
+    assert_eq!(shown(&model), screen, "one key from everywhere");
+    press(&mut model, "1 u");
+    assert_eq!(shown(&model), screen, "and it stays so");
+}
+
+#[test]
+fn what_a_fact_was_read_from_is_fetched_when_it_is_unfolded() {
+    let mut model = with(at_risk(), (120, 40), PLAIN);
+    press(&mut model, "2");
+    let asked = (0..60).find_map(|_| match &press(&mut model, "j enter")[..] {
+        [Effect::Start(job, Job::Raw(source, value))] => Some((*job, source.clone(), value.clone())),
+        _ => None,
+    });
+    let (job, source, value) = asked.unwrap();
+    assert!(shown(&model).contains(&source.to_string()), "{}", shown(&model));
+    let lines = vec!["as the machine said it".to_owned()];
+    update(&mut model, Msg::Done(job, JobResult::Raw(source, value, lines)));
+    assert!(shown(&model).contains("as the machine said it"), "{}", shown(&model));
+    assert_eq!(press(&mut model, "enter enter"), [], "it is known now");
+    assert!(shown(&model).contains("as the machine said it"));
+}
+
+#[test]
+fn an_unknown_among_the_facts_can_be_stated() {
+    let mut model = with(at_risk(), (80, 40), PLAIN);
+    press(&mut model, "2 u");
+    let stated = (0..40).find_map(|_| {
+        press(&mut model, "j i");
+        let screen = shown(&model);
+        press(&mut model, "esc");
+        screen.contains("State by hand: controller.battery").then_some(screen)
+    });
+    assert!(stated.is_some_and(|screen| screen.contains("learning")), "its values to choose from");
 }
 
 #[test]

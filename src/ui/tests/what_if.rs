@@ -2,6 +2,7 @@
 //! lose data.
 
 use proptest::prelude::*;
+use ratatui::layout::Size;
 
 use super::*;
 use crate::facts::catalog;

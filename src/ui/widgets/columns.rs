@@ -1,4 +1,6 @@
-//! Aligned columns: how wide each becomes in the room there is, and which give way first.
+//! Aligned columns: how wide each becomes in the room there is, which give way first, and which go on in further lines.
+//!
+//! What says something to the reader is wrapped, what only repeats or names is cut or left out.
 
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
@@ -12,17 +14,29 @@ pub struct Column {
     pub least: usize,
     /// Which is left out first: the highest; 0 stays.
     pub drop: u8,
+    /// Whether what has no room in a line goes on in the next one.
+    pub wraps: bool,
 }
 
 impl Column {
     /// A column that is never left out.
     pub const fn keep(least: usize) -> Self {
-        Self { least, drop: 0 }
+        Self { least, drop: 0, wraps: false }
     }
 
     /// A column that may be left out, the highest first.
     pub const fn drop(drop: u8) -> Self {
-        Self { least: usize::MAX, drop }
+        Self { least: usize::MAX, drop, wraps: false }
+    }
+
+    /// A column that is never left out or cut: it goes on in further lines.
+    pub const fn wrap(least: usize) -> Self {
+        Self { least, drop: 0, wraps: true }
+    }
+
+    /// A column that goes on in further lines, and is left out where not even that much has room.
+    pub const fn wrap_or_drop(least: usize, drop: u8) -> Self {
+        Self { least, drop, wraps: true }
     }
 }
 
@@ -30,11 +44,54 @@ impl Column {
 pub type Cell = (String, Style);
 
 const GAP: usize = 2;
+/// Fewer columns than this beside a name are no room for a text.
+const LEAST_BESIDE: usize = 18;
 
-/// The rows as lines, each cell aligned with those above and below it, within so many columns.
+/// The rows as lines, each cell aligned with those above and below it, within so many columns. Of what wraps, the first line
+/// is shown.
 pub fn lines(rows: &[Vec<Cell>], columns: &[Column], room: usize) -> Vec<Line<'static>> {
     let widths = widths(rows, columns, room);
     rows.iter().map(|row| line(row, &widths)).collect()
+}
+
+/// The same with all that wraps: each row in as many lines as it takes, at least one.
+pub fn wrapped(rows: &[Vec<Cell>], columns: &[Column], room: usize) -> Vec<Vec<Line<'static>>> {
+    let widths = widths(rows, columns, room);
+    rows.iter().map(|row| row_in_lines(row, columns, &widths)).collect()
+}
+
+fn row_in_lines(row: &[Cell], columns: &[Column], widths: &[usize]) -> Vec<Line<'static>> {
+    let pieces = |((content, _), (column, width)): (&Cell, (&Column, &usize))| {
+        if column.wraps && text::width(content) > *width {
+            hanging(content, *width)
+        } else {
+            vec![content.clone()]
+        }
+    };
+    let pieces: Vec<Vec<String>> = row.iter().zip(columns.iter().zip(widths)).map(pieces).collect();
+    let shown = pieces.iter().zip(widths).filter(|(_, width)| **width > 0);
+    let high = shown.map(|(pieces, _)| pieces.len()).max().unwrap_or(1);
+    let one = |at: usize| -> Vec<Cell> {
+        let piece = |(pieces, (_, style)): (&Vec<String>, &Cell)| {
+            (pieces.get(at).cloned().unwrap_or_default(), *style)
+        };
+        pieces.iter().zip(row).map(piece).collect()
+    };
+    (0..high).map(|at| line(&one(at), widths)).collect()
+}
+
+/// A text in lines; what stands before two blanks is a name, and the rest hangs beside it where there is room.
+fn hanging(content: &str, width: usize) -> Vec<String> {
+    let at = content.find("  ").unwrap_or_default();
+    let (name, rest) = content.split_at(at);
+    let rest_alone = rest.trim_start();
+    let beside = text::width(content).saturating_sub(text::width(rest_alone));
+    if name.is_empty() || width.saturating_sub(beside) < LEAST_BESIDE {
+        return text::wrap(content, width);
+    }
+    let rows = text::wrap(rest_alone, width.saturating_sub(beside)).into_iter().enumerate();
+    let name = |i: usize| if i == 0 { text::pad(name, beside) } else { text::blank(beside) };
+    rows.map(|(i, row)| format!("{}{row}", name(i))).collect()
 }
 
 fn line(row: &[Cell], widths: &[usize]) -> Line<'static> {
@@ -48,7 +105,8 @@ fn line(row: &[Cell], widths: &[usize]) -> Line<'static> {
     Line::from(spans)
 }
 
-/// The width of each column; 0 for those left out. First the widest that may be cut are cut, then columns are left out.
+/// The width of each column; 0 for those left out. First the widest that may be cut are cut, then columns are left out; but
+/// where something wraps, that becomes narrower first, and columns are left out before anything is cut.
 fn widths(rows: &[Vec<Cell>], columns: &[Column], room: usize) -> Vec<usize> {
     let natural = |i: usize| {
         rows.iter().filter_map(|row| row.get(i)).map(|(content, _)| text::width(content)).max().unwrap_or(0)
@@ -61,19 +119,24 @@ fn widths(rows: &[Vec<Cell>], columns: &[Column], room: usize) -> Vec<usize> {
         let shown = |column: &Column| column.drop == 0 || left_out == 0 || column.drop < left_out;
         let mut widths: Vec<usize> =
             full.iter().zip(columns).map(|(width, column)| if shown(column) { *width } else { 0 }).collect();
-        shrink(&mut widths, columns, room);
+        let wraps = columns.iter().any(|column| column.wraps);
+        shrink(&mut widths, columns, room, |column| column.wraps || !wraps);
         match order.pop() {
             Some(next) if total(&widths) > room => left_out = next,
-            _ => return widths,
+            _ => {
+                shrink(&mut widths, columns, room, |_| true);
+                return widths;
+            }
         }
     }
 }
 
-/// Takes columns away from the widest that may be cut until the row fits or nothing may be cut any more.
-fn shrink(widths: &mut [usize], columns: &[Column], room: usize) {
+/// Takes columns away from the widest of these that may become narrower until the row fits or none may any more.
+fn shrink(widths: &mut [usize], columns: &[Column], room: usize, which: impl Fn(&Column) -> bool) {
     let mut excess = total(widths).saturating_sub(room);
     while excess > 0 {
-        let widest = widths.iter_mut().zip(columns).filter(|(width, column)| **width > column.least);
+        let may = |(width, column): &(&mut usize, &Column)| which(column) && **width > column.least;
+        let widest = widths.iter_mut().zip(columns).filter(may);
         let Some((width, _)) = widest.max_by_key(|(width, _)| **width) else { return };
         *width = width.saturating_sub(1);
         excess = excess.saturating_sub(1);
@@ -105,6 +168,38 @@ mod tests {
         );
         assert_eq!(shown(30), ["critical  nobarrier …  remount", "keep      fdatasync    at once"]);
         assert_eq!(shown(20), ["critical  nobarrier…", "keep      fdatasync "]);
+    }
+
+    #[test]
+    fn what_wraps_loses_no_word_and_leaves_others_out_before_it_cuts_them() {
+        let row = |cells: [&str; 3]| cells.iter().map(|c| ((*c).to_owned(), Style::default())).collect();
+        let rows: Vec<Vec<Cell>> = vec![
+            row(["/srv/data", "remove nobarrier, relatime → noatime", "remount"]),
+            row(["host", "none", ""]),
+        ];
+        let columns = [Column::keep(4), Column::wrap(12), Column::drop(1)];
+        let shown = |room: usize| -> Vec<String> {
+            let rows = wrapped(&rows, &columns, room);
+            rows.iter().flatten().map(|line| line.to_string().trim_end().to_owned()).collect()
+        };
+        assert_eq!(
+            shown(40),
+            ["/srv/data  remove nobarrier,     remount", "           relatime → noatime", "host       none"]
+        );
+        assert_eq!(
+            shown(24),
+            [
+                "/srv/data  remove",
+                "           nobarrier,",
+                "           relatime →",
+                "           noatime",
+                "host       none"
+            ]
+        );
+        assert_eq!(hanging("name   one two three four", 20), ["name one two three", "four"]);
+        assert_eq!(hanging("name  one two three four five", 24), ["name  one two three four", "      five"]);
+        assert_eq!(hanging("name  one two", 8), ["name one", "two"]);
+        assert!(shown(18).iter().any(|line| line.starts_with("/sr…  remove")), "{:?}", shown(18));
     }
 
     #[test]

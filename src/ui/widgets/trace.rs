@@ -62,14 +62,10 @@ impl Row<'_> {
 
     /// What was seen, where, and what would help.
     fn seen(&self) -> (String, String, Option<String>) {
-        match self.trace.seen.as_ref().map(|seen| &*seen.reading) {
-            None => (String::new(), String::new(), None),
-            Some(Reading::Known { value, source }) => {
-                let info = self.trace.seen.as_ref().and_then(|seen| catalog::find(seen.fact));
-                let shown = info.map_or_else(|| value.to_string(), |info| info.show(value));
-                (shown, source.to_string(), None)
-            }
-            Some(Reading::Unknown { why, detail, remedy }) => {
+        let Some(seen) = &self.trace.seen else { return (String::new(), String::new(), None) };
+        match &*seen.reading {
+            Reading::Known { value, source } => (catalog::show(seen.fact, value), source.to_string(), None),
+            Reading::Unknown { why, detail, remedy } => {
                 (format!("{why}: {detail}"), String::new(), remedy.as_ref().map(ToString::to_string))
             }
         }

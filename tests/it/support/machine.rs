@@ -82,7 +82,10 @@ impl Machine {
     #[must_use]
     pub fn with_cluster(mut self) -> Self {
         self.facts.link(&data(), &Subject::cluster("/data"));
-        self.with("pg.fsync", "true").with("pg.synchronous_commit", "on").with("pg.fsync_disabled_by", "none")
+        self.with("pg.fsync", "true")
+            .with("pg.synchronous_commit", "on")
+            .with("pg.full_page_writes", "true")
+            .with("pg.fsync_disabled_by", "none")
     }
 
     /// Stands the target on a mount, a partition and a disk.

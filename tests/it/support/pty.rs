@@ -1,9 +1,12 @@
 //! A program in a terminal of its own: keys in, parsed screen out. Nobody answers terminal queries here, as on some real
 //! terminals.
+//!
+//! Every journey ends in [`Pty::ends`], which holds the terminal and the directories to what they were; one that forgets it
+//! fails.
 
 use std::io::{ErrorKind, Read, Write};
 use std::num::NonZeroU16;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
@@ -11,12 +14,17 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 
+use super::running::wait_for;
+use super::untouched::Untouched;
+
 /// Longer than any working machine needs.
 const DEADLINE: Duration = Duration::from_mins(1);
 
 struct Seen {
     parser: vt100::Parser,
     written: Vec<u8>,
+    /// Whether nobody reads what is written.
+    held: bool,
     ended: bool,
 }
 
@@ -27,6 +35,8 @@ pub struct Pty {
     child: Box<dyn Child + Send + Sync>,
     seen: Arc<(Mutex<Seen>, Condvar)>,
     modes_before: String,
+    kept: Vec<Untouched>,
+    is_judged: bool,
 }
 
 impl Pty {
@@ -35,12 +45,18 @@ impl Pty {
         Self::walwise_in(Path::new("."), &[], arguments)
     }
 
-    /// The same in this directory and with these variables.
+    /// The same in this directory and with these variables. What is in that directory and in those that are named must be
+    /// the same in the end.
     pub fn walwise_in(directory: &Path, variables: &[(&str, &str)], arguments: &[&str]) -> Self {
-        Self::program_in(directory, variables, env!("CARGO_BIN_EXE_walwise"), arguments)
+        let named = arguments.iter().map(Path::new).chain([directory]);
+        let kept: Vec<Untouched> =
+            named.filter(|path| path.is_absolute() && path.is_dir()).map(Untouched::now).collect();
+        let mut pty = Self::program_in(directory, variables, env!("CARGO_BIN_EXE_walwise"), arguments);
+        pty.kept = kept;
+        pty
     }
 
-    /// Starts any program.
+    /// Starts any program. No directory is looked at, since one of them may never answer.
     pub fn program_in(
         directory: &Path,
         variables: &[(&str, &str)],
@@ -72,11 +88,19 @@ impl Pty {
         let child = pair.slave.spawn_command(command).unwrap();
         drop(pair.slave);
         let parser = vt100::Parser::new(cells(24), cells(80), 0);
-        let seen = Arc::new((Mutex::new(Seen { parser, written: Vec::new(), ended: false }), Condvar::new()));
+        let seen = Arc::new((
+            Mutex::new(Seen { parser, written: Vec::new(), held: false, ended: false }),
+            Condvar::new(),
+        ));
         let seen_by_reader = Arc::clone(&seen);
         std::thread::spawn(move || {
             let mut bytes = [0; 4096];
             loop {
+                {
+                    let (seen, changed) = &*seen_by_reader;
+                    let Ok(seen) = seen.lock() else { return };
+                    drop(changed.wait_while(seen, |seen| seen.held));
+                }
                 let count = match reader.read(&mut bytes) {
                     Ok(count) => count,
                     Err(error) if error.kind() == ErrorKind::Interrupted => continue,
@@ -93,7 +117,64 @@ impl Pty {
                 }
             }
         });
-        Self { master: pair.master, writer, child, seen, modes_before }
+        Self { master: pair.master, writer, child, seen, modes_before, kept: Vec::new(), is_judged: false }
+    }
+
+    /// This directory, too, must be in the end as it is now.
+    pub fn keeping(mut self, directory: &Path) -> Self {
+        self.kept.push(Untouched::now(directory));
+        self
+    }
+
+    /// A file that was asked for: as it is now, it may stay.
+    pub fn asked_for(&mut self, file: &Path) {
+        self.kept.iter_mut().for_each(|directory| directory.admit(file));
+    }
+
+    /// Fails unless the directories are as they were.
+    pub fn assert_untouched(&self, when: &str) {
+        for directory in &self.kept {
+            assert_eq!(directory.differences(), [""; 0].map(PathBuf::from), "{when}");
+        }
+    }
+
+    /// Stops the program where it is, without its knowledge, so that what it has on disk can be looked at; says whether
+    /// there is anything that was not there before.
+    pub fn freeze(&self) -> bool {
+        self.signal(Signal::SIGSTOP);
+        wait_for("it stops", || {
+            let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.process())).unwrap_or_default();
+            stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T'))
+        });
+        self.kept.iter().any(|directory| !directory.differences().is_empty())
+    }
+
+    /// Lets it go on.
+    pub fn thaw(&self) {
+        self.signal(Signal::SIGCONT);
+    }
+
+    /// Sends a signal to the program alone.
+    pub fn signal(&self, signal: Signal) {
+        kill(Pid::from_raw(self.process().try_into().unwrap()), signal).unwrap();
+    }
+
+    /// Reads no more of what is written, like a terminal that hangs, or goes on reading.
+    pub fn hold(&self, held: bool) {
+        self.seen.0.lock().unwrap().held = held;
+        self.seen.1.notify_all();
+    }
+
+    /// Whether the first thread of the program waits for the terminal to take its output.
+    pub fn is_stuck(&self) -> bool {
+        let call = std::fs::read_to_string(format!("/proc/{}/syscall", self.process())).unwrap_or_default();
+        // The number of the call, then its arguments: the first is standard output.
+        call.split_whitespace().nth(1) == Some("0x1")
+    }
+
+    /// The process that was started.
+    pub fn process(&self) -> u32 {
+        self.child.process_id().unwrap()
     }
 
     /// Types.
@@ -124,6 +205,11 @@ impl Pty {
         self.press(&format!("\x1b[<0;{column};{row}M\x1b[<0;{column};{row}m"));
     }
 
+    /// Gives the terminal another size, of which what reads the screen here learns nothing.
+    pub fn resize_unseen(&self, width: u16, height: u16) {
+        self.master.resize(pty_size(width, height)).unwrap();
+    }
+
     /// Gives the terminal another size.
     pub fn resize(&self, width: u16, height: u16) {
         self.seen.0.lock().unwrap().parser.screen_mut().set_size(cells(height), cells(width));
@@ -147,6 +233,11 @@ impl Pty {
         }
     }
 
+    /// Whether a text is on the screen now.
+    pub fn shows(&self, text: &str) -> bool {
+        self.seen.0.lock().unwrap().parser.screen().contents().contains(text)
+    }
+
     /// Waits until a text is on the screen, and gives all of it.
     pub fn until_shown(&self, text: &str) -> String {
         self.until(text, |screen| screen.contents().contains(text))
@@ -168,24 +259,67 @@ impl Pty {
         kill(Pid::from_raw(group), signal).unwrap();
     }
 
-    /// Waits for the end, and gives the exit code.
-    pub fn wait(&mut self) -> u32 {
-        let code = self.child.wait().unwrap().exit_code();
+    /// Waits for the end, which must come with this exit code and leave everything as it was found: the terminal's modes,
+    /// main screen, cursor, mouse and colours, and the directories.
+    pub fn ends(&mut self, code: u32) {
+        let (found, shown) = self.end();
+        assert_eq!(found, code, "{shown}");
+        self.assert_given_back();
+        self.assert_untouched("in the end");
+    }
+
+    /// The same where the terminal takes no output until the end: its modes are as before, and soon the directories; what is
+    /// on its screen nobody can change.
+    pub fn ends_unread(&mut self, code: u32) {
+        let (found, shown) = self.end();
+        assert_eq!(found, code, "{shown}");
+        assert_eq!(modes(&*self.master), self.modes_before);
+        self.soon_untouched();
+    }
+
+    /// Kills it, which it cannot do anything about. Only the directories can be as before then, soon.
+    pub fn killed(&mut self) {
+        self.signal(Signal::SIGKILL);
+        self.end();
+        self.soon_untouched();
+    }
+
+    /// What is left behind by a program that could not tidy up is removed for it.
+    fn soon_untouched(&self) {
+        for directory in &self.kept {
+            wait_for("nothing is left", || directory.differences().is_empty());
+        }
+    }
+
+    /// Waits for the end, and gives the exit code and the last screen.
+    fn end(&mut self) -> (u32, String) {
+        self.is_judged = true;
+        let mut status = None;
+        let last = || self.seen.0.lock().unwrap().parser.screen().contents();
+        wait_for("it ends", || {
+            status = self.child.try_wait().unwrap();
+            status.is_some()
+        });
+        self.hold(false);
         let (seen, changed) = &*self.seen;
         let all_read =
             changed.wait_timeout_while(seen.lock().unwrap(), DEADLINE, |seen| !seen.ended).unwrap();
         assert!(all_read.0.ended, "somebody still holds the terminal");
-        code
+        drop(all_read);
+        (status.unwrap().exit_code(), last())
     }
 
-    /// Fails unless the terminal is as it was found: modes, main screen, cursor.
-    pub fn assert_restored(&self) {
+    /// Fails unless the terminal is as it was found, as it must be in the end and while a shell has it.
+    pub fn assert_given_back(&self) {
         assert_eq!(modes(&*self.master), self.modes_before);
         let seen = self.seen.0.lock().unwrap();
-        assert!(!seen.parser.screen().alternate_screen(), "the alternate screen was not left");
-        assert!(!seen.parser.screen().hide_cursor(), "the cursor stayed hidden");
-        let mouse = seen.parser.screen().mouse_protocol_mode();
-        assert_eq!(mouse, vt100::MouseProtocolMode::None, "the mouse was not given back");
+        let screen = seen.parser.screen();
+        assert!(!screen.alternate_screen(), "the alternate screen was not left");
+        assert!(!screen.hide_cursor(), "the cursor stayed hidden");
+        // Mouse, paste and keypad; colours and emphasis.
+        let fresh = vt100::Parser::default();
+        assert_eq!(screen.input_mode_formatted(), fresh.screen().input_mode_formatted());
+        assert_eq!(screen.attributes_formatted(), fresh.screen().attributes_formatted());
     }
 }
 
@@ -194,6 +328,7 @@ impl Drop for Pty {
         // It has usually ended by itself.
         let _ = self.child.kill();
         let _ = self.child.wait();
+        assert!(self.is_judged || std::thread::panicking(), "a journey ends in `ends`");
     }
 }
 

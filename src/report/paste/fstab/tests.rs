@@ -3,6 +3,8 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::facts::catalog::mount;
+use crate::facts::{Scope, Source, Subject};
 use crate::report::paste::testing::{Written, active, add, name, remove, report, words};
 use crate::report::sample;
 use crate::rules::Risk;
@@ -176,4 +178,34 @@ proptest! {
         prop_assert_eq!(read(fields[3]), expect.join(&b','));
         prop_assert_eq!(fields[4..].join(" "), numbers);
     }
+}
+
+/// A report of which nothing mounts the target at boot, with what is mounted there.
+fn unmounted_at_boot(point: &str, warning: Option<&str>) -> String {
+    let mut report = sample::at_risk();
+    report.warnings.extend(warning.map(str::to_owned));
+    let mounted = Subject::mount("/srv");
+    let line = || Source::line("/proc/self/mountinfo", 24);
+    report.facts.forget(&Subject::boot("/srv"));
+    report.facts.know(&mounted, &mount::POINT, point.to_owned(), line());
+    report.facts.know(&mounted, &mount::SOURCE, "/dev/md0".to_owned(), line());
+    report.facts.know(&mounted, &mount::CLASS, "block".to_owned(), line());
+    for target in &mut report.targets {
+        target.subjects.retain(|subject| subject.scope() != Scope::Boot);
+    }
+    render(&report)
+}
+
+#[test]
+fn what_nothing_mounts_at_boot_is_told_with_the_line_that_would() {
+    let text = unmounted_at_boot("/srv/my data", None);
+    assert!(active(&text).is_empty(), "nothing to paste unread: {text}");
+    let line = r"#   UUID=$(blkid -o value -s UUID /dev/md0) /srv/my\040data ext4 rw,relatime 0 2";
+    assert!(text.contains(line), "{text}");
+    assert!(!text.contains("Nothing is to be changed"), "{text}");
+    let root = unmounted_at_boot("/", None);
+    assert!(root.contains("on the root file system") && !root.contains("blkid"), "{root}");
+    let says = "/etc/fstab: Permission denied; what it mounts at boot is not known";
+    let unread = unmounted_at_boot("/srv", Some(says));
+    assert!(unread.contains(says) && !unread.contains("was found that mounts it"), "{unread}");
 }

@@ -9,6 +9,7 @@ use crate::report::Report;
 use crate::report::text::words as told;
 use crate::ui::model::Data;
 use crate::ui::page::{Block, Enter, PageState};
+use crate::ui::raw::Raw;
 use crate::ui::screen::details::Details;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::text;
@@ -52,6 +53,7 @@ pub struct Facts<'a> {
     evidence: Vec<&'a Evidence>,
     /// For the target, the verdict.
     verdict: Option<String>,
+    raw: &'a Raw,
 }
 
 impl<'a> Facts<'a> {
@@ -77,7 +79,7 @@ impl<'a> Facts<'a> {
         let verdict = data.verdict().filter(|_| is_top);
         let verdict = verdict
             .map(|verdict| format!("{}: {}", verdict.standing.word().to_uppercase(), verdict.sentence));
-        Self { subject, known, evidence, verdict }
+        Self { subject, known, evidence, verdict, raw: &data.raw }
     }
 
     /// How many of them are unknown and could be known.
@@ -138,9 +140,10 @@ impl<'a> Facts<'a> {
             let key = format!("fact {} {}", self.subject, fact.name);
             let mut lines = row(fact, &widths, theme);
             if place.is_unfolded(&key) {
-                lines.extend(beneath(fact, theme, room.saturating_sub(2)));
+                lines.extend(beneath(fact, self.raw, theme, room.saturating_sub(2)));
             }
-            blocks.push(Block::item(key, Enter::Unfold, lines));
+            let about = Some((self.subject.clone(), fact.name.to_owned()));
+            blocks.push(Block { fact: about, ..Block::item(key, Enter::Unfold, lines) });
         }
         blocks
     }
@@ -148,10 +151,7 @@ impl<'a> Facts<'a> {
 
 fn fact<'a>(subject: &Subject, name: &'a str, reading: &Reading<crate::facts::Value>) -> Fact<'a> {
     let said = match reading {
-        Reading::Known { value, source } => {
-            let shown = catalog::find(name).map_or_else(|| value.to_string(), |info| info.show(value));
-            Said::Known(shown, source.to_string())
-        }
+        Reading::Known { value, source } => Said::Known(catalog::show(name, value), source.to_string()),
         Reading::Unknown { why, detail, remedy } => {
             let need = Need {
                 subject: subject.clone(),
@@ -166,6 +166,9 @@ fn fact<'a>(subject: &Subject, name: &'a str, reading: &Reading<crate::facts::Va
     Fact { name, said }
 }
 
+/// Names as long as this are not cut; few are longer.
+const NAME: usize = 28;
+
 /// Columns of a row.
 struct Widths {
     name: usize,
@@ -177,7 +180,7 @@ impl Widths {
     fn of(facts: &[&Fact<'_>], room: usize) -> Self {
         let longest = |widths: &mut dyn Iterator<Item = usize>| widths.max().unwrap_or_default();
         let name = longest(&mut facts.iter().map(|fact| text::width(fact.name)));
-        let name = name.min(room.saturating_mul(9) / 20);
+        let name = name.min((room.saturating_mul(9) / 20).max(NAME.min(room)));
         let rest = room.saturating_sub(name).saturating_sub(2);
         let value = longest(&mut facts.iter().filter_map(|fact| match &fact.said {
             Said::Known(value, _) => Some(text::width(value)),
@@ -188,13 +191,18 @@ impl Widths {
     }
 }
 
+/// A source in a row: of a path the end, of a conclusion that it is one.
+fn short(source: &str, room: usize) -> String {
+    if source.starts_with('/') { text::fit_end(source, room) } else { text::fit(source, room) }
+}
+
 /// One fact in a row: what is known in one line, why something is not in as many as that takes.
 fn row(fact: &Fact<'_>, widths: &Widths, theme: Theme) -> Vec<Line<'static>> {
     let name = |said: &str| Span::raw(text::pad(said, widths.name.saturating_add(2)));
     let named = text::fit_end(fact.name, widths.name);
     match &fact.said {
         Said::Known(value, source) => {
-            let source = text::fit_end(source, widths.source);
+            let source = short(source, widths.source);
             vec![Line::from(vec![
                 name(&named),
                 Span::raw(text::pad(value, widths.value)),
@@ -224,13 +232,14 @@ fn row(fact: &Fact<'_>, widths: &Widths, theme: Theme) -> Vec<Line<'static>> {
 }
 
 /// All of a fact.
-fn beneath(fact: &Fact<'_>, theme: Theme, room: usize) -> Vec<Line<'static>> {
+fn beneath(fact: &Fact<'_>, raw: &Raw, theme: Theme, room: usize) -> Vec<Line<'static>> {
     let mut details = Details::new(theme, room);
     details.field("fact", fact.name);
     match &fact.said {
         Said::Known(value, source) => {
             details.field("value", value);
             details.field("source", source);
+            details.commands("reads", raw.lines(source, value));
         }
         Said::Unknown(need, _) => {
             details.field("why", &told::reason(need));

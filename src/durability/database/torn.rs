@@ -1,0 +1,63 @@
+//! Pages that a power failure tears: a server that keeps no copy of a page before it overwrites it cannot repair the half that
+//! was written, and whatever was committed into that page is gone.
+//!
+//! Only a file system that writes whole pages or none makes the copy needless, and of those there is one: ZFS with records as
+//! large as a page. The surprise: neither a battery, nor an atomic write size that a disk announces, nor data=journal does
+//! it, because a page reaches the disk as several writes of the page cache.
+
+use super::Sayer;
+use crate::durability::Standing::{AtRisk, Durable, Unproven};
+use crate::durability::ask::Ask;
+use crate::facts::catalog::{mount, target};
+use crate::facts::{FactValue, Key, Scope, Subject};
+
+/// A setting by which a server keeps copies of pages.
+pub struct Copies<'k, T> {
+    /// The setting.
+    pub key: &'k Key<T>,
+    /// Whether copies are kept, where that is known.
+    pub kept: Option<bool>,
+    /// How it reads: `full_page_writes is off`.
+    pub reads: String,
+    /// The largest page, in bytes.
+    pub page: u64,
+}
+
+/// What the setting allows for the pages that lie on a target.
+pub fn judge<T: FactValue>(
+    ask: &mut Ask,
+    of: &Subject,
+    cluster: &Subject,
+    copies: &Copies<'_, T>,
+    sayer: &mut Sayer,
+) {
+    let holds =
+        |roles: Vec<String>| roles.iter().any(|role| matches!(role.as_str(), "data" | "tablespace" | "undo"));
+    if copies.kept == Some(true) || !ask.value(of, &target::ROLES).is_none_or(holds) {
+        return;
+    }
+    let Copies { key, reads, page, .. } = copies;
+    if copies.kept.is_none() {
+        ask.miss(cluster, key, None);
+        let says = format!(
+            "whether a page that a power failure tears can be repaired is not known ({})",
+            key.name()
+        );
+        return sayer.say(ask, cluster, key, Unproven, says);
+    }
+    let lost = format!("a page that a power failure tears cannot be repaired ({reads})");
+    let home = ask.facts.resolve(of, Scope::Mount);
+    let fstype = home.as_ref().and_then(|home| ask.need(home, &mount::FSTYPE));
+    let record = home.as_ref().filter(|_| fstype.as_deref() == Some("zfs"));
+    let record = record.and_then(|home| ask.need(home, &mount::ZFS_RECORD));
+    let (standing, says) = match (fstype.as_deref(), record) {
+        (None, _) => (Unproven, format!("{lost}, and what the file system does with pages is not known")),
+        (Some("zfs"), Some(record)) if record >= *page => (
+            Durable,
+            format!("ZFS writes pages whole or not at all here, so none has to be repaired ({reads})"),
+        ),
+        (Some("zfs"), None) => (Unproven, format!("{lost}, and the size of ZFS's records is not known")),
+        (Some(_), _) => (AtRisk, format!("{lost}, and what was committed into it is gone")),
+    };
+    sayer.say(ask, cluster, key, standing, says);
+}

@@ -1,0 +1,94 @@
+//! The drill layer: what was left when the power of this very stack was cut, by the record that somebody gave.
+//!
+//! A loss in it is a loss. A record without one turns *unproven* into *proven by drill*, where nothing but the way below the
+//! database is open: the drill writes past the server. The surprise: it contradicts nobody. Where a layer says *at risk*, or
+//! layers disagree, twenty lucky cuts change nothing, for a cache may have been empty by chance.
+
+use super::ask::Ask;
+use super::{Evidence, Layer, Path, Standing};
+use crate::facts::Subject;
+use crate::facts::catalog::drill;
+use crate::text::grouped;
+
+/// What a record says of a target.
+pub struct Drilled {
+    target: Subject,
+    on: String,
+    cuts: u64,
+    acknowledged: u64,
+    lost: u64,
+    source: String,
+}
+
+/// What a record says of a target, if one was given and is of what the target stands on.
+pub fn ask(ask: &mut Ask, target: &Subject) -> Option<Drilled> {
+    // Not through the questioner: the verdict names the drill itself, and is not the less seen for it.
+    let facts = ask.facts;
+    let cuts = facts.value(target, &drill::CUTS).filter(|cuts| *cuts > 0)?;
+    ask.asked.used.insert(drill::CUTS.name());
+    Some(Drilled {
+        target: target.clone(),
+        on: facts.value(target, &drill::ON)?,
+        cuts,
+        acknowledged: facts.value(target, &drill::ACKNOWLEDGED).filter(|count| *count > 0)?,
+        lost: facts.value(target, &drill::LOST)?,
+        source: ask.origin(target, &drill::CUTS),
+    })
+}
+
+impl Drilled {
+    /// As a piece of evidence.
+    pub fn evidence(&self) -> Evidence {
+        let standing = if self.lost > 0 { Standing::AtRisk } else { Standing::Durable };
+        Evidence {
+            layer: Layer::Measurement,
+            subject: self.target.clone(),
+            standing,
+            says: self.says(),
+            source: self.source.clone(),
+        }
+    }
+
+    /// Raises what is *unproven* along ways of which only the database's part is known.
+    pub fn settle(&self, paths: &mut [Path]) {
+        let open = |path: &Path| {
+            let of_server =
+                |one: &Evidence| one.layer == Layer::Database && one.standing == Standing::Unproven;
+            path.standing < Standing::Unproven || path.evidence.iter().any(of_server)
+        };
+        if self.lost > 0 || paths.iter().any(open) {
+            return;
+        }
+        for path in paths.iter_mut().filter(|path| path.standing == Standing::Unproven) {
+            path.standing = Standing::ProvenByDrill;
+        }
+    }
+
+    /// The verdict for people.
+    pub fn sentence(&self) -> String {
+        let share = self.least_share_found() * 100.0;
+        format!(
+            "Proven by drill on {}: {}. From here alone it cannot be shown, for the reasons below; and a cause that strikes in \
+             less than {share:.0} % of power cuts may have been missed.",
+            self.on,
+            self.counts()
+        )
+    }
+
+    fn says(&self) -> String {
+        format!("a drill, the last on {}: {}", self.on, self.counts())
+    }
+
+    fn counts(&self) -> String {
+        let Self { cuts, acknowledged, lost, .. } = self;
+        let acknowledged = grouped(*acknowledged);
+        let lost = if *lost == 0 { "none".to_owned() } else { grouped(*lost) };
+        let cuts = if *cuts == 1 { "1 power cut".to_owned() } else { format!("{cuts} power cuts") };
+        format!("of {acknowledged} acknowledged commits {lost} lost in {cuts} of what this stands on")
+    }
+
+    /// The share of cuts with a loss that would have shown with 95 % probability: 1 − 0.05^(1/cuts).
+    fn least_share_found(&self) -> f64 {
+        1.0 - 0.05_f64.powf(1.0 / f64::from(u32::try_from(self.cuts).unwrap_or(u32::MAX)))
+    }
+}

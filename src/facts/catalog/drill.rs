@@ -1,0 +1,13 @@
+//! Facts of drills: what was left after the power of this very stack was cut. Only `walwise check --drill` brings them, from a
+//! record that somebody could have written by hand, so nothing that can lose data may rest on them.
+
+facts! {
+    /// The day of the last cut, as in RFC 3339, from the record of a drill.
+    ON: String = Target "drill.on" Kind::Text, measured;
+    /// How many times the power was cut while commits were acknowledged, from the record of a drill.
+    CUTS: u64 = Target "drill.cuts" Kind::Count, measured;
+    /// Commits that another machine had received and that could still be looked for afterwards, from the record of a drill.
+    ACKNOWLEDGED: u64 = Target "drill.acknowledged" Kind::Count, measured;
+    /// How many of them were gone, from the record of a drill.
+    LOST: u64 = Target "drill.lost" Kind::Count, measured;
+}

@@ -1,0 +1,31 @@
+//! Records of drills as facts of the targets that stand on what was drilled.
+//!
+//! The surprise: a record that fits nothing is told with what is other, for a new kernel or firmware is reason enough to pull
+//! the plug again.
+
+use crate::drill::Record;
+use crate::facts::catalog::target;
+use crate::facts::{FactSet, Scope, Subject};
+
+/// Puts them in; `live` is whether the facts are of the machine that walwise runs on.
+pub fn to_facts(records: &[(String, Record)], live: bool, facts: &mut FactSet) {
+    let is_directory = |of: &&Subject| facts.value(of, &target::KIND).as_deref() == Some("directory");
+    if records.is_empty() {
+        return;
+    }
+    let targets: Vec<Subject> = facts.subjects(Scope::Target).filter(is_directory).cloned().collect();
+    for (file, record) in records {
+        if !live {
+            facts.warn(format!(
+                "the drills of {file} count on the machine that they were made on, and this is a capture"
+            ));
+            continue;
+        }
+        let told: Vec<Result<(), String>> = targets.iter().map(|of| record.tell(facts, of, file)).collect();
+        if told.iter().all(Result::is_err) {
+            let why =
+                told.into_iter().find_map(Result::err).unwrap_or_else(|| "there is no target".to_owned());
+            facts.warn(format!("the drills of {file} do not count here: {why}"));
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! What the machine answered, line by line, where a fact was read from: fetched when the fact is unfolded.
+//!
+//! The worker has the answers; this remembers those that were looked at, until a fresher report comes. The surprise: it is not
+//! always the whole file, for of configuration files and command lines nobody keeps more than the keys that walwise knows.
+
+use std::collections::BTreeMap;
+
+use super::jobs::{Job, JobResult};
+use super::model::Model;
+use super::msg::Effect;
+use super::page::Block;
+use crate::facts::{Reading, Source, catalog};
+
+/// The answers that were looked at.
+#[derive(Clone, Debug, Default)]
+pub struct Raw(BTreeMap<(String, String), Vec<String>>);
+
+impl Raw {
+    /// The lines that a value was read from, as far as they are known; `source` is what displays as that.
+    pub fn lines(&self, source: &str, value: &str) -> &[String] {
+        self.0.get(&(source.to_owned(), value.to_owned())).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// Asks for what the fact of this block was read from, if it has one and that is not known yet.
+pub fn wanted(model: &mut Model, block: &Block) -> Vec<Effect> {
+    let Some((source, value)) = origin(model, block) else { return Vec::new() };
+    if model.data.raw.0.contains_key(&(source.to_string(), value.clone())) {
+        return Vec::new();
+    }
+    vec![Effect::Start(model.number(), Job::Raw(source, value))]
+}
+
+/// Where the fact of a block was read, and its value.
+fn origin(model: &Model, block: &Block) -> Option<(Source, String)> {
+    let (subject, fact) = block.fact.as_ref()?;
+    let Reading::Known { value, source } = model.data.report.as_ref()?.facts.reading(subject, fact) else {
+        return None;
+    };
+    let is_answer = matches!(source, Source::File { .. } | Source::Command { .. });
+    is_answer.then(|| (source.clone(), catalog::show(fact, value)))
+}
+
+/// Takes what a job came to, if it is this.
+pub fn done(model: &mut Model, result: JobResult) -> Option<JobResult> {
+    match result {
+        JobResult::Raw(source, value, lines) => {
+            model.data.raw.0.insert((source.to_string(), value), lines);
+            None
+        }
+        other => Some(other),
+    }
+}

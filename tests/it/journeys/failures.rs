@@ -1,0 +1,147 @@
+//! Work that fails or panics while the screens are up: they stay, say what happened, and nothing is left on disk.
+
+use std::fs;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+
+use walwise::collect;
+use walwise::facts::{Source, Subject};
+use walwise::host::LiveHost;
+use walwise::measure::Phase;
+use walwise::pipeline::Session;
+use walwise::probes::{self, Control, Request};
+use walwise::report::{Format, Report};
+use walwise::rules::RuleSet;
+use walwise::ui::{self, Exit, Options, Partial, Saved, Supposed, Supposition, Worker};
+
+use super::{directory, memory, path};
+use crate::support::pty::Pty;
+
+#[test]
+fn work_that_fails_leaves_the_screen_and_what_was_known() {
+    let place = directory();
+    let capture = place.path().join("db.host");
+    let captured = Command::new(env!("CARGO_BIN_EXE_walwise")).arg("capture").output().unwrap();
+    fs::write(&capture, captured.stdout).unwrap();
+    let mut pty = Pty::walwise(&["--host", capture.to_str().unwrap()]);
+    pty.until_shown("capture");
+    pty.until_gone("reading");
+    fs::remove_file(&capture).unwrap();
+    pty.press("r");
+    pty.until_shown("reading the machine failed");
+    pty.press("p");
+    pty.until_shown("Not now");
+    pty.press("q");
+    pty.ends(0);
+}
+
+/// Names the directory that [`screens_on_a_worker_that_panics`] is to look at.
+const DIRECTORY: &str = "WALWISE_TEST_PANICS_IN";
+
+/// Reads the machine well the first time and panics in the middle of it from then on; panics in the middle of a probe, and
+/// wherever else it is asked for something.
+struct Panicking {
+    directory: PathBuf,
+    reads: AtomicU32,
+    looked: Mutex<Option<Session>>,
+}
+
+fn program() -> PathBuf {
+    env!("CARGO_BIN_EXE_walwise").into()
+}
+
+impl Worker for Panicking {
+    fn collect(&self, progress: &mut dyn FnMut(Partial)) -> Result<Report, String> {
+        let host = LiveHost::asking_through(program());
+        let request = collect::Request { target: Some(self.directory.clone()), without_programs: true };
+        let again = self.reads.fetch_add(1, Ordering::SeqCst) > 0;
+        let session = Session::look(&host, &request, RuleSet::builtin(), &mut |what, _| {
+            progress(Partial::Reading(what.to_owned()));
+            assert!(!again, "a panic while \x1b[31mreading");
+        });
+        let report = session.report();
+        *self.looked.lock().unwrap() = Some(session);
+        Ok(report)
+    }
+
+    fn plan_probe(&self, _: &Subject) -> Result<Vec<String>, String> {
+        Ok(vec!["It panics.".to_owned()])
+    }
+
+    fn probe(
+        &self,
+        _: &Subject,
+        cancel: &Arc<AtomicBool>,
+        _: &mut dyn FnMut(Partial),
+    ) -> Result<Report, String> {
+        let mut request = Request::new(&self.directory);
+        request.program = program();
+        let plan = probes::plan(&request).map_err(|refusal| refusal.to_string())?;
+        let found = probes::run(&plan, &Control::from(Arc::clone(cancel)), &mut |now| {
+            let is_there = fs::read_dir(&self.directory).unwrap().next().is_some();
+            assert!(!(is_there && now.phase == Phase::Rounds), "a panic while measuring");
+        });
+        Err(format!("it did not panic: {:?}", found.is_ok()))
+    }
+
+    fn raw(&self, _: &Source, _: &str) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn suppose(&self, _: &[Supposition]) -> Result<Supposed, String> {
+        panic!("a panic while supposing")
+    }
+
+    fn document(&self, _: Format) -> Result<String, String> {
+        panic!("a panic while writing")
+    }
+
+    fn save(&self, _: &str, _: &str, _: bool) -> Result<Saved, String> {
+        panic!("a panic while saving")
+    }
+}
+
+/// No test: what the one below starts in a terminal, with a worker that the program does not have.
+#[test]
+fn screens_on_a_worker_that_panics() {
+    let Some(directory) = std::env::var_os(DIRECTORY).filter(|_| std::io::stdin().is_terminal()) else {
+        return;
+    };
+    let worker =
+        Panicking { directory: directory.into(), reads: AtomicU32::new(0), looked: Mutex::default() };
+    let options = Options { colour: true, ascii: false, in_tmux: false };
+    assert_eq!(ui::run(Arc::new(worker), options).unwrap(), Exit::Quit);
+}
+
+#[test]
+fn a_worker_that_panics_costs_its_work_and_nothing_else() {
+    let data = memory();
+    let this = std::env::current_exe().unwrap();
+    let test =
+        ["--exact", "journeys::failures::screens_on_a_worker_that_panics", "--nocapture", "--test-threads=1"];
+    let variables = [(DIRECTORY, path(&data))];
+    let mut pty =
+        Pty::program_in(Path::new("."), &variables, this.to_str().unwrap(), &test).keeping(data.path());
+    pty.until_shown("Do first");
+    pty.press("p");
+    pty.until_shown("It panics.");
+    pty.press("y");
+    pty.until("the probe has failed", |screen| {
+        let shown = screen.contents().split_whitespace().collect::<Vec<_>>().join(" ");
+        shown.contains("the probe failed: this is a bug in walwise: a panic while measuring")
+    });
+    pty.assert_untouched("the scratch file went with the panic");
+    pty.press("r");
+    let shown = pty.until_shown("reading the machine failed: this is a bug in walwise: a panic while");
+    assert!(!shown.contains("panicked"), "{shown}");
+    pty.press("e\r");
+    pty.until_shown("a panic while writing");
+    pty.press("4");
+    pty.until_shown("current → recommended");
+    pty.press("q");
+    pty.ends(0);
+    assert!(!pty.written().contains("\x1b[31mreading"), "a panic's message is text from anywhere");
+}

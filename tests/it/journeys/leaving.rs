@@ -1,0 +1,119 @@
+//! Signals, keys and closed terminals that end the screens.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use nix::fcntl::OFlag;
+use nix::pty::{PtyMaster, grantpt, posix_openpt, ptsname_r, unlockpt};
+use nix::sys::signal::Signal;
+
+use super::{directory, memory, path};
+use crate::support::pty::Pty;
+use crate::support::running::wait_for;
+use crate::support::untouched::Untouched;
+
+#[test]
+fn signals_restore_the_terminal_and_name_themselves() {
+    let data = directory();
+    for (signal, code) in [(Signal::SIGTERM, 143), (Signal::SIGINT, 130), (Signal::SIGHUP, 129)] {
+        let mut pty = Pty::walwise(&[path(&data)]);
+        pty.until_shown("Overview");
+        pty.signal_foreground(signal);
+        pty.ends(code);
+    }
+}
+
+#[test]
+fn ctrl_c_ends_it_at_once() {
+    let data = directory();
+    let mut pty = Pty::walwise(&[path(&data)]);
+    pty.until_shown("Overview");
+    pty.press("\x03");
+    pty.ends(130);
+}
+
+/// A terminal that can be closed while the program has it.
+struct Closable {
+    master: PtyMaster,
+    parser: vt100::Parser,
+    child: Child,
+}
+
+impl Closable {
+    /// walwise on it, which is its own terminal or a borrowed one.
+    fn start(data: &Path, own: bool) -> Self {
+        // The master must not be inherited, or it would never be closed.
+        let master = posix_openpt(OFlag::O_RDWR | OFlag::O_NOCTTY | OFlag::O_CLOEXEC).unwrap();
+        grantpt(&master).unwrap();
+        unlockpt(&master).unwrap();
+        let name = ptsname_r(&master).unwrap();
+        let slave = || {
+            let file =
+                fs::File::options().read(true).write(true).custom_flags(OFlag::O_NOCTTY.bits()).open(&name);
+            Stdio::from(file.unwrap())
+        };
+        let mut command = Command::new(if own { "setsid" } else { env!("CARGO_BIN_EXE_walwise") });
+        if own {
+            command.args(["--ctty", env!("CARGO_BIN_EXE_walwise")]);
+        }
+        command.env("TERM", "xterm").env("LC_ALL", "C.UTF-8").arg(data);
+        let child = command.stdin(slave()).stdout(slave()).stderr(Stdio::null()).spawn().unwrap();
+        Self { master, parser: vt100::Parser::default(), child }
+    }
+
+    fn until_shown(&mut self, text: &str) {
+        while !self.parser.screen().contents().contains(text) {
+            let mut bytes = [0; 4096];
+            let count = self.master.read(&mut bytes).unwrap();
+            self.parser.process(&bytes[..count]);
+        }
+    }
+
+    fn press(&mut self, key: &str) {
+        self.master.write_all(key.as_bytes()).unwrap();
+    }
+
+    /// Closes it, and gives the exit code.
+    fn close(self) -> Option<i32> {
+        drop(self.master);
+        let mut child = self.child;
+        let mut status = None;
+        wait_for("it ends", || {
+            status = child.try_wait().unwrap();
+            status.is_some()
+        });
+        status.unwrap().code()
+    }
+}
+
+/// With a terminal of its own a program is told of its end by a signal; with a borrowed one it has to notice.
+#[test]
+fn a_terminal_that_is_closed_ends_it() {
+    let data = directory();
+    let kept = Untouched::now(data.path());
+    for own in [true, false] {
+        let mut terminal = Closable::start(data.path(), own);
+        terminal.until_shown("Overview");
+        assert_eq!(terminal.close(), Some(129), "own terminal: {own}");
+        assert!(kept.differences().is_empty(), "{:?}", kept.differences());
+    }
+}
+
+#[test]
+fn a_terminal_that_is_closed_during_a_probe_ends_that_too() {
+    for own in [true, false] {
+        let data = memory();
+        let kept = Untouched::now(data.path());
+        let mut terminal = Closable::start(data.path(), own);
+        terminal.until_shown("p measures it");
+        terminal.press("p");
+        terminal.until_shown("y start");
+        terminal.press("y");
+        terminal.until_shown("Times");
+        assert_eq!(terminal.close(), Some(129), "own terminal: {own}");
+        assert!(kept.differences().is_empty(), "{:?}", kept.differences());
+    }
+}

@@ -1,0 +1,170 @@
+//! The jobs from start to end on file systems of their own: a new server on a blank disk, and a look after an upgrade.
+
+use std::fs;
+
+use super::{directory, suppose_another_kernel};
+use crate::support::loops::{Loop, ext4};
+use crate::support::pty::Pty;
+use crate::support::{run, stdout, walwise};
+
+/// What was sent to the clipboard last.
+fn copied(pty: &Pty) -> String {
+    let written = pty.written();
+    let (_, rest) = written.rsplit_once("\x1b]52;c;").unwrap();
+    let (coded, _) = rest.split_once(['\x07', '\x1b']).unwrap();
+    let value = |byte: u8| match byte {
+        b'A'..=b'Z' => byte - b'A',
+        b'a'..=b'z' => byte - b'a' + 26,
+        b'0'..=b'9' => byte - b'0' + 52,
+        b'+' => 62,
+        _ => 63,
+    };
+    let digits: Vec<u8> = coded.bytes().filter(|byte| *byte != b'=').map(value).collect();
+    let bytes = digits.chunks(4).flat_map(|four| {
+        let number =
+            four.iter().fold(0_u32, |sum, digit| sum << 6 | u32::from(*digit)) << (6 * (4 - four.len()));
+        number.to_be_bytes()[1..four.len()].to_vec()
+    });
+    String::from_utf8(bytes.collect()).unwrap()
+}
+
+/// What `walwise check` gives of a target, by lines, without the one that has the time.
+fn checked(target: &str, format: &str) -> Vec<String> {
+    timeless(&stdout(&walwise().args(["check", target, "--no-probe", "--format", format]).output().unwrap()))
+}
+
+fn timeless(document: &str) -> Vec<String> {
+    let is_time = |word: &str| {
+        let word = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());
+        word.len() == 20 && word.ends_with('Z') && word.contains('T')
+    };
+    let line = |line: &str| {
+        line.split(' ').map(|word| if is_time(word) { "NOW" } else { word }).collect::<Vec<_>>().join(" ")
+    };
+    document.lines().map(line).collect()
+}
+
+/// Started without a target it finds the disk, and what is to be made of it is one key away.
+#[test]
+#[ignore = "needs root: loop devices"]
+fn a_blank_disk_is_found_among_all_that_is_there() {
+    let disk = Loop::new(512);
+    let mut pty = Pty::walwise(&[]);
+    let mut shown = pty.until_shown("Do first");
+    while !target(&shown).ends_with(&disk.device) {
+        let before = target(&shown);
+        pty.press("t");
+        shown = pty.until("the next target", |screen| target(&screen.contents()) != before);
+    }
+    pty.until_shown("Undecided until mounted");
+    pty.press("4");
+    let shown = pty.until_shown("current → recommended");
+    assert!(shown.contains("mkfs.options"), "{shown}");
+    pty.press("q");
+    pty.ends(0);
+}
+
+/// The whole first job: what is known of the disk and what is not, what to make of it and why, and the plan as files.
+#[test]
+#[ignore = "needs root: loop devices"]
+fn a_new_server_from_a_blank_disk_to_the_exported_plan() {
+    let place = directory();
+    let disk = Loop::new(512);
+    let mut pty = Pty::walwise_in(place.path(), &[], &[&disk.device]);
+    let shown = pty.until_shown("Do first");
+    for said in
+        ["Undecided until mounted", "No signature was found on it", "ext4", "mkfs.options", "mount.options"]
+    {
+        assert!(shown.contains(said), "{said}:\n{shown}");
+    }
+    // Nothing can be measured before there is a file system.
+    pty.press("p");
+    pty.until_shown("only a directory can be measured");
+    pty.press("2");
+    let shown = pty.until_shown("from the target down");
+    assert!(shown.contains("blank disk") && shown.contains(disk.name()), "{shown}");
+    // What is said by hand is marked, and stays out of the plan.
+    suppose_another_kernel(&mut pty);
+    pty.press("W");
+    pty.until_gone("WHAT IF");
+    pty.press("1");
+    pty.until_shown("Do first");
+    pty.press("4");
+    let shown = pty.until_shown("current → recommended");
+    assert!(shown.contains("new file system"), "{shown}");
+    pty.press("y");
+    let line = format!("mkfs.ext4 -m 1 {}", disk.device);
+    pty.until_shown(&format!("clipboard: {line}"));
+    assert_eq!(copied(&pty), line);
+    pty.press("\r");
+    pty.until_shown("sources");
+    // What is to be pasted, as `check` of the same disk gives it; the rest also tells of what changes all the time.
+    pty.press("e");
+    pty.until_shown("Nothing is written before s was answered");
+    let forms = ["script", "conf", "fstab", "unit", "udev"];
+    for (format, down) in forms.into_iter().zip(["jj", "j", "j", "j", "j"]) {
+        pty.press(down);
+        pty.press("s");
+        pty.until_shown(&format!("Save as {format}"));
+        pty.press(&format!("\x15{format}.plan\r"));
+        let file = place.path().join(format!("{format}.plan"));
+        pty.until("it says where", |screen| {
+            let said: String = screen.contents().split_whitespace().collect();
+            said.contains(&format!("saved:{}", file.display())) && !said.contains("Saveas")
+        });
+        assert_eq!(timeless(&fs::read_to_string(&file).unwrap()), checked(&disk.device, format), "{format}");
+        pty.asked_for(&file);
+    }
+    pty.press("q");
+    pty.ends(0);
+}
+
+/// The second job: one command says what is worse since the report kept from before, and the screens lead from the thing to do
+/// to its reasons and the command that does it.
+#[test]
+#[ignore = "needs root: loop devices"]
+fn after_an_upgrade_from_what_is_worse_to_the_command() {
+    let place = directory();
+    let mounted = ext4(&[], "");
+    let data = mounted.dir("data");
+    let data = data.to_str().unwrap();
+    let kept = place.path().join("before.json");
+    let file = kept.to_str().unwrap();
+    // The machine beneath may be at risk before, so how it ends says nothing.
+    walwise().args(["check", data, "--no-probe", "--format", "json", "--output", file]).output().unwrap();
+    mounted.remount("nobarrier");
+    let mut pty = Pty::walwise_in(place.path(), &[], &["check", data, "--no-probe", "--baseline", file]);
+    pty.ends(3);
+    let said = pty.written();
+    for wanted in ["AT RISK", "nobarrier", "worse"] {
+        assert!(said.to_lowercase().contains(&wanted.to_lowercase()), "{wanted}:\n{said}");
+    }
+    let mut pty = Pty::walwise_in(place.path(), &[], &[data]);
+    let shown = pty.until_shown("Do first");
+    assert!(shown.contains("AT RISK") && shown.contains("remove nobarrier"), "{shown}");
+    // From the verdict down to the thing to do, and in.
+    pty.press("j");
+    pty.press("\r");
+    let shown = pty.until_shown("With nobarrier the journal sends no flush");
+    assert!(shown.contains("critical"), "{shown}");
+    pty.press("y");
+    pty.until_shown("clipboard");
+    let commands = copied(&pty);
+    assert!(commands.contains(&format!("mount -o remount,barrier=1 {}", mounted.path())), "{commands}");
+    // What was copied does what was promised; read again, the danger is gone.
+    for command in commands.lines() {
+        run("sh", &["-c", command]);
+    }
+    pty.press("1r");
+    pty.until("read again", |screen| {
+        let shown = screen.contents();
+        shown.contains("Do first") && !shown.contains("remove nobarrier") && !shown.contains("reading")
+    });
+    pty.press("q");
+    pty.ends(0);
+}
+
+/// The target in the row of the tabs.
+fn target(screen: &str) -> String {
+    screen.lines().nth(1).unwrap_or_default().split("target").nth(1).unwrap_or_default().trim().to_owned()
+}

@@ -1,0 +1,152 @@
+//! Probes that are confirmed, watched, cancelled, made again, left alone by their helpers, and ended in every way.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use super::{memory, path, probing, start_probe};
+use crate::support::pty::Pty;
+use crate::support::running::wait_for;
+
+/// A probe that is surely under way: stopped from outside while its scratch file is there. It may be over before it is
+/// stopped; then it is a matter of trying again.
+fn frozen(data: &Path) -> Pty {
+    let stopped = |_| {
+        let mut pty = probing(data);
+        if pty.freeze() {
+            return Some(pty);
+        }
+        pty.thaw();
+        pty.press("q");
+        pty.ends(0);
+        None
+    };
+    (0..50).find_map(stopped).expect("one of fifty was stopped in time")
+}
+
+#[test]
+fn a_probe_is_confirmed_watched_cancelled_and_made_again() {
+    let place = memory();
+    let data = place.path().join("data");
+    fs::create_dir(&data).unwrap();
+    fs::write(data.join("there before"), "kept").unwrap();
+    let mut pty = frozen(&data);
+    pty.press("c");
+    pty.thaw();
+    let screen = pty.until_shown("rounds in");
+    assert!(screen.contains("what was measured until then is kept"), "{screen}");
+    assert!(screen.contains("fdatasync"), "what was measured is kept:\n{screen}");
+    pty.assert_untouched("once it says what was measured");
+    start_probe(&mut pty);
+    pty.until("another measurement, this time whole", |screen| {
+        let shown = screen.contents();
+        shown.contains("rounds in") && !shown.contains("is kept")
+    });
+    pty.assert_untouched("after the second");
+    pty.press("q");
+    pty.ends(0);
+}
+
+#[test]
+fn a_probe_without_screens_says_how_it_goes_on_a_terminal_only() {
+    let data = memory();
+    let probe = ["probe", path(&data), "--seconds", "1"];
+    let mut pty = Pty::walwise(&probe);
+    pty.ends(0);
+    let written = pty.written();
+    for said in ["writes at most", "measuring: round 1, at most ", " s left, not settled yet"] {
+        assert!(written.contains(said), "{said}:\n{written}");
+    }
+    let piped =
+        Command::new(env!("CARGO_BIN_EXE_walwise")).args(probe).stdin(Stdio::null()).output().unwrap();
+    let [out, complaint] = [piped.stdout, piped.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+    assert_eq!((piped.status.code(), complaint.as_str()), (Some(0), ""));
+    assert!(out.contains("fdatasync") && !out.contains(" left"), "{out}");
+}
+
+#[test]
+fn leaving_during_a_probe_takes_the_scratch_file_along() {
+    for (leave, code) in [("q", 0), ("\x03", 130)] {
+        let data = memory();
+        let mut pty = frozen(data.path());
+        pty.press(leave);
+        pty.thaw();
+        pty.ends(code);
+    }
+}
+
+#[test]
+fn a_signal_during_a_probe_takes_the_scratch_file_along() {
+    for (signal, code) in [(Signal::SIGTERM, 143), (Signal::SIGINT, 130), (Signal::SIGHUP, 129)] {
+        let data = memory();
+        let mut pty = frozen(data.path());
+        pty.signal(signal);
+        pty.thaw();
+        pty.ends(code);
+    }
+}
+
+#[test]
+fn killed_during_a_probe_it_leaves_nothing() {
+    let data = memory();
+    let mut pty = frozen(data.path());
+    pty.killed();
+}
+
+/// The children of a process that have this argument.
+fn children(of: u32, argument: &str) -> Vec<Pid> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc").unwrap() {
+        let entry = entry.unwrap().path();
+        let stat = fs::read_to_string(entry.join("stat")).unwrap_or_default();
+        let Some((_, rest)) = stat.rsplit_once(") ") else { continue };
+        let line = fs::read(entry.join("cmdline")).unwrap_or_default();
+        let is_it = line.split(|byte| *byte == 0).any(|word| word == argument.as_bytes());
+        if is_it && rest.split(' ').nth(1) == Some(&of.to_string()) {
+            found.push(Pid::from_raw(entry.file_name().unwrap().to_str().unwrap().parse().unwrap()));
+        }
+    }
+    found
+}
+
+/// The watcher is there for when the prober dies; without it the prober still tidies up.
+#[test]
+fn a_watcher_that_is_killed_changes_nothing() {
+    let data = memory();
+    let mut pty = frozen(data.path());
+    let watchers = children(pty.process(), "__watch");
+    let [watcher] = watchers[..] else { panic!("{watchers:?}") };
+    kill(watcher, Signal::SIGKILL).unwrap();
+    pty.thaw();
+    pty.until_shown("rounds in");
+    pty.assert_untouched("after the probe");
+    pty.press("q");
+    pty.ends(0);
+}
+
+/// What reads the machine for us is expendable: each that is killed costs its own answer.
+#[test]
+fn readers_that_are_killed_cost_their_own_answers() {
+    let data = memory();
+    let mut pty = Pty::walwise(&[path(&data)]);
+    pty.until_shown("Do first");
+    wait_for("one is caught", || {
+        // It may all have been read before one was.
+        if !pty.shows("reading") {
+            pty.press("r");
+        }
+        let readers = children(pty.process(), "__ask");
+        readers.into_iter().any(|reader| kill(reader, Signal::SIGKILL).is_ok())
+    });
+    pty.until_gone("reading");
+    pty.until_shown("Do first");
+    pty.press("r");
+    pty.until_gone("reading");
+    pty.press("4");
+    pty.until_shown("current → recommended");
+    pty.press("q");
+    pty.ends(0);
+}

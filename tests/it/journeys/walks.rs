@@ -1,0 +1,88 @@
+//! Walks through the screens: from the overview to the reasons, to a machine that is supposed, to the facts of a layer.
+
+use super::{capture, directory, path, suppose_another_kernel};
+use crate::support::pty::Pty;
+
+#[test]
+fn from_the_overview_to_the_advice_and_out() {
+    let data = directory();
+    let mut pty = Pty::walwise(&[path(&data)]);
+    pty.until_shown("Do first");
+    pty.press("?");
+    pty.until_shown("type to filter");
+    pty.press("quit");
+    pty.until_shown("/ quit_");
+    pty.press("\x1b");
+    pty.until_gone("/ quit_");
+    pty.press("4");
+    pty.until_shown("current → recommended");
+    pty.press("\x1b");
+    pty.until_shown("Do first");
+    pty.press("q");
+    pty.ends(0);
+}
+
+/// A fact of a recorded machine is supposed, its advice seen to change, and the machine as it is comes back.
+#[test]
+fn another_kernel_is_supposed_and_left_again() {
+    let host = capture("el8-xfs-nobarrier.host");
+    let mut pty = Pty::walwise(&["/data", "--host", host.to_str().unwrap()]);
+    pty.until_shown("Do first");
+    pty.press("4");
+    let real = pty.until_shown("current → recommended");
+    assert!(real.contains("takes"), "{real}");
+    suppose_another_kernel(&mut pty);
+    let supposed = pty.until_shown("(boot.ineffective-option)");
+    assert!(supposed.contains("(assumed; really"), "{supposed}");
+    let (_, gone) = supposed.split_once("No longer").expect(&supposed);
+    assert!(gone.contains("(boot.refused-option)"), "the kernel that runs refuses the option: {supposed}");
+    pty.press("W");
+    pty.until_gone("WHAT IF");
+    let again = pty.until_shown("current → recommended");
+    assert!(!again.contains("(boot.ineffective-option)"), "{again}");
+    pty.press("q");
+    pty.ends(0);
+}
+
+#[test]
+fn every_fact_of_a_layer_is_two_keys_away() {
+    let data = directory();
+    let mut pty = Pty::walwise(&[path(&data)]);
+    pty.until_shown("Do first");
+    pty.press("2");
+    pty.until_shown("from the target down");
+    // Whatever the file system is, it has a type, and that was read in the mount table.
+    pty.press("/fstype");
+    pty.until("only what was looked for", |screen| {
+        let shown = screen.contents();
+        shown.contains("mount.fstype") && shown.contains("mountinfo:") && !shown.contains("mount.point")
+    });
+    pty.press("\rj\r");
+    pty.until_shown("means ");
+    pty.resize(130, 40);
+    pty.until("the facts stand beside", |screen| screen.rows(0, 130).any(|row| row.contains("│ ")));
+    pty.press("\x1b\x1b\x1b");
+    pty.until_shown("Do first");
+    pty.press("q");
+    pty.ends(0);
+}
+
+#[test]
+fn why_a_rule_does_not_apply_is_shown() {
+    let data = directory();
+    let mut pty = Pty::walwise(&[path(&data)]);
+    pty.until_shown("Do first");
+    pty.press("5");
+    pty.until_shown("enter why");
+    pty.press("/does not apply");
+    pty.until_shown("Does not apply   ");
+    pty.press("\r\r");
+    let screen = pty.until_shown("all of");
+    assert!(screen.contains("sources"), "{screen}");
+    pty.press("\x1b");
+    pty.until_gone("all of");
+    pty.press("\x1b");
+    pty.until_gone("/ does not apply");
+    pty.press("q");
+    pty.ends(0);
+}
