@@ -1,3 +1,3 @@
 # btrfs told not to flush, over a disk that forgets.
-make() { mkfs.btrfs -q -f -K /dev/vda; }
-open() { mount -t btrfs -o nobarrier /dev/vda /drill; }
+make() { mkfs.btrfs -q -f -K "$disk"; }
+open() { mount -t btrfs -o nobarrier "$disk" "$at"; }

@@ -1,3 +1,3 @@
 # btrfs that overwrites data in place.
-make() { mkfs.btrfs -q -f -K /dev/vda; }
-open() { mount -t btrfs -o nodatacow /dev/vda /drill; }
+make() { mkfs.btrfs -q -f -K "$disk"; }
+open() { mount -t btrfs -o nodatacow "$disk" "$at"; }

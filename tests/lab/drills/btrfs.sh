@@ -1,3 +1,3 @@
 # btrfs as mkfs.btrfs makes it.
-make() { mkfs.btrfs -q -f -K /dev/vda; }
-open() { mount -t btrfs /dev/vda /drill; }
+make() { mkfs.btrfs -q -f -K "$disk"; }
+open() { mount -t btrfs "$disk" "$at"; }

@@ -1,3 +1,3 @@
 # ext4 with fast commits.
-make() { mke2fs -q -F -E nodiscard -t ext4 -O fast_commit /dev/vda; }
-open() { mount -t ext4 /dev/vda /drill; }
+make() { mke2fs -q -F -E nodiscard -t ext4 -O fast_commit "$disk"; }
+open() { mount -t ext4 "$disk" "$at"; }

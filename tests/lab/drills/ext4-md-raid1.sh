@@ -1,10 +1,10 @@
 # ext4 over RAID1 of two disks that forget.
 #disks 2
 make() {
-    mdadm -q -C /dev/md0 --run --assume-clean -l1 -n2 /dev/vda /dev/vdb
-    mke2fs -q -F -E nodiscard -t ext4 /dev/md0
+    mdadm -q -C /dev/md$nth --run --assume-clean -l1 -n2 "$disk" "$twin"
+    mke2fs -q -F -E nodiscard -t ext4 /dev/md$nth
 }
 open() {
-    [ -b /dev/md0 ] || mdadm -q -A /dev/md0 --run /dev/vda /dev/vdb
-    mount -t ext4 /dev/md0 /drill
+    [ -b /dev/md$nth ] || mdadm -q -A /dev/md$nth --run "$disk" "$twin"
+    mount -t ext4 /dev/md$nth "$at"
 }

@@ -1,3 +1,3 @@
 # XFS as mkfs.xfs makes it.
-make() { mkfs.xfs -q -f -K /dev/vda; }
-open() { mount -t xfs /dev/vda /drill; }
+make() { mkfs.xfs -q -f -K "$disk"; }
+open() { mount -t xfs "$disk" "$at"; }

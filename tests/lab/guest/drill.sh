@@ -1,38 +1,89 @@
-# One step of a drill, told by the kernel's command line: to make a file system, ask walwise about it and write until the
-# power goes; or to mount what is left, read it and check it.
+# One step of a drill, told by the kernel's command line: to make a file system for each way of writing, ask walwise about it
+# and write until the power goes; or to mount what is left, read it and check it.
 
 said() { echo "$*" >/dev/ttyS0; }
 
 word() { sed -n "s/.* $1=\([^ ]*\).*/\1/p" /proc/cmdline; }
 
+# Whether the disk with that number is there; its device file is in $found then.
+disk_is_there() {
+    for queue in /sys/block/[vs]d*; do
+        found=/dev/${queue##*/}
+        path=$(readlink -f "$queue")
+        for serial in "$queue/serial" "${path%%/host[0-9]*}/../serial"; do
+            grep -qsx "DRILL-$1" "$serial" && return
+        done
+    done
+    return 1
+}
+
+# The place with that number: its disks, its directory, and a number for what has a name of its own there.
+place() {
+    nth=$1 at=/drill/$1 disk= twin=
+    mkdir -p "$at"
+    until_true "disk $((nth * disks)) is there" disk_is_there $((nth * disks))
+    disk=$found
+    [ "$disks" = 1 ] || {
+        until_true "disk $((nth * disks + 1)) is there" disk_is_there $((nth * disks + 1))
+        twin=$found
+    }
+}
+
+# The serial port with that name.
+port() {
+    name=$(grep -lx "$1" /sys/class/virtio-ports/*/name) || return
+    name=${name%/name}
+    echo "/dev/${name##*/}"
+}
+
+begin() {
+    make >/tmp/log 2>&1 && open >>/tmp/log 2>&1 || return 1
+    walwise check "$at" --no-probe --format json >/tmp/report 2>>/tmp/log || [ $? -le 5 ] || return 1
+    said "place $nth is $(jq -r '[.verdicts[].standing] | join(",")' /tmp/report)"
+}
+
+write() {
+    walwise drill write "$at" --method "${way%:*}" --segments "${way#*:}" >"$(port "log$nth")" 2>/tmp/log
+    said "step failed: the writer of place $nth ended: $(cat /tmp/log)"
+}
+
+rest() {
+    # A file system that cannot be mounted has lost everything.
+    open >/tmp/log 2>&1 || {
+        said "place $nth cannot be mounted: $(tail -n 1 /tmp/log)"
+        return
+    }
+    walwise drill read "$at" >"$(port "log$nth")" 2>/tmp/log || said "unreadable: $(cat /tmp/log)"
+    where=$(sed -n "s|^\([^ ]*\) $at .*|\1|p" /proc/mounts) type=$(sed -n "s|^[^ ]* $at \([^ ]*\).*|\1|p" /proc/mounts)
+    umount "$at"
+    is_sound "$where" "$type" && said "place $nth sound" || said "place $nth damaged"
+}
+
 drill() {
     modprobe virtio_blk
+    modprobe xhci_pci
+    modprobe usb_storage
+    disks=$(word disks)
     . "/drills/$(word drill).sh"
-    mkdir -p /drill
-    until_true "the disk is there" test -b /dev/vda
-    case $(word step) in
-    write)
-        make >/tmp/log 2>&1 && open >>/tmp/log 2>&1 || return 1
-        walwise check /drill --no-probe --format json >/tmp/report 2>>/tmp/log || [ $? -le 5 ] || return 1
-        said "verdict $(jq -r '[.verdicts[].standing] | join(",")' /tmp/report)"
-        walwise drill write /drill --method "$(word method)" --segments "$(word segments)" >/dev/ttyS0 2>>/tmp/log
-        return 1
-        ;;
-    read)
-        # A file system that cannot be mounted has lost everything.
-        if open >/tmp/log 2>&1; then
-            walwise drill read /drill >/dev/ttyS0 2>>/tmp/log || said "unreadable: $(cat /tmp/log)"
-            where=$(sed -n 's|^\([^ ]*\) /drill .*|\1|p' /proc/mounts) type=$(sed -n 's|^[^ ]* /drill \([^ ]*\).*|\1|p' /proc/mounts)
-            umount /drill
-            case $type in
-            ext4) e2fsck -fn "$where" ;;
-            xfs) xfs_repair -n "$where" ;;
-            btrfs) btrfs check --readonly "$where" ;;
-            esac >/tmp/fsck 2>&1 && said "file system sound" || said "file system damaged"
-        else
-            said "cannot be mounted: $(tail -n 1 /tmp/log)"
-        fi
+    each=0
+    for way in $(word ways | tr , ' '); do
+        place $each
+        each=$((each + 1))
+        case $(word step) in
+        write) begin || return 1 ;;
+        read) rest ;;
+        esac
+    done
+    [ "$(word step)" = write ] || {
         said "step ended"
-        ;;
-    esac
+        return
+    }
+    each=0
+    for way in $(word ways | tr , ' '); do
+        place $each
+        each=$((each + 1))
+        write &
+    done
+    wait
+    return 1
 }

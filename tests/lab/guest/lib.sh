@@ -41,6 +41,15 @@ until_true() {
     done
 }
 
+# is_sound DEVICE TYPE: whether a file system that is not mounted has no damage; what was found is in /tmp/fsck.
+is_sound() {
+    case $2 in
+    ext4) e2fsck -fn "$1" ;;
+    xfs) xfs_repair -n "$1" ;;
+    btrfs) btrfs check --readonly "$1" ;;
+    esac >/tmp/fsck 2>&1
+}
+
 # adapter DRIVER: the SCSI host of that driver.
 adapter() {
     for host in /sys/class/scsi_host/host*; do

@@ -1,0 +1,25 @@
+# The plan that walwise prints for an empty disk, word for word: its script, edited as it asks to be, with its line of fstab;
+# then the settings that it prints for the cluster there.
+make() {
+    walwise check /dev/vda --format script >/tmp/plan || [ $? -le 5 ] || return 1
+    sed -e 's/^I_HAVE_READ_THIS=no /I_HAVE_READ_THIS=yes /' -e 's/^I_COMPARED_THE_DISK=no /I_COMPARED_THE_DISK=yes /' \
+        -e 's|^MOUNTPOINT= |MOUNTPOINT=/drill |' -e '/>>\/etc\/fstab$/s/^# //' /tmp/plan >/tmp/edited
+    sh /tmp/edited || return 1
+    umount /drill
+    grep -v '^#' /tmp/plan | grep -E '^(mkfs|mount)' >>/tmp/told
+    cat /etc/fstab >>/tmp/told
+    sed 's/^/plan: /' /tmp/told >/dev/ttyS0
+}
+# The second boot has the fstab that the first one wrote.
+open() {
+    [ "$(word step)" = write ] || word fstab | tr '|' ' ' >/etc/fstab
+    mount /drill
+}
+# By the command that the script names at its end.
+settings() {
+    asks=$(sed -n 's/^# *\(walwise check .* --format conf\)$/\1/p' /tmp/plan | sed "s|\$MOUNTPOINT/EDIT|$MAIN|")
+    [ -n "$asks" ] || return 1
+    sh -c "$asks" >/tmp/settings 2>>/tmp/log || [ $? -le 5 ] || return 1
+    sed 's/^/plan: /' /tmp/settings >/dev/ttyS0
+    cat /tmp/settings
+}
