@@ -4,7 +4,7 @@ them when DIR is its root. Every thousand devices are the same mix of what large
 The attributes are those that Linux 6.1 shows (Documentation/ABI/stable/sysfs-block and sysfs-block-device; the layout of
 /sys/devices is that of the drivers). Nothing is random, so a tree of one size is always the same.
 """
-import os
+import os, shutil, subprocess
 
 QUEUE = {
     "add_random": 0, "chunk_sectors": 0, "dax": 0, "discard_granularity": 4096, "discard_max_bytes": 2147450880,
@@ -204,3 +204,14 @@ def write(root, devices):
     tree.file("/proc/version", "Linux version 6.1.0-18-amd64 (build@host) (gcc) #1 SMP Debian 6.1.76-1")
     tree.file("/etc/os-release", 'ID=debian\nVERSION_ID="12"\nPRETTY_NAME="Debian GNU/Linux 12 (bookworm)"')
     return tree.devices, len(tree.mounts)
+
+
+def install(root, program):
+    """Puts walwise with its libraries into the tree; its reading child is started through /proc/self/exe."""
+    shutil.copy(program, os.path.join(root, "walwise"))
+    shutil.copy(program, os.path.join(root, "proc/self/exe"))
+    for word in subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout.split():
+        if word.startswith("/"):
+            target = os.path.join(root, word.lstrip("/"))
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            shutil.copy(word, target)
