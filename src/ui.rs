@@ -185,15 +185,15 @@ fn perform(
     Ok(())
 }
 
-/// Stops what runs, and waits for a probe to remove its scratch files and for a file to be whole; a second signal that ends
-/// programs does not wait. One that says something of the terminal, which may come with its closing, is no such signal.
+/// Stops what runs, and waits for a probe to remove its scratch files and for a file to be whole; somebody who asks for the
+/// end once more does not wait. SIGHUP is not that: it also comes after we saw ourselves that the terminal was closed.
 fn wind_down(jobs: &mut Jobs, inbox: &Receiver<Msg>) {
     jobs.cancel_all();
     let begun = Instant::now();
     while jobs.has_to_tidy() {
         match inbox.recv_timeout(STOPPING.saturating_sub(begun.elapsed())) {
             Ok(Msg::Done(job, _)) => jobs.ended(job),
-            Ok(Msg::Signal(SIGTERM | SIGINT | SIGHUP)) | Err(_) => return,
+            Ok(Msg::Signal(SIGTERM | SIGINT)) | Err(_) => return,
             Ok(_) => {}
         }
     }

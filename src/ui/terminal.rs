@@ -36,6 +36,10 @@ const MOUSE_OFF: &str = "\x1b[?1006l\x1b[?1000l";
 /// What is pasted comes marked as such, so that it is not taken for keys (xterm, "ctlseqs", Bracketed Paste Mode).
 const PASTE_ON: &str = "\x1b[?2004h";
 const PASTE_OFF: &str = "\x1b[?2004l";
+/// What is between these two is shown when it is whole ("Synchronized Output", private mode 2026); terminals that do not know
+/// them pass over them.
+const PICTURE_BEGINS: &str = "\x1b[?2026h";
+const PICTURE_ENDS: &str = "\x1b[?2026l";
 
 /// What pictures are drawn on.
 pub trait Display {
@@ -65,8 +69,8 @@ pub struct Tty {
 }
 
 impl Tty {
-    /// Takes the terminal over, which may be one of tmux's. From here on it is given back however this process ends, except by a signal that cannot
-    /// be caught.
+    /// Takes the terminal over, which may be one of tmux's. From here on it is given back however this process ends, except by a
+    /// signal that cannot be caught.
     pub fn enter(in_tmux: bool) -> io::Result<Self> {
         restore_when_this_thread_panics();
         take()?;
@@ -91,7 +95,11 @@ impl Display for Tty {
     fn draw(&mut self, picture: &mut dyn FnMut(&mut Buffer)) -> io::Result<()> {
         let mut next = Buffer::empty(self.shown.area);
         picture(&mut next);
-        paint::changes(&mut self.out, &self.shown, &next)?;
+        if next != self.shown {
+            self.out.write_all(PICTURE_BEGINS.as_bytes())?;
+            paint::changes(&mut self.out, &self.shown, &next)?;
+            self.out.write_all(PICTURE_ENDS.as_bytes())?;
+        }
         self.shown = next;
         self.out.flush()
     }
@@ -153,7 +161,8 @@ fn take() -> io::Result<()> {
 /// Gives the terminal back as it was found; does nothing where that is done already. A terminal that is gone is no error.
 pub fn leave() {
     if TAKEN.swap(false, Ordering::SeqCst) {
-        let _ = execute!(io::stdout(), Print(MOUSE_OFF), Print(PASTE_OFF), Show, LeaveAlternateScreen);
+        let back = [PICTURE_ENDS, MOUSE_OFF, PASTE_OFF].concat();
+        let _ = execute!(io::stdout(), Print(back), Show, LeaveAlternateScreen);
         let _ = disable_raw_mode();
     }
 }

@@ -10,7 +10,7 @@ use ratatui::layout::{Rect, Size};
 
 use crate::facts::{Source, Subject};
 use crate::report::{Format, Report};
-use crate::ui::jobs::{Jobs, Partial, Saved, Worker};
+use crate::ui::jobs::{Job, Jobs, Partial, Saved, Worker};
 use crate::ui::key::Key;
 use crate::ui::msg::{Exit, Msg};
 use crate::ui::sample::{RICH, at_risk, text};
@@ -165,6 +165,17 @@ fn leaving_stops_the_probe_and_waits_for_it() {
     let (exit, _, worker) = play(true, steps);
     assert_eq!(exit, Exit::Signal(15));
     assert!(worker.cancelled.load(Ordering::Relaxed));
+}
+
+#[test]
+fn a_terminal_that_is_closed_says_so_twice_and_the_probe_still_tidies_up() {
+    let (out, inbox) = channel();
+    let mut jobs = Jobs::new(Arc::new(Fragile::default()), out.clone());
+    jobs.start(1, Job::Probe(Subject::host()));
+    out.send(Msg::Hangup).unwrap();
+    out.send(Msg::Signal(signal_hook::consts::SIGHUP)).unwrap();
+    wind_down(&mut jobs, &inbox);
+    assert!(!jobs.has_to_tidy());
 }
 
 #[test]

@@ -28,6 +28,14 @@ struct Seen {
     ended: bool,
 }
 
+impl Seen {
+    /// Whether a picture has begun and not ended, by the marks around it.
+    fn is_drawing(&self) -> bool {
+        let last = |mark: &[u8]| self.written.windows(mark.len()).rposition(|bytes| bytes == mark);
+        last(b"\x1b[?2026h") > last(b"\x1b[?2026l")
+    }
+}
+
 /// A program in a terminal; killed when it is dropped.
 pub struct Pty {
     master: Box<dyn MasterPty + Send>,
@@ -216,13 +224,13 @@ impl Pty {
         self.master.resize(pty_size(width, height)).unwrap();
     }
 
-    /// Waits until the screen is as described, and gives its text.
+    /// Waits until the screen is as described, and gives its text. Never looks at a picture that is half drawn.
     pub fn until(&self, what: &str, mut holds: impl FnMut(&vt100::Screen) -> bool) -> String {
         let (seen, changed) = &*self.seen;
         let mut seen = seen.lock().unwrap();
         loop {
             let screen = seen.parser.screen();
-            if holds(screen) {
+            if !seen.is_drawing() && holds(screen) {
                 return screen.contents();
             }
             assert!(!seen.ended, "ended before: {what}\n{}", screen.contents());
