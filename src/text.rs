@@ -4,6 +4,7 @@
 //! and bidirectional overrides are escaped once, where bytes become facts; nothing later needs to think of it. The
 //! escape is reversible ([`raw`]), so no two different names ever look the same.
 
+pub mod page;
 pub mod suggest;
 
 use std::fmt::Write as _;
@@ -110,6 +111,15 @@ pub fn micros(us: f64) -> String {
         us if us < 1_000.0 => format!("{us:.0} µs"),
         us if us < 1_000_000.0 => format!("{:.2} ms", us / 1e3),
         us => format!("{:.2} s", us / 1e6),
+    }
+}
+
+/// An interval of durations given in microseconds, its unit said once where both ends have it: `178 – 187 µs`.
+pub fn micros_between(low_us: f64, high_us: f64) -> String {
+    let (low, high) = (micros(low_us), micros(high_us));
+    match (low.split_once(' '), high.split_once(' ')) {
+        (Some((number, unit)), Some((_, other))) if unit == other => format!("{number} – {high}"),
+        _ => format!("{low} – {high}"),
     }
 }
 

@@ -1,7 +1,6 @@
 //! `walwise explain`: why a rule applies, does not, or cannot be decided, condition by condition.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 
 use super::CliError;
 use super::args::Explain;
@@ -12,6 +11,7 @@ use super::rules::no_rule;
 use crate::facts::{Need, Scope, Subject};
 use crate::rules::explain::{self, Drawing};
 use crate::rules::{self, Finding, Outcome, Rule, RuleSet};
+use crate::text::page::Page;
 use crate::{pipeline, report};
 
 /// Prints the trace of one rule on every subject, or on those of one target.
@@ -37,53 +37,47 @@ pub(super) fn run(args: &Explain) -> Done {
     let explain = |subject: &Subject| rules::evaluate_one(rule, &facts, subject, session.circumstances());
     let findings: Vec<Finding> = subjects.iter().map(explain).collect();
     let matters = |finding: &&Finding| finding.outcome != Outcome::DoesNotApply;
-    let mut text: String = findings.iter().filter(matters).map(explanation).collect();
-    let others: Vec<&Finding> = findings.iter().filter(|f| !matters(f)).collect();
-    match (others.as_slice(), text.is_empty() || args.target.is_some()) {
-        ([], _) => {}
-        (others, true) => text.extend(others.iter().map(|finding| explanation(finding))),
-        (others, false) => {
-            let names: Vec<String> = others.iter().map(|finding| finding.subject.to_string()).collect();
-            let _ = writeln!(text, "does not apply to {}; name a target to see why", names.join(", "));
-        }
+    let (told, others): (Vec<&Finding>, Vec<&Finding>) = findings.iter().partition(matters);
+    let mut page = Page::default();
+    told.iter().for_each(|finding| explanation(&mut page, finding));
+    if told.is_empty() || args.target.is_some() {
+        others.iter().for_each(|finding| explanation(&mut page, finding));
+    } else if !others.is_empty() {
+        let names: Vec<String> = others.iter().map(|finding| finding.subject.to_string()).collect();
+        page.para(0, &format!("does not apply to {}; name a target to see why", names.join(", ")));
     }
-    text += &about(rule, &session.rules);
-    let code = print(&text)?;
+    about(&mut page, rule, &session.rules);
+    let code = print(&page.finish())?;
     Ok(rule_files::exit_code(code, &session.rules))
 }
 
 /// What is the same on every subject: who says so, what was measured, another level than it was written with, the pack.
-fn about(rule: &Rule, rules: &RuleSet) -> String {
-    let mut lines = vec![format!("sources: {}", rule.refs.join("; "))];
+fn about(page: &mut Page, rule: &Rule, rules: &RuleSet) {
+    page.hanging(0, "sources: ", &rule.refs.join("; "));
     for evidence in &rule.evidence {
-        let mut about = evidence.lines().into_iter();
-        lines.extend(about.next().map(|says| format!("evidence: {says}")));
-        lines.extend(about.map(|line| format!("  {line}")));
-    }
-    let given = rules.overrides().iter().find(|given| given.rule == rule.id);
-    lines.extend(given.map(rules::Override::sentence));
-    lines.push(pipeline::pack(rules).words());
-    lines.join("\n") + "\n"
-}
-
-fn explanation(finding: &Finding) -> String {
-    let mut lines = vec![
-        format!("{} on {}: {}", finding.rule, finding.subject, finding.outcome.word()),
-        format!("  {}", finding.title),
-    ];
-    let trace = finding.trace.iter().flat_map(|trace| explain::lines(trace, Drawing::Unicode));
-    lines.extend(trace.map(|line| format!("  {line}")));
-    if let Outcome::Undecided { needs } = &finding.outcome {
-        for (i, set) in needs.iter().enumerate() {
-            let facts: Vec<String> = set.iter().map(need).collect();
-            lines.push(format!(
-                "  {} {}",
-                if i == 0 { "would decide it:" } else { "or:" },
-                facts.join(" and ")
-            ));
+        for (line, at) in evidence.lines().iter().zip(0..) {
+            if at == 0 { page.hanging(0, "evidence: ", line) } else { page.hanging(2, "", line) }
         }
     }
-    lines.join("\n") + "\n\n"
+    if let Some(given) = rules.overrides().iter().find(|given| given.rule == rule.id) {
+        page.para(0, &given.sentence());
+    }
+    page.para(0, &pipeline::pack(rules).words());
+}
+
+fn explanation(page: &mut Page, finding: &Finding) {
+    page.para(0, &format!("{} on {}: {}", finding.rule, finding.subject, finding.outcome.word()));
+    page.para(2, &finding.title);
+    if let Some(trace) = &finding.trace {
+        explain::lines(page, 2, trace, Drawing::Unicode);
+    }
+    if let Outcome::Undecided { needs } = &finding.outcome {
+        for (set, at) in needs.iter().zip(0..) {
+            let facts: Vec<String> = set.iter().map(need).collect();
+            page.hanging(2, if at == 0 { "would decide it: " } else { "or: " }, &facts.join(" and "));
+        }
+    }
+    page.gap();
 }
 
 fn need(need: &Need) -> String {

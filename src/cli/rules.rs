@@ -11,6 +11,7 @@ use crate::pipeline;
 use crate::rules::explain::{self, Drawing};
 use crate::rules::settings::{self, Shape};
 use crate::rules::{Off, Override, Rule, RuleSet, examples};
+use crate::text::page::Page;
 
 /// Lists, shows, checks or tests.
 pub(super) fn run(args: Rules) -> Done {
@@ -120,38 +121,44 @@ fn changed(rules: &RuleSet) -> impl Iterator<Item = String> {
 
 fn rule_text(rule: &Rule, rules: &RuleSet) -> String {
     let Rule { id, scope, level, confidence, since, file, line, .. } = rule;
-    let mut out = format!("{id}\n{}\n\n", rule.title.source());
-    let _ =
-        writeln!(out, "for {scope}, {}, {}, since {since}, {file}:{line}\n", level.word(), confidence.word());
+    let mut page = Page::default();
+    page.para(0, id);
+    page.para(0, &rule.title.source());
+    page.gap();
+    let (level, confidence) = (level.word(), confidence.word());
+    page.para(0, &format!("for {scope}, {level}, {confidence}, since {since}, {file}:{line}"));
     if let Some(given) = rules.overrides().iter().find(|given| given.rule == rule.id) {
-        let _ = writeln!(out, "{}\n", given.sentence());
+        page.gap();
+        page.para(0, &given.sentence());
     }
-    let _ = writeln!(out, "{}\n\nApplies when", rule.because.source());
+    page.gap();
+    page.para(0, &rule.because.source());
+    page.heading("Applies when");
     for line in explain::condition(&rule.when, Drawing::Unicode) {
-        let _ = writeln!(out, "  {line}");
+        page.verbatim(2, &line);
     }
-    let _ = writeln!(out, "\nSources");
-    for source in rule.refs.iter() {
-        let _ = writeln!(out, "  {source}");
-    }
+    page.heading("Sources");
+    rule.refs.iter().for_each(|source| page.para(2, source));
     if !rule.evidence.is_empty() {
-        let _ = writeln!(out, "\nEvidence");
+        page.heading("Evidence");
     }
     for evidence in &rule.evidence {
-        let _ = writeln!(out, "  {}", evidence.lines().join("\n    "));
+        for (line, at) in evidence.lines().iter().zip(0..) {
+            page.para(if at == 0 { 2 } else { 4 }, line);
+        }
     }
     if !rule.advise.is_empty() {
-        let _ = writeln!(out, "\nAdvises");
+        page.heading("Advises");
     }
     for advice in &rule.advise {
-        let _ =
-            writeln!(out, "  {} ({}, risk {})", advice.setting.name, advice.reach.word(), advice.risk.word());
+        let (reach, risk) = (advice.reach.word(), advice.risk.word());
+        page.para(2, &format!("{} ({reach}, risk {risk})", advice.setting.name));
     }
-    let _ = writeln!(out, "\nExamples");
+    page.heading("Examples");
     for example in &rule.examples {
-        let _ = writeln!(out, "  {:<14}  {}", example.expect.word(), example.name);
+        page.hanging(2, &format!("{:<16}", example.expect.word()), &example.name);
     }
-    out
+    page.finish()
 }
 
 fn setting_list() -> String {

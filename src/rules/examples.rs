@@ -12,6 +12,7 @@ use super::explain;
 use super::model::{Example, ExampleStack, Expect, Given, Rule};
 use super::{Finding, Outcome};
 use crate::facts::{FactSet, Scope, Subject};
+use crate::text::page::Page;
 
 /// An example that does not come out as it says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,15 +25,15 @@ pub struct Failure {
     pub example: String,
     /// What differs.
     pub problem: String,
-    /// The condition with what was seen, line by line.
-    pub trace: Vec<String>,
+    /// The condition with what was seen, as lines.
+    pub trace: String,
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{} of {}: “{}”", self.place, self.rule, self.example)?;
         writeln!(f, "  {}", self.problem)?;
-        self.trace.iter().try_for_each(|line| writeln!(f, "  {line}"))
+        f.write_str(&self.trace)
     }
 }
 
@@ -52,12 +53,17 @@ fn run_one(rule: &Rule, example: &Example) -> Option<Failure> {
         place: format!("{}:{}", rule.file, example.line),
         example: example.name.clone(),
         problem,
-        trace: finding
-            .trace
-            .iter()
-            .flat_map(|trace| explain::lines(trace, explain::Drawing::Unicode))
-            .collect(),
+        trace: drawn(&finding),
     })
+}
+
+/// The trace of a finding as text.
+fn drawn(finding: &Finding) -> String {
+    let mut page = Page::default();
+    if let Some(trace) = &finding.trace {
+        explain::lines(&mut page, 2, trace, explain::Drawing::Unicode);
+    }
+    page.finish()
 }
 
 /// What the rule comes to on an example.

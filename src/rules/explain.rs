@@ -2,11 +2,10 @@
 //!
 //! It draws and does not print; the command line and the screens show the same lines.
 
-use unicode_width::UnicodeWidthStr;
-
 use super::model::Cond;
 use super::{Seen, Trace};
 use crate::facts::{Reading, catalog};
+use crate::text::page::Page;
 use crate::truth::Truth;
 
 /// With which characters the tree is drawn.
@@ -79,21 +78,10 @@ fn told(seen: &Seen, drawing: Drawing) -> (String, String) {
     }
 }
 
-/// The same as aligned lines of text.
-pub fn lines(trace: &Trace, drawing: Drawing) -> Vec<String> {
-    let rows = rows(trace, drawing);
-    let left = |row: &Line| format!("{}{}", row.branch, row.label);
-    let wide = |text: &str| UnicodeWidthStr::width(text);
-    let first = rows.iter().map(|row| wide(&left(row))).max().unwrap_or(0);
-    let second = rows.iter().filter(|row| !row.from.is_empty()).map(|row| wide(&row.seen)).max().unwrap_or(0);
-    let pad = |text: &str, to: usize| " ".repeat(to.saturating_sub(wide(text)));
-    let line = |row: &Line| {
-        let (left, word) = (left(row), row.truth.word());
-        let (gap, gap2) = (pad(&left, first), pad(&row.seen, second));
-        let line = format!("{left}{gap}  {word:<7}  {}{gap2}  {}", row.seen, row.from);
-        line.trim_end().to_owned()
-    };
-    rows.iter().map(line).collect()
+/// The same as lines of a page.
+pub fn lines(page: &mut Page, indent: usize, trace: &Trace, drawing: Drawing) {
+    let cells = |row: Line| vec![row.branch + &row.label, row.truth.word().to_owned(), row.seen, row.from];
+    page.table(indent, &rows(trace, drawing).into_iter().map(cells).collect::<Vec<_>>(), &[]);
 }
 
 /// A condition as a tree of words, before anything is known.
@@ -141,11 +129,12 @@ mod tests {
         let rules = tests::good();
         let rule = rules.find("mount.barrier-option").unwrap();
         let finding = evaluate_one(rule, &facts, &target, Circumstances { live: true, traced: true });
-        let shown = [
-            condition(&rule.when, Drawing::Unicode),
-            lines(finding.trace.as_ref().unwrap(), Drawing::Unicode),
-            lines(finding.trace.as_ref().unwrap(), Drawing::Ascii),
-        ];
-        insta::assert_snapshot!(shown.map(|lines| lines.join("\n")).join("\n\n"));
+        let mut page = Page::default();
+        page.verbatim(0, &condition(&rule.when, Drawing::Unicode).join("\n"));
+        for drawing in [Drawing::Unicode, Drawing::Ascii] {
+            page.gap();
+            lines(&mut page, 0, finding.trace.as_ref().unwrap(), drawing);
+        }
+        insta::assert_snapshot!(page.finish());
     }
 }

@@ -1,12 +1,12 @@
 //! Plans, options, conflicts and what was withheld.
 
-use super::page::Page;
 use super::telling::Part;
 use super::words;
 use crate::facts::Scope;
 use crate::facts::catalog::boot;
 use crate::report::{Report, Step, TargetSummary, origin};
 use crate::rules::{Advice, Change, Finding, Level, Outcome};
+use crate::text::page::Page;
 
 /// Writes the plan of a target: what to do in order, what is right already, what may be done at a price.
 pub fn plan<'a>(page: &mut Page, part: &mut Part<'_, 'a>, target: &'a TargetSummary) {

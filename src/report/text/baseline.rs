@@ -9,12 +9,12 @@ mod price;
 
 use std::collections::BTreeSet;
 
-use super::page::Page;
 use super::words;
 use crate::facts::{Scope, Subject};
 use crate::report::Report;
 use crate::report::difference::{Class, Difference, FindingChange};
 use crate::rules::Level;
+use crate::text::page::Page;
 
 /// How many names are told before the rest is counted.
 const NAMED: usize = 6;

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::page::Page;
 use super::telling::Part;
 use super::words;
 use crate::facts::{Need, Scope, Subject};
 use crate::report::TargetSummary;
 use crate::rules::{Finding, Level, Outcome};
+use crate::text::page::Page;
 
 /// Writes what applies without advice, and what is undecided, about one target.
 pub fn of_target(page: &mut Page, part: &mut Part<'_, '_>, target: &TargetSummary) {

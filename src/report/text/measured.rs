@@ -1,12 +1,12 @@
 //! What a probe found, as a table with its reservations.
 
-use super::page::Page;
 use super::words;
 use crate::facts::catalog::postgres;
 use crate::facts::catalog::target::FLUSH;
 use crate::measure::{Measurement, MethodResult};
 use crate::report::{Report, TargetSummary};
-use crate::text::{bytes, grouped, micros};
+use crate::text::page::Page;
+use crate::text::{bytes, grouped, micros, micros_between};
 
 /// What the columns of [`rows`] hold.
 pub const HEAD: [&str; 11] =
@@ -21,7 +21,13 @@ pub fn write(page: &mut Page, report: &Report, target: &TargetSummary, measureme
     page.para(2, &lead(measurement));
     let mut table = vec![HEAD.map(str::to_owned).to_vec()];
     table.extend(rows(report, target, measurement));
-    page.table(4, &table, &RIGHT);
+    // In one they are wider than a page: what a commit costs comes before how it spreads.
+    for columns in [&[0, 1, 2, 3, 8, 10][..], &[0, 1, 4, 5, 6, 7, 9]] {
+        let of = |row: &Vec<String>| columns.iter().filter_map(|at| row.get(*at).cloned()).collect();
+        let right: Vec<bool> = columns.iter().filter_map(|at| RIGHT.get(*at).copied()).collect();
+        page.table(4, &table.iter().map(of).collect::<Vec<_>>(), &right);
+        page.gap();
+    }
     for remark in remarks(report, target, measurement) {
         match remark.strip_prefix(CAVEAT) {
             Some(caveat) => page.hanging(4, CAVEAT, caveat),
@@ -67,7 +73,8 @@ pub fn remarks(report: &Report, target: &TargetSummary, measurement: &Measuremen
         }
     }
     if measurement.methods.iter().any(|method| !method.as_server) {
-        let says = "Flushes are per commit, where the disks count them. No server does it as in the rows to compare.";
+        let says =
+            "Flushes are per commit, where the disks count them. No server does it as in the rows “compare”.";
         all.push(says.to_owned());
     }
     if report.value(&target.target, FLUSH.name()).is_some_and(|flush| flush.to_string() == "suppressed") {
@@ -91,7 +98,7 @@ fn row(result: &MethodResult, in_force: Option<&str>) -> Vec<String> {
     let mark = match in_force {
         Some(name) if result.as_server && name == result.method.name() => "in force",
         _ if result.as_server => "",
-        _ => "to compare",
+        _ => "compare",
     };
     // What a session gets done in a second follows from the mean: stalls count.
     let rate = if result.mean_us > 0.0 { format!("{:.0}", 1e6 / result.mean_us) } else { String::new() };
@@ -99,7 +106,7 @@ fn row(result: &MethodResult, in_force: Option<&str>) -> Vec<String> {
         result.method.name().to_owned(),
         result.pages.to_string(),
         micros(result.median_us.value),
-        format!("{} – {}", micros(result.median_us.low), micros(result.median_us.high)),
+        micros_between(result.median_us.low, result.median_us.high),
         micros(result.mean_us),
         micros(result.p95_us),
         result.p99_us.map(micros).unwrap_or_default(),

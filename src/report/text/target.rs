@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use super::page::Page;
 use super::telling::Part;
 use super::{advice, findings, measured, shout, words};
 use crate::durability::{Path, Standing, Verdict};
@@ -10,6 +9,7 @@ use crate::facts::catalog::device::BLANK;
 use crate::facts::{Subject, Value};
 use crate::report::{DirectoryRow, LOOKED_AT, LayerRow, Report, TargetSummary};
 use crate::rules::{Finding, Level, Outcome};
+use crate::text::page::Page;
 
 /// The verdict of a target as a heading, or what it is when it has none.
 pub fn standing_words(report: &Report, target: &TargetSummary) -> String {

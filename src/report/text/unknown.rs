@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::page::Page;
 use super::words;
 use crate::facts::{Reading, Remedy, Subject};
 use crate::report::Report;
 use crate::report::model::is_gap;
+use crate::text::page::Page;
 use crate::workers;
 
 /// How many facts are named before the rest is counted.

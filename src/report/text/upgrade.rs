@@ -1,11 +1,11 @@
 //! What the next kernel changes, as text: blockers first, each thing once with its level.
 
-use super::page::Page;
 use super::{what_if, words};
 use crate::facts::Scope;
 use crate::report::upgrade::{Item, Part, Upgrade};
 use crate::report::{Report, WhatIf};
 use crate::rules::Level;
+use crate::text::page::Page;
 
 /// The whole telling.
 pub fn render(real: &Report, assumed: &WhatIf, upgrade: &Upgrade) -> String {

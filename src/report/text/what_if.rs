@@ -2,12 +2,12 @@
 //!
 //! The sentences are made once, by [`told`], for the text and for the screens.
 
-use super::page::Page;
 use super::words;
 use crate::facts::{Reading, Subject, Value, catalog};
 use crate::report::difference::{Class, FactChange, FindingChange, KeptFact, Shown};
 use crate::report::{Assumed, StepChange, WhatIf, WouldBeOffered};
 use crate::rules::Level;
+use crate::text::page::Page;
 
 /// Before everything else: what it is about.
 pub const SAYS: &str =

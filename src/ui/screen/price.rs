@@ -8,7 +8,7 @@ use crate::facts::catalog::{postgres, target};
 use crate::measure::{Measurement, MethodResult, beside_default};
 use crate::report::Report;
 use crate::report::text::measured as told;
-use crate::text::{grouped, micros};
+use crate::text::{grouped, micros, micros_between};
 use crate::ui::model::Data;
 use crate::ui::page::{Block, Enter, Page, PageState};
 use crate::ui::screen::ScreenId;
@@ -93,8 +93,8 @@ impl Rows<'_> {
             details.field("failed", error);
         } else {
             let median = row.median_us;
-            let [value, low, high] = [median.value, median.low, median.high].map(micros);
-            details.field("median", &format!("{value}, 95 % interval {low} – {high}"));
+            let (value, interval) = (micros(median.value), micros_between(median.low, median.high));
+            details.field("median", &format!("{value}, 95 % interval {interval}"));
             let rate = per_second(row.mean_us);
             details.field("mean", &format!("{}; {rate} commits/s follow from it", micros(row.mean_us)));
             let p99 = row.p99_us.map(|p99| format!("p99 {}, ", micros(p99))).unwrap_or_default();

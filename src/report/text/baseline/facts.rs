@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::named;
 use crate::facts::{Nature, Subject};
 use crate::report::difference::{Difference, FactChange, Shown};
-use crate::report::text::page::Page;
 use crate::report::text::words;
+use crate::text::page::Page;
 
 /// The facts that somebody or something changed; the others are counted.
 pub fn write(page: &mut Page, difference: &Difference) {

@@ -5,9 +5,9 @@ use super::named;
 use crate::facts::Subject;
 use crate::measure::Moved;
 use crate::report::difference::{Difference, FactChange, ProbeShift, RowShift};
-use crate::report::text::page::Page;
 use crate::report::text::words;
 use crate::text::micros;
+use crate::text::page::Page;
 
 /// How the price of a commit moved on a target, as a table and a sentence.
 pub fn write(page: &mut Page, difference: &Difference, probe: &ProbeShift) {

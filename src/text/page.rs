@@ -1,0 +1,199 @@
+//! A page of text: indentation, wrapping at a fixed width, hanging labels and aligned tables.
+//!
+//! Commands are never wrapped, because they are there to be copied. The width is that of the smallest terminal, whatever
+//! terminal it is written to, so that what was saved and what was printed compare line by line.
+
+use unicode_width::UnicodeWidthStr as _;
+
+/// Columns of a page.
+const WIDTH: usize = 80;
+/// A column of a table that is folded to less than this says nothing any more.
+const NARROWEST: usize = 20;
+
+/// Text that is being written.
+pub struct Page {
+    out: String,
+    width: usize,
+}
+
+impl Default for Page {
+    fn default() -> Self {
+        Self { out: String::new(), width: WIDTH }
+    }
+}
+
+impl Page {
+    /// A page on which nothing is wrapped, for what is shown in a window that scrolls.
+    pub fn unbounded() -> Self {
+        Self { out: String::new(), width: usize::MAX }
+    }
+
+    /// The text.
+    pub fn finish(self) -> String {
+        self.out
+    }
+
+    /// Adds another page, after an empty line.
+    pub fn append(&mut self, other: &Self) {
+        self.gap();
+        self.out.push_str(&other.out);
+    }
+
+    /// An empty line, unless there is one already.
+    pub fn gap(&mut self) {
+        if !self.out.is_empty() && !self.out.ends_with("\n\n") {
+            self.out.push('\n');
+        }
+    }
+
+    /// A heading at the left margin.
+    pub fn heading(&mut self, text: &str) {
+        self.gap();
+        self.para(0, text);
+    }
+
+    /// One line as it is.
+    pub fn verbatim(&mut self, indent: usize, text: &str) {
+        self.spaces(indent);
+        self.out.push_str(text);
+        self.end_line();
+    }
+
+    /// A paragraph, wrapped.
+    pub fn para(&mut self, indent: usize, text: &str) {
+        self.hanging(indent, "", text);
+    }
+
+    /// A label with a paragraph behind it, whose further lines begin under its first.
+    pub fn hanging(&mut self, indent: usize, label: &str, text: &str) {
+        let margin = indent + columns(label);
+        self.spaces(indent);
+        self.out.push_str(label);
+        for (line, at) in wrapped(text, self.width.saturating_sub(margin)).iter().zip(0..) {
+            self.spaces(if at == 0 { 0 } else { margin });
+            self.out.push_str(line);
+            self.end_line();
+        }
+    }
+
+    /// Rows with aligned columns, two spaces between; `right` says which are aligned to the right. Where they are wider than
+    /// the page, the widest columns fold; never the first, which names the row.
+    pub fn table(&mut self, indent: usize, rows: &[Vec<String>], right: &[bool]) {
+        let number = rows.iter().map(Vec::len).max().unwrap_or_default();
+        let width = |column: usize| {
+            rows.iter().filter_map(|row| row.get(column)).map(|cell| columns(cell)).max().unwrap_or_default()
+        };
+        let mut widths: Vec<usize> = (0..number).map(width).collect();
+        let gaps = indent + 2 * number.saturating_sub(1);
+        while gaps + widths.iter().sum::<usize>() > self.width
+            && let Some(widest) = widths.iter_mut().skip(1).max()
+            && *widest > NARROWEST
+        {
+            *widest -= 1;
+        }
+        for row in rows {
+            let cells: Vec<Vec<String>> =
+                row.iter().zip(&widths).map(|(cell, width)| fold(cell, *width)).collect();
+            for line in 0..cells.iter().map(Vec::len).max().unwrap_or_default() {
+                self.spaces(indent);
+                for ((cell, width), column) in cells.iter().zip(&widths).zip(0..) {
+                    let cell = cell.get(line).map(String::as_str).unwrap_or_default();
+                    let pad = width.saturating_sub(columns(cell));
+                    let right = right.get(column).copied().unwrap_or_default();
+                    let (before, after) = if right { (pad, 0) } else { (0, pad) };
+                    self.spaces(if column > 0 { before + 2 } else { before });
+                    self.out.push_str(cell);
+                    self.spaces(after);
+                }
+                self.end_line();
+            }
+        }
+    }
+
+    fn spaces(&mut self, count: usize) {
+        self.out.extend(std::iter::repeat_n(' ', count));
+    }
+
+    /// Ends the line, without what is blank at its end.
+    fn end_line(&mut self) {
+        let blank = |c: char| c != '\n' && c.is_whitespace();
+        self.out.truncate(self.out.trim_end_matches(blank).len());
+        self.out.push('\n');
+    }
+}
+
+/// How wide a text is; on a large host there is a lot of it, nearly all ASCII. What is shown has no control characters.
+fn columns(text: &str) -> usize {
+    if text.is_ascii() { text.len() } else { text.width() }
+}
+
+/// A cell as it is where it fits.
+fn fold(cell: &str, width: usize) -> Vec<String> {
+    if columns(cell) <= width { vec![cell.to_owned()] } else { wrapped(cell, width) }
+}
+
+/// Lines of this width at most; broken at spaces, and after the commas of a word that is wider by itself. One at least.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let mut used = 0;
+    let mut put = |glue: &str, piece: &str| {
+        let wide = columns(piece);
+        let Some(line) = lines.last_mut() else { return };
+        if line.is_empty() || used + glue.len() + wide <= width {
+            let glue = if line.is_empty() { "" } else { glue };
+            line.extend([glue, piece]);
+            used += glue.len() + wide;
+        } else {
+            lines.push(piece.to_owned());
+            used = wide;
+        }
+    };
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        if columns(word) <= width {
+            put(" ", word);
+            continue;
+        }
+        for (piece, at) in word.split_inclusive(',').zip(0..) {
+            put(if at == 0 { " " } else { "" }, piece);
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_sentences_wrap_under_their_label() {
+        let mut page = Page::default();
+        page.hanging(2, "why  ", &"word ".repeat(40));
+        let text = page.finish();
+        assert!(text.lines().count() == 3, "{text}");
+        assert!(text.lines().all(|line| line.width() <= WIDTH));
+        assert!(text.lines().skip(1).all(|line| line.starts_with("       word")));
+    }
+
+    #[test]
+    fn a_table_that_is_too_wide_folds_in_its_widest_columns() {
+        let row = |cells: [&str; 4]| cells.map(str::to_owned).to_vec();
+        let options = format!("ext4 rw,{}", "resuid=65534,".repeat(8));
+        let rows =
+            [row(["  /srv", &options, "passed on", "weakest"]), row(["    sda", "disk", "volatile", ""])];
+        let mut page = Page::default();
+        page.table(4, &rows, &[]);
+        let text = page.finish();
+        assert!(text.lines().all(|line| line.width() <= WIDTH), "{text}");
+        assert!(text.lines().count() > 2 && text.contains("\n        sda  disk  "), "{text}");
+        assert!(text.lines().next().unwrap().ends_with("  weakest"), "{text}");
+        let all: String = text.split_whitespace().filter(|word| word.contains("resuid")).collect();
+        assert!(options.ends_with(&all), "{all}");
+    }
+
+    #[test]
+    fn one_word_longer_than_the_page_stays_whole() {
+        let mut page = Page::default();
+        page.para(2, &format!("a {} b", "x".repeat(150)));
+        assert!(page.finish().contains(&"x".repeat(150)));
+    }
+}
