@@ -444,26 +444,21 @@ fn blank_findings(place: &Subject) -> Vec<Finding> {
         };
         Finding { confidence: Confidence::Documented, ..finding(rule, place, Level::Advice, vec![advice]) }
     };
-    let mkfs = |value: &str, command: &str| Advice {
+    let mkfs = |value: &str, apply: &[&str]| Advice {
         reach: Reach::WholeFilesystem,
         risk: Risk::NeedsNewFilesystem,
-        apply: vec![command.to_owned()],
+        apply: apply.iter().map(|&command| command.to_owned()).collect(),
         ..advice("mkfs.options", Change::Add(words(value)))
     };
     vec![
         choice("filesystem.xfs", "xfs", 1),
         choice("filesystem.ext4", "ext4", 2),
-        finding(
-            "filesystem.xfs-nrext64",
-            place,
-            Level::Advice,
-            vec![mkfs("-i nrext64=0", "mkfs.xfs -i nrext64=0 /dev/sdc")],
-        ),
+        finding("filesystem.xfs-nrext64", place, Level::Advice, vec![mkfs("-i nrext64=0", &[])]),
         finding(
             "filesystem.ext4-orphan-file",
             place,
             Level::Advice,
-            vec![mkfs("-O ^orphan_file", "mkfs.ext4 -O ^orphan_file /dev/sdc")],
+            vec![mkfs("-O ^orphan_file", &["mkfs.ext4 -O ^orphan_file /dev/sdc"])],
         ),
         finding(
             "mount.noatime-new",

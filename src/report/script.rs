@@ -25,6 +25,12 @@ pub fn render(report: &Report) -> String {
             _ => existing::part(report, target),
         });
     }
+    if report.targets.iter().any(|target| target.kind != "device") {
+        parts.push(
+            "\nprintf 'the commands that are no comments any more were run; nothing else was done\\n'\n"
+                .to_owned(),
+        );
+    }
     parts.push("\nexit 0\n".to_owned());
     parts.concat()
 }

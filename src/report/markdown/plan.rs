@@ -76,6 +76,7 @@ fn step<'a>(
     facts.extend(
         step.alternatives.iter().map(|other| format!("or {}", text(&words::alternative(step, other)))),
     );
+    facts.extend(words::done_with(step).map(|with| format!("apply: {with}")));
     facts.push(format!("affects {}", text(&words::affects(advice.reach, advice.risk))));
     facts.push(format!("rules: {}", codes(&step.rules)));
     document.list(&facts);

@@ -80,6 +80,9 @@ fn step<'a>(page: &mut Page, part: &mut Part<'_, 'a>, target: &TargetSummary, nu
             page.para(17, &finding.because);
         }
     }
+    if let Some(with) = words::done_with(step) {
+        page.hanging(8, "apply    ", with);
+    }
     for (label, commands) in [("apply", &advice.apply), ("verify", &advice.verify), ("undo", &advice.undo)] {
         for (command, label) in commands.iter().zip(std::iter::once(label).chain(std::iter::repeat(""))) {
             page.verbatim(8, &format!("{label:<9}{command}"));

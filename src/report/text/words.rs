@@ -147,6 +147,12 @@ pub fn affects(affected: Reach, danger: Risk) -> String {
     }
 }
 
+/// Where a step that has no command of its own is done: what mkfs is to be told is one command with the file system.
+pub fn done_with(step: &Step) -> Option<&'static str> {
+    let of_mkfs = step.advice.setting.starts_with("mkfs.") && step.advice.apply.is_empty();
+    of_mkfs.then_some("in the command that makes the file system")
+}
+
 /// A missing fact: what it is, why it is missing, what would supply it.
 pub fn need(need: &Need) -> String {
     let remedy = need.remedy.as_ref().map(|remedy| format!("; {remedy}")).unwrap_or_default();

@@ -42,6 +42,9 @@ pub fn write(details: &mut Details, data: &Data, report: &Report, step: &Step) {
             details.field("", &finding.because);
         }
     }
+    if let Some(with) = words::done_with(step) {
+        details.field("apply", with);
+    }
     details.commands("apply", &advice.apply);
     details.commands("verify", &advice.verify);
     details.commands("undo", &advice.undo);
