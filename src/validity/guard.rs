@@ -40,7 +40,7 @@ pub fn guard_with(
     }
     let all = |judge: &dyn Fn(&str) -> Result<(), String>| values.iter().try_for_each(|value| judge(value));
     match setting {
-        "mount.options" | "boot.options" => options(values, facts, subject),
+        "mount.options" | "boot.options" => options(values, beside.filesystem, facts, subject),
         "filesystem" => all(&|fs| filesystem(fs, beside.features, facts)),
         "mkfs.features" => all(&|word| made_with(word, beside.filesystem, facts)),
         "ext4.fast_commit" => {
@@ -76,15 +76,16 @@ fn kernel_of(facts: &FactSet) -> Result<(Version, String), String> {
     version.zip(vendor).ok_or_else(|| "The kernel's version and vendor are not known.".to_owned())
 }
 
-fn options(values: &[&str], facts: &FactSet, subject: &Subject) -> Result<(), String> {
+/// Options of the file system that is there, or of the one that is to be made.
+fn options(values: &[&str], made: Option<&str>, facts: &FactSet, subject: &Subject) -> Result<(), String> {
     let (version, vendor) = kernel_of(facts)?;
     let of = |scope, key: &Key<String>| facts.resolve(subject, scope).and_then(|at| facts.value(&at, key));
-    let fs = of(Scope::Boot, &boot::FSTYPE).or_else(|| of(Scope::Mount, &mount::FSTYPE));
+    let there = of(Scope::Boot, &boot::FSTYPE).or_else(|| of(Scope::Mount, &mount::FSTYPE));
     let mounted = facts.resolve(subject, Scope::Mount);
     let in_force = mounted.and_then(|at| facts.value(&at, &mount::SUPER_OPTIONS)).unwrap_or_default();
     let words: Vec<String> = values.iter().map(|&value| value.to_owned()).collect();
     // Without a file system only what every file system takes is known.
-    let fs = fs.unwrap_or_else(|| "a new file system".to_owned());
+    let fs = there.unwrap_or_else(|| made.unwrap_or("a new file system").to_owned());
     let rulings = mount_options(&fs, &words, &in_force, &version, &vendor);
     words.iter().zip(&rulings).try_for_each(|(option, ruling)| accepted(&format!("{option} ({fs})"), ruling))
 }

@@ -333,6 +333,16 @@ mod lines_and_advice {
         assert!(guard("mount.options", &["nobarrier"], &facts, &mounted).is_err(), "no file system");
         let blank = Subject::target("/dev/sdb");
         assert!(guard("mount.options", &["noatime"], &facts, &blank).is_ok(), "every file system takes it");
+        let errors = ["noatime", "errors=remount-ro"];
+        let made = |filesystem| {
+            let beside = Beside { filesystem, ..Beside::default() };
+            guard_with("mount.options", &errors, &beside, &facts, &blank).is_ok()
+        };
+        assert_eq!(
+            [Some("ext4"), Some("xfs"), None].map(made),
+            [true, false, false],
+            "of what is to be made"
+        );
     }
 
     #[test]

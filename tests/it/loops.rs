@@ -198,7 +198,10 @@ fn the_script_for_a_blank_disk_mounts_it_once_edited() {
     assert!(done.status.success(), "{}{}\n{script}", stdout(&done), stderr(&done));
     let mounted = Mounted { point, disk };
     let options = run("findmnt", &["-no", "FSTYPE,OPTIONS", mounted.path()]);
-    assert!(options.starts_with("ext4") && options.contains("noatime"), "{options}");
+    assert!(options.starts_with("ext4"), "{options}");
+    for option in ["noatime", "errors=remount-ro"] {
+        assert!(options.contains(option), "{option}: {options}");
+    }
 }
 
 #[test]
