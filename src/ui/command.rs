@@ -273,9 +273,8 @@ fn moving() -> Vec<Command> {
     ]
 }
 
-/// To find something on a screen that has much.
+/// To find something on the screen; the footer says so where there is much.
 fn finding(state: &PageState, model: &Model) -> Vec<Command> {
-    let can = |can: bool| can.then_some(()).ok_or_else(|| "this screen has too little".to_owned());
     let here = model.screen.has_unknowns();
     let (label, footer) = match (here, state.only_unknown) {
         (true, true) => ("show everything", "u all"),
@@ -285,8 +284,7 @@ fn finding(state: &PageState, model: &Model) -> Vec<Command> {
     let known = model.data.complete && model.data.focus.target.is_some();
     vec![
         command("/", "find: show only what has these words", Group::Look, Action::Filter)
-            .footer("/ find")
-            .when(can(model.screen.has_filter())),
+            .footer(if model.screen.has_much() { "/ find" } else { "" }),
         command("u", label, Group::Look, Action::OnlyUnknown)
             .footer(footer)
             .when(known.then_some(()).ok_or_else(|| "there is no target yet".to_owned())),

@@ -40,7 +40,7 @@ pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
             lines.extend(match data.export.document(format) {
                 None => vec![Line::styled("  making it …", dim)],
                 Some(Err(why)) => vec![Line::styled(format!("  {why}"), theme.style(Role::Doubt))],
-                Some(Ok(document)) => preview(document, theme, room.saturating_sub(2)),
+                Some(Ok(document)) => preview(document, state, theme, room.saturating_sub(2)),
             });
             lines.push(Line::default());
         }
@@ -52,17 +52,18 @@ pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
     page
 }
 
-/// The beginning of a document, or all of it where it is short, as it is; what does not fit in a line is cut.
-fn preview(document: &Document, theme: Theme, room: usize) -> Vec<Line<'static>> {
-    let all = count(document.lines, "line");
-    let shown = if document.lines > SHOWN {
-        format!(", of which the first {SHOWN} are shown")
-    } else {
-        String::new()
-    };
-    let mut lines = vec![Line::styled(format!("  {all}{shown}"), theme.style(Role::Dim))];
-    lines.extend(
-        document.text.lines().take(SHOWN).map(|line| Line::raw(format!("  {}", text::fit(line, room)))),
-    );
+/// The beginning of a document, or all of it where it is short, as it is, or the lines of that with what is looked for; what
+/// does not fit in a line is cut.
+fn preview(document: &Document, state: &PageState, theme: Theme, room: usize) -> Vec<Line<'static>> {
+    let mut says = count(document.lines, "line");
+    if document.lines > SHOWN {
+        says.push_str(&format!(", of which the first {SHOWN} are shown"));
+    }
+    if state.is_searching() {
+        says.push_str("; of these, those with the words");
+    }
+    let shown = document.text.lines().take(SHOWN).filter(|line| state.passes(line));
+    let mut lines = vec![Line::styled(format!("  {says}"), theme.style(Role::Dim))];
+    lines.extend(shown.map(|line| Line::raw(format!("  {}", text::fit(line, room)))));
     lines
 }

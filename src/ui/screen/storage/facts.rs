@@ -142,8 +142,9 @@ impl<'a> Facts<'a> {
             if place.is_unfolded(&key) {
                 lines.extend(beneath(fact, self.raw, theme, room.saturating_sub(2)));
             }
-            let about = Some((self.subject.clone(), fact.name.to_owned()));
-            blocks.push(Block { fact: about, ..Block::item(key, Enter::Unfold, lines) });
+            let mut block = Block::item(key, Enter::Unfold, lines);
+            block.fact = Some((self.subject.clone(), fact.name.to_owned()));
+            blocks.push(block);
         }
         blocks
     }
