@@ -83,3 +83,33 @@ fn another_target_is_not_looked_through_for_the_same() {
     press(&mut model, "enter t");
     assert_eq!(model.page_state().filter, None);
 }
+
+#[test]
+fn a_list_that_is_found_in_by_typing_takes_the_key_that_begins_it_elsewhere_for_none() {
+    for (keys, found) in [("w", "which fact?"), ("?", "type to filter")] {
+        let mut model = with(at_risk(), (80, 24), PLAIN);
+        press(&mut model, keys);
+        let before = shown(&model);
+        press(&mut model, "/");
+        assert!(before.contains(found) && shown(&model) == before, "{}", shown(&model));
+        press(&mut model, "r e / a");
+        assert!(shown(&model).contains("/ re/a_"), "{}", shown(&model));
+    }
+    // A value may well begin with it.
+    let mut model = with(at_risk(), (80, 24), PLAIN);
+    press(&mut model, "w k e r n e l . r e l e a s e enter / s");
+    assert!(shown(&model).contains("= /s_"), "{}", shown(&model));
+}
+
+#[test]
+fn ctrl_u_takes_back_what_was_typed_wherever_something_is() {
+    for keys in ["w", "?", "/", "2 /", "w k e r n e l . r e l e a s e enter"] {
+        let mut model = with(at_risk(), (80, 24), PLAIN);
+        press(&mut model, keys);
+        let before = shown(&model);
+        press(&mut model, "x q backspace z down");
+        assert_ne!(shown(&model), before);
+        press(&mut model, "ctrl-u");
+        assert_eq!(shown(&model), before, "{keys}");
+    }
+}
