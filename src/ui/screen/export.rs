@@ -2,8 +2,8 @@
 
 use ratatui::text::Line;
 
-use crate::report::Format;
 use crate::report::text::words::count;
+use crate::report::{Format, Report};
 use crate::ui::export::{Document, may_save};
 use crate::ui::model::Data;
 use crate::ui::page::{Block, Enter, Page, PageState};
@@ -28,6 +28,11 @@ pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
         all => format!("the report of all {all} targets, as `walwise check --format` prints it"),
     };
     page.heading(theme, "Export", &what);
+    let of = told_of(data, report);
+    if !of.is_empty() {
+        let of = text::wrap(&of, room).into_iter();
+        page.text(of.map(|line| Line::styled(line, theme.style(Role::Doubt))).collect());
+    }
     if let Some(saved) = &data.export.saved {
         page.text(text::wrap(saved, room).into_iter().map(Line::from).collect());
     }
@@ -50,6 +55,19 @@ pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
         page.text(vec![Line::default(), Line::styled("Nothing is written before s was answered.", dim)]);
     }
     page
+}
+
+/// What of the screens before is not what is exported.
+fn told_of(data: &Data, report: &Report) -> String {
+    let mut says = Vec::new();
+    if let Some(target) = data.focus.target.as_ref().filter(|_| report.targets.len() > 1) {
+        let name = target.name();
+        says.push(format!("It is of all targets; `walwise check {name}` makes one of {name} alone."));
+    }
+    if data.supposed.is_some() {
+        says.push("It is of the machine as it is: nothing that is supposed or stated enters it.".to_owned());
+    }
+    says.join(" ")
 }
 
 /// The beginning of a document, or all of it where it is short, as it is, or the lines of that with what is looked for; what
