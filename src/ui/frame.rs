@@ -216,8 +216,8 @@ fn tab(screen: ScreenId, model: &Model, named: bool) -> String {
 
 /// On every screen, what is supposed: nobody may take a machine that is not there for the real one.
 fn banner(model: &Model, area: Rect, buffer: &mut Buffer) {
-    let Some(supposed) = &model.data.supposed else { return };
     const WHAT_IF: &str = "WHAT IF  ";
+    let Some(supposed) = &model.data.supposed else { return };
     let inner = area::inset(area, 1);
     let leave = " W leaves ";
     let assumed = &supposed.what_if.assumed;

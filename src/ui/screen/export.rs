@@ -73,15 +73,15 @@ fn told_of(data: &Data, report: &Report) -> String {
 /// The beginning of a document, or all of it where it is short, as it is, or the lines of that with what is looked for; what
 /// does not fit in a line is cut.
 fn preview(document: &Document, state: &PageState, theme: Theme, room: usize) -> Vec<Line<'static>> {
-    let mut says = count(document.lines, "line");
-    if document.lines > SHOWN {
-        says.push_str(&format!(", of which the first {SHOWN} are shown"));
-    }
-    if state.is_searching() {
-        says.push_str("; of these, those with the words");
-    }
+    let all = count(document.lines, "line");
+    let first = if document.lines > SHOWN {
+        format!(", of which the first {SHOWN} are shown")
+    } else {
+        String::new()
+    };
+    let found = if state.is_searching() { "; of these, those with the words" } else { "" };
     let shown = document.text.lines().take(SHOWN).filter(|line| state.passes(line));
-    let mut lines = vec![Line::styled(format!("  {says}"), theme.style(Role::Dim))];
+    let mut lines = vec![Line::styled(format!("  {all}{first}{found}"), theme.style(Role::Dim))];
     lines.extend(shown.map(|line| Line::raw(format!("  {}", text::fit(line, room)))));
     lines
 }
