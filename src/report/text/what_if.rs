@@ -171,7 +171,7 @@ fn findings(what_if: &WhatIf) -> impl Iterator<Item = Part> {
                 continue;
             }
             let open = if finding.now.as_ref().is_some_and(|now| !now.applies) { "?" } else { "" };
-            let gone = if decided && finding.now.is_none() { "no longer open: " } else { "" };
+            let gone = if decided && finding.now.is_none() { "does not apply: " } else { "" };
             let of = words::subject(&finding.subject);
             rows.push(Row {
                 label: format!("{}{open}", latest.level.word()),
