@@ -88,6 +88,17 @@ impl Template {
         self.parts.iter().map(Part::source).collect()
     }
 
+    /// For reading, of nothing in particular: facts by their names.
+    pub fn unfilled(&self) -> String {
+        let shown = |part: &Part| match part {
+            Part::Text(text) => text.to_string(),
+            Part::Fact(fact) => fact.name.to_owned(),
+            Part::Subject => "it".to_owned(),
+            Part::Which => listed(&[]),
+        };
+        self.parts.iter().map(shown).collect()
+    }
+
     /// For reading: facts as people read them, `unknown` where they are not known. `which` are the elements that the
     /// condition is about.
     pub fn text(&self, facts: &FactSet, subject: &Subject, which: &[&Subject]) -> Arc<str> {

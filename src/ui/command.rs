@@ -68,8 +68,6 @@ pub enum Action {
     Copy,
     /// Look for something on the screen: keys are typed from then on.
     Filter,
-    /// Take back the last character of what is looked for.
-    FilterErase,
     /// Keep what was typed; keys are commands again.
     FilterKeep,
     /// Show everything again.
@@ -100,8 +98,6 @@ pub enum Action {
     WhatIfTake,
     /// Complete what was typed.
     WhatIfComplete,
-    /// Take back the last character of what was typed.
-    WhatIfErase,
     /// From the value back to the facts, from the facts to the screen.
     WhatIfBack,
     /// Ask for the name of a file to save the selected document in.
@@ -122,8 +118,10 @@ pub enum Action {
     HelpGo(Motion),
     /// Do the chosen command.
     HelpRun,
-    /// Take back the last character of the filter.
-    HelpErase,
+    /// Take back the last character of what was typed to find something.
+    Erase,
+    /// Take back all of it.
+    Clear,
     /// Close what lies over the screen.
     Close,
     /// Draw everything anew.
@@ -273,9 +271,8 @@ fn moving() -> Vec<Command> {
     ]
 }
 
-/// To find something on a screen that has much.
+/// To find something on the screen; the footer says so where there is much.
 fn finding(state: &PageState, model: &Model) -> Vec<Command> {
-    let can = |can: bool| can.then_some(()).ok_or_else(|| "this screen has too little".to_owned());
     let here = model.screen.has_unknowns();
     let (label, footer) = match (here, state.only_unknown) {
         (true, true) => ("show everything", "u all"),
@@ -285,8 +282,7 @@ fn finding(state: &PageState, model: &Model) -> Vec<Command> {
     let known = model.data.complete && model.data.focus.target.is_some();
     vec![
         command("/", "find: show only what has these words", Group::Look, Action::Filter)
-            .footer("/ find")
-            .when(can(model.screen.has_filter())),
+            .footer(if model.screen.has_much() { "/ find" } else { "" }),
         command("u", label, Group::Look, Action::OnlyUnknown)
             .footer(footer)
             .when(known.then_some(()).ok_or_else(|| "there is no target yet".to_owned())),
@@ -312,11 +308,19 @@ fn list(act: fn(Motion) -> Action) -> Vec<Command> {
     all
 }
 
+/// What can be done with what is typed to find something.
+fn typing() -> [Command; 2] {
+    [
+        command("backspace", "take back a character", Group::Here, Action::Erase),
+        command("ctrl-u", "take back everything", Group::Here, Action::Clear),
+    ]
+}
+
 fn in_filter() -> Vec<Command> {
     let mut all = rows(Action::Go);
+    all.extend(typing());
     all.extend([
         command("enter", "keep it", Group::Here, Action::FilterKeep).footer("enter keep"),
-        command("backspace", "take back a character", Group::Here, Action::FilterErase),
         command("esc", "show everything", Group::Program, Action::FilterEnd).footer("esc end"),
     ]);
     all
@@ -390,9 +394,9 @@ fn looking(model: &Model) -> Vec<Command> {
 
 fn in_help() -> Vec<Command> {
     let mut all = list(Action::HelpGo);
+    all.extend(typing());
     all.extend([
         command("enter", "do it", Group::Here, Action::HelpRun).footer("enter do it"),
-        command("backspace", "take back a character", Group::Here, Action::HelpErase),
         command("esc", "close", Group::Program, Action::Close).footer("esc close"),
     ]);
     all
@@ -405,12 +409,12 @@ fn in_what_if(model: &Model, picker: &Picker) -> Vec<Command> {
         Some(_) => ("suppose it", "enter suppose", "esc back"),
     };
     let mut all = list(Action::WhatIfGo);
+    all.extend(typing());
     all.extend([
         command("enter", label, Group::Here, Action::WhatIfTake)
             .footer(footer)
             .when(take.and_then(|()| model.data.activity.may_start())),
         command("tab", "complete", Group::Here, Action::WhatIfComplete).footer("tab complete"),
-        command("backspace", "take back a character", Group::Here, Action::WhatIfErase),
         command("esc", "back", Group::Program, Action::WhatIfBack).footer(back),
     ]);
     all

@@ -16,9 +16,9 @@ use super::page::{Page, PageState};
 use super::screen::ScreenId;
 use super::theme::{Role, Theme, to_ascii};
 use super::widgets::{area, interval, text};
-use crate::report::Report;
 use crate::report::text::what_if;
 use crate::report::text::words::count;
+use crate::report::{Assumed, Report};
 
 /// Below this size nothing useful can be shown.
 pub const LEAST: Size = Size { width: 60, height: 15 };
@@ -216,21 +216,30 @@ fn tab(screen: ScreenId, model: &Model, named: bool) -> String {
 
 /// On every screen, what is supposed: nobody may take a machine that is not there for the real one.
 fn banner(model: &Model, area: Rect, buffer: &mut Buffer) {
+    const WHAT_IF: &str = "WHAT IF  ";
     let Some(supposed) = &model.data.supposed else { return };
     let inner = area::inset(area, 1);
     let leave = " W leaves ";
     let assumed = &supposed.what_if.assumed;
-    let first = assumed.first().map(|one| what_if::assumption(one).says).unwrap_or_default();
     let more = match assumed.len() {
         0 | 1 => String::new(),
         all => format!(" and {} more", all.saturating_sub(1)),
     };
     let room = usize::from(inner.width).saturating_sub(text::width(leave)).saturating_sub(4);
     let room = room.saturating_sub(text::width(&more));
-    let says = format!(" {}{more} ", text::fit(&format!("WHAT IF  {first}"), room));
+    let room = room.saturating_sub(text::width(WHAT_IF));
+    let first = assumed.first().map(|one| in_room(one, room)).unwrap_or_default();
+    let says = format!(" {WHAT_IF}{first}{more} ");
     Span::styled(says, model.data.theme.style(Role::Doubt)).render(inner, buffer);
     let (right, _) = area::right(inner, u16::try_from(text::width(leave)).unwrap_or(0));
     Span::styled(leave, model.data.theme.style(Role::Doubt)).render(right, buffer);
+}
+
+/// What is assumed, in the longest words that have room.
+fn in_room(one: &Assumed, room: usize) -> String {
+    let [short, shorter] = what_if::in_short(one);
+    let all = [what_if::assumption(one).says, short];
+    all.into_iter().find(|says| text::width(says) <= room).unwrap_or_else(|| text::fit(&shorter, room))
 }
 
 /// What goes on, else what just happened. A long notice takes as many rows as it needs, upwards.

@@ -65,7 +65,7 @@ pub fn keys(out: &Sender<Msg>) -> io::Result<()> {
             match event::read() {
                 Ok(Event::Key(key)) => {
                     failed = false;
-                    if Key::of(key).is_some_and(|key| keys.send(Msg::Key(key)).is_err()) {
+                    if Key::of(key).into_iter().any(|key| keys.send(Msg::Key(key)).is_err()) {
                         return;
                     }
                 }

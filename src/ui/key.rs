@@ -15,9 +15,21 @@ impl Key {
         Self(name.to_owned())
     }
 
-    /// The key of a terminal event; `None` for releases and for keys without a name here.
-    pub fn of(event: KeyEvent) -> Option<Self> {
-        if event.kind == KeyEventKind::Release || event.modifiers.contains(KeyModifiers::ALT) {
+    /// The keys of a terminal event; none for releases and for keys without a name here. Escape and a key that arrive
+    /// together come as that key with Alt, which nothing here is done by: they are what was pressed.
+    pub fn of(event: KeyEvent) -> Vec<Self> {
+        let key = Self::alone(event);
+        if !event.modifiers.contains(KeyModifiers::ALT) {
+            return key.into_iter().collect();
+        }
+        // Arrows and the like have Alt in their own sequence, and Alt with backspace is pressed to take back a word.
+        let is_both = matches!(event.code, KeyCode::Char(_) | KeyCode::Enter);
+        key.filter(|_| is_both).into_iter().flat_map(|key| [Self::named("esc"), key]).collect()
+    }
+
+    /// The key itself, whatever Alt is.
+    fn alone(event: KeyEvent) -> Option<Self> {
+        if event.kind == KeyEventKind::Release {
             return None;
         }
         let name = match event.code {
@@ -93,12 +105,20 @@ mod tests {
     #[test]
     fn events_become_names_and_releases_are_ignored() {
         let event = |code, modifiers| KeyEvent::new(code, modifiers);
-        let name = |code, modifiers| Key::of(event(code, modifiers)).map(|key| key.to_string());
-        assert_eq!(name(KeyCode::Char('G'), KeyModifiers::SHIFT).as_deref(), Some("G"));
-        assert_eq!(name(KeyCode::Char('c'), KeyModifiers::CONTROL).as_deref(), Some("ctrl-c"));
-        assert_eq!(name(KeyCode::Esc, KeyModifiers::NONE).as_deref(), Some("esc"));
-        assert_eq!(name(KeyCode::Char('x'), KeyModifiers::ALT), None);
+        let names = |code, modifiers| {
+            let keys = Key::of(event(code, modifiers));
+            keys.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(names(KeyCode::Char('G'), KeyModifiers::SHIFT), "G");
+        assert_eq!(names(KeyCode::Char('c'), KeyModifiers::CONTROL), "ctrl-c");
+        assert_eq!(names(KeyCode::Esc, KeyModifiers::NONE), "esc");
         let release = KeyEvent::new_with_kind(KeyCode::Esc, KeyModifiers::NONE, KeyEventKind::Release);
-        assert_eq!(Key::of(release), None);
+        assert_eq!(Key::of(release), []);
+        // Escape and the key, in one read.
+        assert_eq!(names(KeyCode::Char('x'), KeyModifiers::ALT), "esc x");
+        assert_eq!(names(KeyCode::Char('c'), KeyModifiers::ALT | KeyModifiers::CONTROL), "esc ctrl-c");
+        assert_eq!(names(KeyCode::Enter, KeyModifiers::ALT), "esc enter");
+        assert_eq!(names(KeyCode::Left, KeyModifiers::ALT), "");
+        assert_eq!(names(KeyCode::Backspace, KeyModifiers::ALT), "");
     }
 }

@@ -189,6 +189,18 @@ pub enum Overlay {
     Save(SaveForm),
 }
 
+impl Overlay {
+    /// Whether it is a list in which typing finds something without a key before. A value that is typed may begin with any
+    /// character.
+    pub fn finds_at_once(&self) -> bool {
+        match self {
+            Self::Help { .. } => true,
+            Self::WhatIf(picker) => picker.of.is_none(),
+            Self::Confirm { .. } | Self::Save(_) => false,
+        }
+    }
+}
+
 /// Whether something changed since the last drawing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Dirty {

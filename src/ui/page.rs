@@ -49,17 +49,24 @@ pub struct Block {
     pub copy: Option<String>,
     /// The fact that it is about, which can be stated or supposed to be another.
     pub fact: Option<(Subject, String)>,
+    /// Whether it is a heading over what follows.
+    is_heading: bool,
 }
 
 impl Block {
     /// Lines that cannot be selected.
     pub fn text(lines: Vec<Line<'static>>) -> Self {
-        Self { key: None, lines, enter: Enter::Nothing, copy: None, fact: None }
+        Self { key: None, lines, enter: Enter::Nothing, copy: None, fact: None, is_heading: false }
     }
 
     /// Lines that can be selected.
     pub fn item(key: impl Into<String>, enter: Enter, lines: Vec<Line<'static>>) -> Self {
-        Self { key: Some(key.into()), lines, enter, copy: None, fact: None }
+        Self { key: Some(key.into()), enter, ..Self::text(lines) }
+    }
+
+    /// All that it shows, to look for something in.
+    fn said(&self) -> String {
+        self.lines.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
     }
 }
 
@@ -119,6 +126,11 @@ impl PageState {
     /// Whether something that is said so is shown.
     pub fn passes(&self, said: &str) -> bool {
         self.filter.as_ref().is_none_or(|filter| filter.passes(said))
+    }
+
+    /// Whether only what has certain words is shown.
+    pub fn is_searching(&self) -> bool {
+        self.filter.as_ref().is_some_and(|filter| !filter.text.trim().is_empty())
     }
 
     /// Whether keys are typed into the filter.
@@ -181,7 +193,21 @@ impl Page {
             Span::styled(title.to_owned(), theme.style(Role::Heading)),
             Span::styled(format!("   {aside}"), theme.style(Role::Dim)),
         ]));
-        self.text(lines);
+        self.blocks.push(Block { is_heading: true, ..Block::text(lines) });
+    }
+
+    /// Leaves only the blocks that are wanted for what they and the heading over them say, each beneath its heading.
+    pub fn find(&mut self, wanted: impl Fn(&str) -> bool) {
+        let (mut heading, mut over) = (None, String::new());
+        for block in std::mem::take(&mut self.blocks) {
+            if block.is_heading {
+                over = block.said();
+                heading = Some(block);
+            } else if wanted(&format!("{over} {}", block.said())) {
+                self.blocks.extend(heading.take());
+                self.blocks.push(block);
+            }
+        }
     }
 
     /// Whether keys go to the pane beside. On a page that has none any more, since the terminal has become narrower, they

@@ -15,8 +15,11 @@ mod what_if;
 #[cfg(test)]
 pub use advice::step_key;
 
+use ratatui::text::Line;
+
 use super::model::Data;
 use super::page::{Page, PageState};
+use super::theme::Role;
 
 /// Which screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,8 +67,8 @@ impl ScreenId {
         }
     }
 
-    /// Whether it has so much that one has to look for things.
-    pub fn has_filter(self) -> bool {
+    /// Whether it has so much that one has to look for things; it then looks in more than it shows.
+    pub fn has_much(self) -> bool {
         matches!(self, Self::Storage | Self::Rules)
     }
 
@@ -76,13 +79,20 @@ impl ScreenId {
 
     /// What it shows in so many columns.
     pub fn page(self, data: &Data, state: &PageState, room: usize) -> Page {
-        match self {
+        let mut page = match self {
             Self::Overview => overview::page(data, state, room),
             Self::Storage => storage::page(data, state, room),
             Self::Probe => probe::page(data, state, room),
             Self::Advice => advice::page(data, state, room),
             Self::Rules => rules::page(data, state, room),
             Self::Export => export::page(data, state, room),
+        };
+        if !self.has_much() && data.complete && state.is_searching() {
+            page.find(|said| state.passes(said));
+            if page.blocks.is_empty() {
+                page.text(vec![Line::styled("Nothing has these words.", data.theme.style(Role::Dim))]);
+            }
         }
+        page
     }
 }

@@ -1,6 +1,7 @@
 //! What holds for every screen at every size, what the main screens look like, and what keys do.
 
 mod export;
+mod finding;
 mod keys;
 mod mouse;
 mod rules;

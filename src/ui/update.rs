@@ -83,19 +83,35 @@ fn paste(model: &mut Model, text: &str) {
 
 /// Types a text where one is typed now; false where none is.
 fn type_text(model: &mut Model, text: &str) -> bool {
+    match &mut model.overlay {
+        Some(Overlay::Save(form)) if matches!(form.stage, Stage::Naming(_)) => {
+            text.chars().for_each(|c| form.name.insert(c));
+            true
+        }
+        Some(overlay) => {
+            let lists = overlay.finds_at_once();
+            retype(model, |typed| {
+                // Elsewhere finding begins with this key.
+                let rest = if lists && typed.is_empty() { text.strip_prefix('/') } else { None };
+                typed.push_str(rest.unwrap_or(text));
+            })
+        }
+        None => retype(model, |typed| typed.push_str(text)),
+    }
+}
+
+/// Changes what is typed to find something; false where nothing is.
+fn retype(model: &mut Model, change: impl FnOnce(&mut String)) -> bool {
     let finding = model.page_state().is_typing();
     match &mut model.overlay {
         Some(Overlay::Help { filter, chosen }) => {
-            filter.push_str(text);
+            change(filter);
             *chosen = 0;
         }
-        Some(Overlay::WhatIf(picker)) => picker.edit(|typed| typed.push_str(text)),
-        Some(Overlay::Save(form)) if matches!(form.stage, Stage::Naming(_)) => {
-            text.chars().for_each(|c| form.name.insert(c));
-        }
+        Some(Overlay::WhatIf(picker)) => picker.edit(change),
         None if finding => refind(model, |filter| {
             if let Some(filter) = filter {
-                filter.text.push_str(text);
+                change(&mut filter.text);
             }
         }),
         _ => return false,
@@ -151,9 +167,6 @@ fn perform(model: &mut Model, command: Command) -> Vec<Effect> {
         Action::Back => back(model),
         Action::Copy => return copy(model),
         Action::Filter => refind(model, |filter| filter.get_or_insert_default().typing = true),
-        Action::FilterErase => refind(model, |filter| {
-            filter.as_mut().and_then(|filter| filter.text.pop());
-        }),
         Action::FilterKeep => refind(model, |filter| {
             let kept = filter.take().filter(|filter| !filter.text.trim().is_empty());
             *filter = kept.map(|kept| Filter { typing: false, ..kept });
@@ -177,11 +190,6 @@ fn perform(model: &mut Model, command: Command) -> Vec<Effect> {
         }
         Action::WhatIfTake => return take_choice(model),
         Action::WhatIfComplete => in_picker(model, Picker::complete),
-        Action::WhatIfErase => in_picker(model, |picker| {
-            picker.edit(|typed| {
-                typed.pop();
-            });
-        }),
         Action::WhatIfBack => {
             let mut returns = false;
             in_picker(model, |picker| returns = picker.back());
@@ -206,11 +214,13 @@ fn perform(model: &mut Model, command: Command) -> Vec<Effect> {
         Action::Help => model.overlay = Some(Overlay::Help { filter: String::new(), chosen: 0 }),
         Action::HelpGo(motion) => help_go(model, motion),
         Action::HelpRun => return help_run(model),
-        Action::HelpErase => {
-            if let Some(Overlay::Help { filter, chosen }) = &mut model.overlay {
-                filter.pop();
-                *chosen = 0;
-            }
+        Action::Erase => {
+            retype(model, |typed| {
+                typed.pop();
+            });
+        }
+        Action::Clear => {
+            retype(model, String::clear);
         }
         Action::Close => model.overlay = None,
         Action::Redraw => return vec![Effect::Renew],

@@ -15,6 +15,9 @@ pub const SAYS: &str =
 /// Where nothing follows.
 pub const NOTHING: &str = "Nothing else would be different.";
 
+/// The heading over what rules say that are decided then, or no longer are.
+pub const DECIDED: &str = "Decided, or no longer decided";
+
 /// Sentences that belong together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
@@ -41,17 +44,28 @@ impl Row {
     }
 }
 
-/// An assumed fact, with what it really is.
+/// An assumed fact, with what it really is; of one that is stated, what that is never enough for.
 pub fn assumption(one: &Assumed) -> Row {
-    let Assumed { subject, fact, value, really } = one;
-    let of = if *subject == Subject::host() { String::new() } else { format!(" of {subject}") };
-    let show = |value: &Value| catalog::find(fact).map_or(value.to_string(), |info| info.show(value));
-    let really = match really {
-        Reading::Known { value, .. } => show(value),
+    let really = match &one.really {
+        Reading::Known { value, .. } => show(one, value),
         Reading::Unknown { why, .. } => format!("not known: {why}"),
     };
-    let word = one.word();
-    Row::new(word, format!("{fact}{of} = {} ({word}; really {really})", show(value)))
+    let never = if one.really.is_known() { "" } else { ", never enough for what can lose data" };
+    let says = format!("{}{} = {}", one.fact, of(one), show(one, &one.value));
+    Row::new(one.word(), format!("{says} ({}{never}; really {really})", one.word()))
+}
+
+/// The same in short, and in shorter.
+pub fn in_short(one: &Assumed) -> [String; 2] {
+    [&*of(one), ""].map(|of| format!("{}{of} = {} ({})", one.fact, show(one, &one.value), one.word()))
+}
+
+fn of(one: &Assumed) -> String {
+    if one.subject == Subject::host() { String::new() } else { format!(" of {}", one.subject) }
+}
+
+fn show(one: &Assumed, value: &Value) -> String {
+    catalog::find(&one.fact).map_or(value.to_string(), |info| info.show(value))
 }
 
 /// The facts that are assumed, with what they really are.
@@ -89,9 +103,12 @@ pub fn write(page: &mut Page, what_if: &WhatIf) {
     }
 }
 
-/// What would be different: verdicts, findings, steps of plans, what would be offered, and the facts that follow.
+/// What would be different: verdicts, which rules are decided, findings, steps of plans, what would be offered, and the facts
+/// that follow.
 pub fn told(what_if: &WhatIf) -> Vec<Part> {
-    let mut parts = vec![Part { title: "", rows: verdicts(what_if) }];
+    let mut first = verdicts(what_if);
+    first.extend(decided(what_if));
+    let mut parts = vec![Part { title: "", rows: first }];
     parts.extend(findings(what_if));
     parts.push(Part { title: "The plan would be another", rows: steps(what_if) });
     parts.push(Part {
@@ -109,37 +126,58 @@ fn verdicts(what_if: &WhatIf) -> Vec<Row> {
     changes.map(|one| Row::new("verdict", says(&one.target, one.before.word(), one.now.word()))).collect()
 }
 
+/// The rules that are decided then, each with what it comes to, and those that no longer are; what weighs most first.
+fn decided(what_if: &WhatIf) -> impl Iterator<Item = Row> {
+    let rules = |class: Class| {
+        let mut found: Vec<&FindingChange> = what_if.difference.findings.iter().collect();
+        found.retain(|finding| finding.class == class);
+        found.sort_by_key(|finding| std::cmp::Reverse(finding.level()));
+        let mut said: Vec<String> = Vec::new();
+        for finding in found {
+            let comes_to = match &finding.now {
+                Some(now) if now.applies => " applies",
+                Some(_) => "",
+                None => " does not apply",
+            };
+            let one = format!("{}{comes_to}", finding.rule);
+            if !said.contains(&one) {
+                said.push(one);
+            }
+        }
+        said
+    };
+    let rows = [("decided", Class::Decided), ("undecided", Class::Undecided)];
+    let rows = rows.map(|(label, class)| Row::new(label, rules(class).join(", ")));
+    rows.into_iter().filter(|row| !row.says.is_empty())
+}
+
+/// The findings themselves; of what is merely decided or no longer so, those that weigh.
 fn findings(what_if: &WhatIf) -> impl Iterator<Item = Part> {
     const PARTS: [(&str, &[Class]); 4] = [
         ("New", &[Class::New, Class::Appeared]),
         ("No longer", &[Class::Fixed, Class::Gone]),
         ("Of another level", &[Class::Level]),
-        ("Decided, or no longer decided", &[Class::Decided, Class::Undecided]),
+        (DECIDED, &[Class::Decided, Class::Undecided]),
     ];
     PARTS.into_iter().map(|(title, classes)| {
         let among = |finding: &&FindingChange| classes.contains(&finding.class);
         let mut found: Vec<&FindingChange> = what_if.difference.findings.iter().filter(among).collect();
         found.sort_by_key(|finding| std::cmp::Reverse(finding.level()));
-        let (mut rows, mut minor) = (Vec::new(), Vec::new());
+        let mut rows = Vec::new();
         for finding in found {
             let Some(latest) = finding.latest() else { continue };
             let decided = matches!(finding.class, Class::Decided | Class::Undecided);
             if decided && latest.level < Level::Warning {
-                minor.push(finding.rule.as_str());
                 continue;
             }
             let open = if finding.now.as_ref().is_some_and(|now| !now.applies) { "?" } else { "" };
-            let gone = if decided && finding.now.is_none() { "no longer open: " } else { "" };
+            let gone = if decided && finding.now.is_none() { "does not apply: " } else { "" };
             let of = words::subject(&finding.subject);
             rows.push(Row {
                 label: format!("{}{open}", latest.level.word()),
                 says: format!("{of}: {gone}{} ({})", latest.title, finding.rule),
                 finding: Some((finding.rule.clone(), finding.subject.clone())),
             });
-        }
-        if !minor.is_empty() {
-            let names = super::distinct(minor.into_iter()).join(", ");
-            rows.push(Row::new("", format!("of less weight: {names}")));
         }
         Part { title, rows }
     })

@@ -2,8 +2,8 @@
 
 use ratatui::text::Line;
 
-use crate::report::Format;
 use crate::report::text::words::count;
+use crate::report::{Format, Report};
 use crate::ui::export::{Document, may_save};
 use crate::ui::model::Data;
 use crate::ui::page::{Block, Enter, Page, PageState};
@@ -28,6 +28,11 @@ pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
         all => format!("the report of all {all} targets, as `walwise check --format` prints it"),
     };
     page.heading(theme, "Export", &what);
+    let of = told_of(data, report);
+    if !of.is_empty() {
+        let of = text::wrap(&of, room).into_iter();
+        page.text(of.map(|line| Line::styled(line, theme.style(Role::Doubt))).collect());
+    }
     if let Some(saved) = &data.export.saved {
         page.text(text::wrap(saved, room).into_iter().map(Line::from).collect());
     }
@@ -40,7 +45,7 @@ pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
             lines.extend(match data.export.document(format) {
                 None => vec![Line::styled("  making it …", dim)],
                 Some(Err(why)) => vec![Line::styled(format!("  {why}"), theme.style(Role::Doubt))],
-                Some(Ok(document)) => preview(document, theme, room.saturating_sub(2)),
+                Some(Ok(document)) => preview(document, state, theme, room.saturating_sub(2)),
             });
             lines.push(Line::default());
         }
@@ -52,17 +57,31 @@ pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
     page
 }
 
-/// The beginning of a document, or all of it where it is short, as it is; what does not fit in a line is cut.
-fn preview(document: &Document, theme: Theme, room: usize) -> Vec<Line<'static>> {
+/// What of the screens before is not what is exported.
+fn told_of(data: &Data, report: &Report) -> String {
+    let mut says = Vec::new();
+    if let Some(target) = data.focus.target.as_ref().filter(|_| report.targets.len() > 1) {
+        let name = target.name();
+        says.push(format!("It is of all targets; `walwise check {name}` makes one of {name} alone."));
+    }
+    if data.supposed.is_some() {
+        says.push("It is of the machine as it is: nothing that is supposed or stated enters it.".to_owned());
+    }
+    says.join(" ")
+}
+
+/// The beginning of a document, or all of it where it is short, as it is, or the lines of that with what is looked for; what
+/// does not fit in a line is cut.
+fn preview(document: &Document, state: &PageState, theme: Theme, room: usize) -> Vec<Line<'static>> {
     let all = count(document.lines, "line");
-    let shown = if document.lines > SHOWN {
+    let first = if document.lines > SHOWN {
         format!(", of which the first {SHOWN} are shown")
     } else {
         String::new()
     };
-    let mut lines = vec![Line::styled(format!("  {all}{shown}"), theme.style(Role::Dim))];
-    lines.extend(
-        document.text.lines().take(SHOWN).map(|line| Line::raw(format!("  {}", text::fit(line, room)))),
-    );
+    let found = if state.is_searching() { "; of these, those with the words" } else { "" };
+    let shown = document.text.lines().take(SHOWN).filter(|line| state.passes(line));
+    let mut lines = vec![Line::styled(format!("  {all}{first}{found}"), theme.style(Role::Dim))];
+    lines.extend(shown.map(|line| Line::raw(format!("  {}", text::fit(line, room)))));
     lines
 }

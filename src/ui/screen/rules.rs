@@ -108,7 +108,7 @@ impl View<'_> {
         // Words that fit any machine: what is said of this one would be said as if it applied.
         let rule = self.data.rules.find(&judged.rule);
         let level = rule.map(|rule| rule.level.word()).unwrap_or_default();
-        let title = rule.map(|rule| rule.title.source()).unwrap_or_default();
+        let title = rule.map(|rule| rule.title.unfilled()).unwrap_or_default();
         let of = judged.not.first().map(words::subject).unwrap_or_default();
         let more = judged.not.len().saturating_sub(1);
         let of = if more > 0 { format!("{of} and {more} more") } else { of };
@@ -151,8 +151,8 @@ impl View<'_> {
     /// What a rule is about, where it says nothing of this machine.
     fn about(&self, details: &mut Details, judged: &Judged) {
         let Some(rule) = self.data.rules.find(&judged.rule) else { return };
-        details.paragraph(&rule.title.source());
-        details.paragraph(&rule.because.source());
+        details.paragraph(&rule.title.unfilled());
+        details.paragraph(&rule.because.unfilled());
         details.field("rule", &format!("{}, for {}", rule.id, rule.scope));
         if !rule.refs.is_empty() {
             details.field("sources", &rule.refs.join(" · "));

@@ -75,8 +75,7 @@ struct View<'a> {
 impl<'a> View<'a> {
     /// Whether only some of the facts are wanted.
     fn is_searching(&self) -> bool {
-        self.state.only_unknown
-            || self.state.filter.as_ref().is_some_and(|filter| !filter.text.trim().is_empty())
+        self.state.only_unknown || self.state.is_searching()
     }
 
     /// The layers of the stack.

@@ -20,7 +20,7 @@ pub const KEY: &str = "what if";
 /// Columns for what stands before a sentence.
 const LABEL: usize = 10;
 
-/// In short: what is supposed, what becomes of verdicts, and how much else is different.
+/// In short: what is supposed, what becomes of verdicts, which rules are decided, and how much else is different.
 pub fn brief(page: &mut Page, data: &Data, room: usize) {
     let Some(supposed) = &data.supposed else { return };
     heading(page, data.theme, room);
@@ -30,13 +30,16 @@ pub fn brief(page: &mut Page, data: &Data, room: usize) {
         lines.extend(sentence(&told::assumption(one), data.theme, room));
     }
     let parts = told::told(what_if);
-    let (verdicts, others): (Vec<Part>, Vec<Part>) =
-        parts.into_iter().partition(|part| part.title.is_empty());
-    for row in verdicts.iter().flat_map(|part| &part.rows) {
+    let (first, others): (Vec<Part>, Vec<Part>) = parts.into_iter().partition(|part| part.title.is_empty());
+    for row in first.iter().flat_map(|part| &part.rows) {
         lines.extend(sentence(row, data.theme, room));
     }
-    let others: Vec<String> =
-        others.iter().map(|part| format!("{} ({})", lower(part.title), part.rows.len())).collect();
+    // Which rules are decided was said already.
+    let others: Vec<String> = others
+        .iter()
+        .filter(|part| part.title != told::DECIDED)
+        .map(|part| format!("{} ({})", lower(part.title), part.rows.len()))
+        .collect();
     let summary = if what_if.changes_nothing() { told::NOTHING.to_owned() } else { others.join(" · ") };
     if !summary.is_empty() {
         lines.extend(text::wrap(&summary, room).into_iter().map(Line::from));

@@ -8,7 +8,9 @@ use crate::report::Format;
 use crate::ui::jobs::{Job, JobId, JobResult, Save, Saved};
 use crate::ui::model::{Model, Overlay};
 use crate::ui::msg::{Effect, Msg};
-use crate::ui::sample::{RICH, at_risk, begun, document, exporting, press, states, two_targets, with};
+use crate::ui::sample::{
+    RICH, another_kernel, at_risk, begun, document, exporting, press, states, two_targets, with,
+};
 use crate::ui::screen::ScreenId;
 use crate::ui::update::update;
 
@@ -163,4 +165,21 @@ fn exporting_goes_on_beside_a_probe() {
     assert!(model.data.activity.job().is_some(), "the probe goes on");
     assert_eq!(model.data.focus.target, Some(Subject::target("/srv/pg/15/main")));
     assert!(!matches!(model.overlay, Some(Overlay::Save(_))));
+}
+
+#[test]
+fn what_of_the_screens_before_is_not_exported_is_said_where_it_holds() {
+    const TARGETS: &str = "It is of all targets; `walwise check /srv/pg/15/main` makes one of";
+    const MACHINE: &str = "It is of the machine as it is: nothing that is supposed or stated enters it.";
+    for (report, several) in [(at_risk(), false), (two_targets(), true)] {
+        for supposing in [false, true] {
+            let mut model = with(report.clone(), (80, 24), PLAIN);
+            model.data.supposed = supposing.then(|| Box::new(another_kernel()));
+            press(&mut model, "e");
+            let screen = shown(&model);
+            let said = screen.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert_eq!(said.contains(TARGETS), several, "{screen}");
+            assert_eq!(said.contains(MACHINE), supposing, "{screen}");
+        }
+    }
 }

@@ -33,3 +33,17 @@ fn rules_are_found_by_id_title_and_outcome() {
     }
     assert_eq!(model.screen, ScreenId::Rules);
 }
+
+#[test]
+fn no_title_has_a_placeholder_in_it() {
+    let model = with(at_risk(), (120, 40), PLAIN);
+    let page = ScreenId::Rules.page(&model.data, &model.page_state(), 116);
+    let mut open = model.page_state();
+    open.unfolded.extend(page.selectable().filter_map(|block| block.key.clone()));
+    let open = ScreenId::Rules.page(&model.data, &open, 116);
+    let lines = page.blocks.iter().chain(&open.blocks).flat_map(|block| &block.lines);
+    let lines: Vec<String> = lines.map(ToString::to_string).collect();
+    assert!(lines.iter().any(|line| line.contains("target.path could do")), "{lines:#?}");
+    let raw = |line: &&String| line.contains('{') && !line.contains("${");
+    assert_eq!(lines.iter().filter(raw).collect::<Vec<_>>(), [""; 0]);
+}

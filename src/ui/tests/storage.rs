@@ -168,3 +168,28 @@ fn without_room_for_a_pane_keys_go_to_the_page() {
     press(&mut model, "esc j");
     assert_eq!(model.page_state().selected.as_deref(), Some("layer device md0"));
 }
+
+/// The usual terminals, a wide one in which the facts stand in a pane, and a narrow one.
+#[test]
+fn no_value_name_or_reason_is_cut() {
+    let mut report = at_risk();
+    let (of, long) =
+        (sample::data(), "a value that is longer than the column it stands in, and than most others");
+    report.facts.know(&of, &target::SHARES_DISK, vec![long.to_owned()], Source::derived(["target.roles"]));
+    for size in [(60, 40), (80, 40), (120, 40), (160, 40)] {
+        let mut model = with(report.clone(), size, PLAIN);
+        press(&mut model, "2");
+        if size.0 < 100 {
+            press(&mut model, "enter");
+        }
+        let page = ScreenId::Storage.page(&model.data, &model.page_state(), Page::room(size.0));
+        let page = page.pane.map_or(page.blocks, |pane| pane.page.blocks);
+        let lines = page.iter().flat_map(|block| &block.lines).map(ToString::to_string);
+        let said = lines.collect::<Vec<_>>().join(" ");
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        let words: Vec<&str> = said.split(' ').collect();
+        for word in long.split(' ').chain(["target.shares_disk_with"]) {
+            assert!(words.contains(&word), "{size:?}, {word}: {}", shown(&model));
+        }
+    }
+}

@@ -5,11 +5,12 @@ use proptest::prelude::*;
 use ratatui::layout::Size;
 
 use super::*;
-use crate::facts::catalog;
+use crate::facts::{Value, catalog};
 use crate::report::text::words::takes;
-use crate::rules::Risk;
+use crate::report::{Assumed, WhatIf};
+use crate::rules::{Outcome, Risk};
 use crate::ui::sample::another_kernel;
-use crate::ui::what_if::Supposition;
+use crate::ui::what_if::{Supposed, Supposition};
 
 fn supposed(size: (u16, u16), theme: Theme) -> Model {
     let mut model = with(at_risk(), size, theme);
@@ -280,6 +281,54 @@ fn of_step(text: &str, step: &crate::report::Step, label: &str) -> Vec<String> {
     own.filter_map(|line| line.trim_start().strip_prefix(label)?.strip_prefix(' '))
         .map(|said| said.trim().to_owned())
         .collect()
+}
+
+/// What comes of a fact that somebody states: one rule applies then, another does not.
+fn stated() -> Supposed {
+    let (real, mut then) = (at_risk(), at_risk());
+    then.findings.retain(|finding| finding.rule != "ext4.journal-features");
+    for finding in then.findings.iter_mut().filter(|finding| finding.rule == "ext4.fast-commit") {
+        finding.outcome = Outcome::Applies;
+    }
+    let (subject, fact) = (Subject::mount("/srv"), "ext4.features");
+    let really = real.facts.reading(&subject, fact).clone();
+    let value = Value::List(vec!["fast_commit".to_owned()]);
+    let assumed = vec![Assumed { subject: subject.clone(), fact: fact.to_owned(), value, really }];
+    let suppositions = vec![Supposition { subject, fact, value: "fast_commit".to_owned() }];
+    Supposed { suppositions, what_if: WhatIf::of(assumed, &real, &then, &then), report: then }
+}
+
+fn flat(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn whoever_states_a_fact_is_told_what_it_decides_and_what_it_never_does() {
+    let told = [
+        "stated ext4.features of mount /srv = fast_commit (stated, never enough for what can lose data; really not \
+         known: denied)",
+        "decided ext4.journal-features does not apply, ext4.fast-commit applies",
+    ];
+    for width in [80, 120] {
+        let mut model = with(at_risk(), (width, 24), PLAIN);
+        press(&mut model, "G i f a s t _ c o m m i t enter");
+        finish(&mut model, JobResult::Supposed(Box::new(stated())));
+        let screen = shown(&model);
+        let banner = screen.lines().nth(2).unwrap();
+        assert!(banner.contains("WHAT IF  ext4.features of mount /srv = fast_commit (stated) ─"), "{banner}");
+        for said in told {
+            assert!(flat(&screen).contains(said), "{said}: {screen}");
+        }
+        press(&mut model, "4");
+        for said in told {
+            assert!(flat(&shown(&model)).contains(said), "{said}: {}", shown(&model));
+        }
+    }
+    let report = Report { what_if: Some(stated().what_if), ..at_risk() };
+    let text = crate::report::text::render(&report);
+    for said in told {
+        assert!(flat(&text).contains(said), "{said}: {text}");
+    }
 }
 
 proptest! {

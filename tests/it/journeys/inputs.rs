@@ -169,3 +169,26 @@ fn a_terminal_that_reads_late_misses_nothing() {
     pty.press("q");
     pty.ends(0);
 }
+
+/// What is typed fast, or over a slow line, arrives at once: Escape and the key behind it are two keys all the same.
+#[test]
+fn escape_and_what_follows_at_once_are_both_taken() {
+    let place = directory();
+    std::fs::write(place.path().join("there.txt"), "").unwrap();
+    let host = capture("ext4-nobarrier.host");
+    let mut pty = Pty::walwise_in(place.path(), &[], &["--host", host.to_str().unwrap()]);
+    pty.until_shown("Do first");
+    for keys in ["\x1b\x1b", "\x1b1", "\x1bq"] {
+        pty.press("es");
+        pty.until_shown("Save as text");
+        pty.press("\x15there.txt\r");
+        pty.until_shown("Replace it?");
+        pty.press(keys);
+        if keys.ends_with('1') {
+            pty.until_shown("Do first");
+        } else if !keys.ends_with('q') {
+            pty.until_gone("Replace it?");
+        }
+    }
+    pty.ends(0);
+}

@@ -1,5 +1,6 @@
 //! The facts of one layer, and what the verdict rests on of it: in rows, each of which unfolds.
 
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::layer::Layer;
@@ -142,8 +143,9 @@ impl<'a> Facts<'a> {
             if place.is_unfolded(&key) {
                 lines.extend(beneath(fact, self.raw, theme, room.saturating_sub(2)));
             }
-            let about = Some((self.subject.clone(), fact.name.to_owned()));
-            blocks.push(Block { fact: about, ..Block::item(key, Enter::Unfold, lines) });
+            let mut block = Block::item(key, Enter::Unfold, lines);
+            block.fact = Some((self.subject.clone(), fact.name.to_owned()));
+            blocks.push(block);
         }
         blocks
     }
@@ -166,11 +168,14 @@ fn fact<'a>(subject: &Subject, name: &'a str, reading: &Reading<crate::facts::Va
     Fact { name, said }
 }
 
-/// Names as long as this are not cut; few are longer.
+/// Names longer than this have a line of their own.
 const NAME: usize = 28;
+/// Fewer columns than this beside the names are no room for a value and its source.
+const LEAST_BESIDE: usize = 40;
 
 /// Columns of a row.
 struct Widths {
+    room: usize,
     name: usize,
     value: usize,
     source: usize,
@@ -187,7 +192,12 @@ impl Widths {
             Said::Unknown(..) => None,
         }));
         let value = value.min(rest.saturating_sub(2) / 2);
-        Self { name, value, source: rest.saturating_sub(value).saturating_sub(2) }
+        Self { room, name, value, source: rest.saturating_sub(value).saturating_sub(2) }
+    }
+
+    /// Columns beside the name.
+    fn beside(&self) -> usize {
+        self.room.saturating_sub(self.name).saturating_sub(2)
     }
 }
 
@@ -196,39 +206,58 @@ fn short(source: &str, room: usize) -> String {
     if source.starts_with('/') { text::fit_end(source, room) } else { text::fit(source, room) }
 }
 
-/// One fact in a row: what is known in one line, why something is not in as many as that takes.
+/// One fact: what is known in one line where value and source have room in it, else each in as many as it takes, as why
+/// something is not known.
 fn row(fact: &Fact<'_>, widths: &Widths, theme: Theme) -> Vec<Line<'static>> {
-    let name = |said: &str| Span::raw(text::pad(said, widths.name.saturating_add(2)));
-    let named = text::fit_end(fact.name, widths.name);
+    let (plain, dim) = (theme.style(Role::Plain), theme.style(Role::Dim));
     match &fact.said {
-        Said::Known(value, source) => {
-            let source = short(source, widths.source);
+        Said::Known(value, source)
+            if (widths.beside() >= LEAST_BESIDE || text::width(source) <= widths.source)
+                && text::width(fact.name) <= widths.name
+                && text::width(value) <= widths.value =>
+        {
             vec![Line::from(vec![
-                name(&named),
+                Span::raw(text::pad(fact.name, widths.name.saturating_add(2))),
                 Span::raw(text::pad(value, widths.value)),
                 Span::raw("  "),
-                Span::styled(source, theme.style(Role::Dim)),
+                Span::styled(short(source, widths.source), dim),
             ])]
         }
+        Said::Known(value, source) => {
+            folded(fact.name, &[(value.clone(), plain), (source.clone(), dim)], widths)
+        }
         Said::Unknown(need, is_gap) => {
-            let room = widths.value.saturating_add(widths.source).saturating_add(2);
             let role = if *is_gap { Role::Doubt } else { Role::Dim };
-            let mut rows: Vec<(String, Role)> = text::wrap(&format!("unknown: {}", told::reason(need)), room)
-                .into_iter()
-                .map(|row| (row, role))
-                .collect();
+            let mut says = vec![(format!("unknown: {}", told::reason(need)), theme.style(role))];
             let remedy = words::remedy(need);
             if !remedy.is_empty() {
-                let rest = text::wrap(&format!("→ {remedy}"), room);
-                rows.extend(rest.into_iter().map(|row| (row, Role::Plain)));
+                says.push((format!("→ {remedy}"), plain));
             }
-            let line = |(i, (said, role)): (usize, (String, Role))| {
-                let name = if i == 0 { name(&named) } else { name("") };
-                Line::from(vec![name, Span::styled(said, theme.style(role))])
-            };
-            rows.into_iter().enumerate().map(line).collect()
+            folded(fact.name, &says, widths)
         }
     }
+}
+
+/// A name with all that is said of it beside it; where there is little room there, only what fits in the first line, and the
+/// rest beneath.
+fn folded(name: &str, says: &[(String, Style)], widths: &Widths) -> Vec<Line<'static>> {
+    let indent = widths.name.saturating_add(2);
+    let mut lines: Vec<Line<'static>> = Vec::new();
+    let mut name = Some(name);
+    for (said, style) in says {
+        let fits = text::width(said) <= widths.beside() && lines.is_empty();
+        let is_beside = widths.beside() >= LEAST_BESIDE || fits;
+        // A name that is longer than its column, or has nothing beside it, is alone in its line.
+        if let Some(alone) = name.take_if(|name| text::width(name) > widths.name || !is_beside) {
+            lines.push(Line::raw(alone.to_owned()));
+        }
+        let left = if is_beside { indent } else { 2 };
+        for row in text::wrap(said, widths.room.saturating_sub(left)) {
+            let left = text::pad(name.take().unwrap_or_default(), left);
+            lines.push(Line::from(vec![Span::raw(left), Span::styled(row, *style)]));
+        }
+    }
+    lines
 }
 
 /// All of a fact.
