@@ -46,6 +46,9 @@ pub fn assumption(one: &Assumed) -> Row {
     let Assumed { subject, fact, value, really } = one;
     let of = if *subject == Subject::host() { String::new() } else { format!(" of {subject}") };
     let show = |value: &Value| catalog::find(fact).map_or(value.to_string(), |info| info.show(value));
+    if really.value() == Some(value) {
+        return Row::new("as it is", format!("{fact}{of} = {}", show(value)));
+    }
     let really = match really {
         Reading::Known { value, .. } => show(value),
         Reading::Unknown { why, .. } => format!("not known: {why}"),
