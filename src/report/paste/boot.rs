@@ -241,14 +241,19 @@ pub fn why_not(report: &Report, lines: &[Line<'_>]) -> Vec<String> {
         format!("{}: on the root file system, which is mounted without a line there.", target.title)
     });
     let open = bare(report).filter_map(|target| {
-        let mounted = report.facts.resolve(&target.target, Scope::Mount)?;
-        match report.facts.get(&mounted, &mount::AT_BOOT) {
-            // That nothing was read at all, the warnings say.
-            Reading::Unknown { why, detail, .. } if why != Why::NotCollected => {
-                Some(format!("{}: whether the next boot mounts it is not known: {detail}.", target.title))
+        let mounted = report.facts.resolve(&target.target, Scope::Mount);
+        let found = mounted.as_ref().map(|mounted| report.facts.get(mounted, &mount::AT_BOOT));
+        let fstype = mounted.and_then(|mounted| report.facts.value(&mounted, &mount::FSTYPE));
+        let because = match (found, fstype) {
+            (Some(Reading::Known { .. }), _) => return None,
+            // ZFS and its like are mounted without a line.
+            (Some(Reading::Unknown { why: Why::NotCollected, .. }), Some(fstype)) => {
+                format!("of {fstype} that was not looked for")
             }
-            _ => None,
-        }
+            (Some(Reading::Unknown { detail, .. }), _) => detail,
+            (None, _) => "what it lies on is not known".to_owned(),
+        };
+        Some(format!("{}: whether the next boot mounts it is not known: {because}.", target.title))
     });
     right.chain(on_root).chain(open).chain(unread(report).cloned()).collect()
 }
