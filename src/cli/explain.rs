@@ -39,9 +39,13 @@ pub(super) fn run(args: &Explain) -> Done {
     let matters = |finding: &&Finding| finding.outcome != Outcome::DoesNotApply;
     let (told, others): (Vec<&Finding>, Vec<&Finding>) = findings.iter().partition(matters);
     let mut page = Page::default();
-    told.iter().for_each(|finding| explanation(&mut page, finding));
+    for finding in &told {
+        explanation(&mut page, finding);
+    }
     if told.is_empty() || args.target.is_some() {
-        others.iter().for_each(|finding| explanation(&mut page, finding));
+        for finding in &others {
+            explanation(&mut page, finding);
+        }
     } else if !others.is_empty() {
         let names: Vec<String> = others.iter().map(|finding| finding.subject.to_string()).collect();
         page.para(0, &format!("does not apply to {}; name a target to see why", names.join(", ")));
