@@ -51,7 +51,7 @@ udev\t'udev rules for the settings of block devices'
 markdown\t'The whole report as a document for a ticket or a review'"
 complete -c walwise -n "__fish_walwise_using_subcommand check" -s o -l output -d 'Write to a file, completely or not at all' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l baseline -d 'Say what is different since a report that --save kept or --format json made; `last`, or nothing, is the one that was kept last' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand check" -l assume -d 'Tell too what would be different if this fact were so; may be given again. Without @SUBJECT the fact of the host, or of the one thing here that has it' -r
+complete -c walwise -n "__fish_walwise_using_subcommand check" -l assume -d 'Tell too what would be different if this fact were so; may be given again. Without @SUBJECT the fact of the host, or of the one thing here that has it. It never unlocks a setting that can lose data' -r
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l probe-seconds -d 'How long to measure at most' -r
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l scratch -d 'Where scratch files may lie, on the target\'s file system' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l fail-on -d 'Fail when a finding is at least this' -r -f -a "critical\t'Critical findings only'

@@ -106,7 +106,7 @@ pub struct Check {
     #[arg(long, conflicts_with = "host")]
     pub save: bool,
     /// Tell too what would be different if this fact were so; may be given again. Without @SUBJECT the fact of the host, or
-    /// of the one thing here that has it.
+    /// of the one thing here that has it. It never unlocks a setting that can lose data.
     #[arg(long, value_name = "KEY[@SUBJECT]=VALUE")]
     pub assume: Vec<String>,
     /// Measure nothing.

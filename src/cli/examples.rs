@@ -53,12 +53,23 @@ pub const ALL: &[Examples] = &[
                 "walwise check --assume controller.battery@sda=failed",
                 "or if the battery before that disk failed",
             ),
+            (
+                "walwise check --assume device.drive_cache@sda=off",
+                "or if that disk's own volatile cache were off",
+            ),
         ],
         notes: &[
             (
                 "What if",
                 "what is assumed changes neither the plan nor an export nor the exit code; what would be different is told \
                  apart, at the end (in JSON as `what_if`). `walwise facts --list` names all facts.",
+            ),
+            (
+                "Another disk",
+                "an NVMe drive with power-loss protection is one without a volatile cache, and the kernel goes by that: assume \
+                 nvme.volatile_cache@nvme0n1=false, device.drive_cache@nvme0n1=off and \
+                 'device.write_cache@nvme0n1=write through' together. What is assumed never unlocks a setting that can lose \
+                 data: that takes facts which were seen on this machine.",
             ),
             EXIT_CODES,
         ],

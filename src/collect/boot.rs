@@ -2,6 +2,7 @@
 //! /etc/systemd/system), and the root flags of the kernel command line. Whether the next kernel takes the options is
 //! judged elsewhere. The surprise: what is written as type `auto` is known by what is mounted there now.
 
+mod again;
 mod device;
 
 use std::ffi::OsString;
@@ -21,10 +22,10 @@ const UNITS: &str = "/etc/systemd/system";
 const COMMAND_LINE: &str = "/proc/cmdline";
 
 fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
-    fstab(host, facts);
-    units(host, facts);
+    let unread = [fstab(host, facts), units(host, facts)];
     command_line(host, facts);
     device::look(host, facts);
+    again::conclude(facts, unread.iter().flatten().next());
 }
 
 /// One thing that will be mounted, decoded.
@@ -77,7 +78,10 @@ impl Entry {
     }
 }
 
-fn fstab(host: &dyn Host, facts: &mut FactSet) {
+/// What kept lines from being read, here and below; that there are none is no news.
+type Unread = Option<Reading<bool>>;
+
+fn fstab(host: &dyn Host, facts: &mut FactSet) -> Unread {
     let settings = match host.config(Path::new(FSTAB), Dialect::Fstab) {
         Ok(settings) => settings,
         Err(miss) => return note(facts, &miss, FSTAB),
@@ -92,6 +96,7 @@ fn fstab(host: &dyn Host, facts: &mut FactSet) {
             )),
         }
     }
+    None
 }
 
 fn fstab_entry(setting: &Setting) -> Option<Entry> {
@@ -124,7 +129,7 @@ fn swap(entry: &Entry) -> bool {
     !entry.point.starts_with(b"/") || entry.fstype.value().is_some_and(|fstype| fstype == "swap")
 }
 
-fn units(host: &dyn Host, facts: &mut FactSet) {
+fn units(host: &dyn Host, facts: &mut FactSet) -> Unread {
     let directory = Path::new(UNITS);
     let names = match host.list(directory) {
         Ok(names) => names,
@@ -132,8 +137,9 @@ fn units(host: &dyn Host, facts: &mut FactSet) {
     };
     let units: Vec<_> = names.iter().filter(|name| has_extension(name, "mount")).collect();
     if units.is_empty() {
-        return;
+        return None;
     }
+    let mut unread = None;
     let pulled = pulled_in(host, directory, &names);
     for name in units {
         let path = directory.join(name);
@@ -142,9 +148,10 @@ fn units(host: &dyn Host, facts: &mut FactSet) {
                 Some(entry) => entry.put(facts),
                 None => facts.warn(format!("{}: no mount point in it; the unit was left out", shown(&path))),
             },
-            Err(miss) => note(facts, &miss, &shown(&path)),
+            Err(miss) => unread = note(facts, &miss, &shown(&path)).or(unread),
         }
     }
+    unread
 }
 
 fn unit_entry(path: &Path, settings: &[Setting], pulled: &Result<Vec<OsString>, Miss>) -> Option<Entry> {
@@ -202,7 +209,7 @@ fn named_mount(name: &OsString) -> bool {
 fn command_line(host: &dyn Host, facts: &mut FactSet) {
     let settings = match host.config(Path::new(COMMAND_LINE), Dialect::KernelCommandLine) {
         Ok(settings) => settings,
-        Err(miss) => return note(facts, &miss, COMMAND_LINE),
+        Err(miss) => return drop(note(facts, &miss, COMMAND_LINE)),
     };
     let last = |key: &[u8]| settings.iter().rev().find(|setting| setting.key == key);
     let Some(flags) = last(b"rootflags") else { return };
@@ -270,12 +277,15 @@ fn shown(path: &Path) -> String {
     safe(path_bytes(path))
 }
 
-/// Notes what kept a list of mounts from being read; that there is none is no news.
-fn note(facts: &mut FactSet, miss: &Miss, path: &str) {
-    if let Reading::Unknown { why, detail, .. } = refused::<()>(miss, path)
-        && why != Why::Absent
-    {
-        facts.warn(format!("{detail} ({why}): what it mounts at boot is not known"));
+/// Notes what kept a list of mounts from being read.
+fn note(facts: &mut FactSet, miss: &Miss, path: &str) -> Unread {
+    let unread = refused(miss, path);
+    match &unread {
+        Reading::Unknown { why, detail, .. } if *why != Why::Absent => {
+            facts.warn(format!("{detail} ({why}): what it mounts at boot is not known"));
+            Some(unread)
+        }
+        _ => None,
     }
 }
 

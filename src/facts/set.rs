@@ -78,9 +78,11 @@ impl FactSet {
         }
     }
 
-    /// Records the very reading that another subject has.
+    /// Records the very reading that another subject has; what nobody asked of it stays so here too.
     pub fn put_same(&mut self, subject: &Subject, key: &KeyInfo, of: &Subject) {
-        let reading = Arc::clone(self.shared(of, key.name));
+        let Some(reading) = self.facts.get(of).and_then(|row| row.get(key.name)).map(Arc::clone) else {
+            return;
+        };
         if !self.is_assumed(subject, key.name) {
             self.row(subject).put(key.name, reading);
         }
@@ -434,6 +436,20 @@ impl JsonSchema for FactSet {
 mod tests {
     use super::*;
     use crate::facts::catalog::{device, kernel};
+
+    #[test]
+    fn what_nobody_asked_of_a_disk_is_no_gap_of_its_partition() {
+        let (disk, part) = (Subject::device("sda"), Subject::device("sda1"));
+        let mut set = FactSet::default();
+        set.know(&disk, &device::DRIVER, "sd".to_owned(), Source::file("test"));
+        set.put(&disk, &device::MODEL, Reading::unknown(Why::Denied, "a test"));
+        for key in [device::DRIVER.info, device::MODEL.info, device::FABRIC.info] {
+            set.put_same(&part, &key, &disk);
+        }
+        let rows: Vec<(&str, bool)> =
+            set.rows_of(&part).map(|row| (row.fact, row.reading.is_gap())).collect();
+        assert_eq!(rows, [("device.driver", false), ("device.model", true)]);
+    }
 
     #[test]
     fn stacks_survive_diamonds_and_cycles() {

@@ -5,7 +5,9 @@
 //! The surprise: not everything under `pg.` is a line of that file; checksums, for one, are chosen when a cluster is made.
 
 use super::{Report, Step, comment, origin};
-use crate::facts::Subject;
+use crate::facts::catalog::cluster::KIND;
+use crate::facts::catalog::probe;
+use crate::facts::{Scope, Subject};
 use crate::rules::Change;
 
 /// Settings that no line of postgresql.conf can change.
@@ -22,6 +24,7 @@ pub fn render(report: &Report) -> String {
     let missing = report.warnings.iter().filter(|warning| warning.starts_with("not measured"));
     parts.extend(missing.map(|warning| format!("# {}\n", comment(warning))));
     let mut done: Vec<(&Subject, &str)> = Vec::new();
+    let mut open: Vec<&Subject> = Vec::new();
     for target in &report.targets {
         let steps = report.plan(&target.target).map(|plan| plan.steps.as_slice()).unwrap_or_default();
         let mut lines = vec![format!("\n# {}\n", comment(&target.title))];
@@ -33,6 +36,10 @@ pub fn render(report: &Report) -> String {
                 lines.push(line);
             }
         }
+        if let Some(cluster) = target.cluster.as_ref().filter(|cluster| !open.contains(cluster)) {
+            open.push(cluster);
+            lines.extend(open_method(report, cluster));
+        }
         if lines.len() > 1 {
             parts.append(&mut lines);
         }
@@ -41,6 +48,30 @@ pub fn render(report: &Report) -> String {
         parts.push("# No setting of a database server is part of the plan.\n".to_owned());
     }
     parts.concat()
+}
+
+/// How the WAL is flushed, where no plan says anything of it: what nobody has measured is not right by that.
+fn open_method(report: &Report, cluster: &Subject) -> Option<String> {
+    let (setting, name) = ("pg.wal_sync_method", "wal_sync_method");
+    let mut steps = report.plans.iter().flat_map(|plan| &plan.steps);
+    let is_told = steps.any(|step| step.subject == *cluster && step.advice.setting == setting);
+    if is_told || report.facts.value(cluster, &KIND).as_deref() != Some("postgres") {
+        return None;
+    }
+    let place = report.facts.resolve(cluster, Scope::Target);
+    let is_measured = place.is_some_and(|place| report.facts.value(&place, &probe::OUTCOME).is_some());
+    let why = if is_measured {
+        "not judged: what was measured does not settle whether another is faster"
+    } else {
+        "not judged: nothing was measured that tells whether another is faster"
+    };
+    let now = report.facts.reading(cluster, setting);
+    let line = now.value().map(|value| format!("{name} = {}", quoted(&super::plan::as_written(value))));
+    Some(format!(
+        "# now: {}\n# {}   # {why}\n",
+        comment(&origin::of(now)),
+        line.unwrap_or_else(|| name.to_owned())
+    ))
 }
 
 /// Where the value in force is set, and what wins over the line that follows.
@@ -144,6 +175,27 @@ mod tests {
         assert_eq!(lines, ["fsync = on   # why?max_connections = 9999"]);
         assert!(text.contains("# wal_sync_method = fdatasync   # already so:"), "{text}");
         assert!(!text.contains("commit_delay"), "an option is no part of the plan");
+    }
+
+    #[test]
+    fn a_method_that_nobody_measured_is_not_called_right() {
+        let mut report = sample::at_risk();
+        for plan in &mut report.plans {
+            plan.steps.retain(|step| step.advice.setting != "pg.wal_sync_method");
+        }
+        let told = "# now: fdatasync, set in /srv/pg/15/main/postgresql.conf:211\n\
+            # wal_sync_method = fdatasync   # not judged: ";
+        let target = report.targets.first().unwrap();
+        let (place, cluster) = (target.target.clone(), target.cluster.clone().unwrap());
+        report.facts.know(&cluster, &KIND, "postgres".to_owned(), Source::file("/srv/pg/15/main"));
+        report.facts.forget(&place);
+        let text = render(&report);
+        assert!(text.contains(&format!("{told}nothing was measured")), "{text}");
+        let outcome = Reading::known("not settled".to_owned(), Source::Probe { id: "commit".to_owned() });
+        report.facts.put(&place, &probe::OUTCOME, outcome);
+        let text = render(&report);
+        assert!(text.contains(&format!("{told}what was measured does not settle")), "{text}");
+        assert_eq!(text.matches("wal_sync_method").count(), 1, "{text}");
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! command line.
 
 use super::plan::as_written;
-use crate::facts::{Reading, Source};
+use crate::facts::{Reading, Source, Value};
 use crate::rules::Advice;
 
 /// What wins over a line of a configuration file.
@@ -52,7 +52,12 @@ pub fn stronger(advice: &Advice) -> Option<Stronger> {
 
 /// The value in force and where it is set: `open_sync, set in /etc/postgresql/postgresql.conf:1`.
 pub fn now(advice: &Advice) -> String {
-    match &advice.current {
+    of(&advice.current)
+}
+
+/// The same of any setting.
+pub fn of(current: &Reading<Value>) -> String {
+    match current {
         Reading::Known { value, source } => {
             let value = as_written(value);
             match source {
@@ -71,7 +76,7 @@ pub fn now(advice: &Advice) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::{Value, Why};
+    use crate::facts::Why;
     use crate::report::sample;
     use crate::rules::Change;
 

@@ -126,6 +126,19 @@ fn what_follows_from_a_kernel_follows() {
 }
 
 /// A fact of a collector is concluded anew from one that an earlier collector would have read.
+/// What README says of a drive with power-loss protection makes one of a drive that has a volatile cache.
+#[test]
+fn another_disk_can_be_assumed_as_the_readme_says() {
+    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+    let line = readme.split('`').find(|word| word.contains("--assume nvme.volatile_cache")).unwrap();
+    let assumed = line.replace('\'', "");
+    let assumed = assumed.split(" --assume ").skip(1).flat_map(|one| ["--assume", one]);
+    let arguments: Vec<&str> = assumed.collect();
+    let host = host("lab-nvme");
+    let (_, report) = checked(&[&["--host", &host], &arguments[..]].concat());
+    assert_eq!(fact(&report["what_if"], "device nvme0n1", "device.cache"), Some("none"));
+}
+
 #[test]
 fn what_collectors_conclude_follows_too() {
     let (_, report) =

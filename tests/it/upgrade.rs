@@ -142,6 +142,25 @@ fn what_the_upgrade_brings_is_told_from_what_is_there_already() {
     assert_eq!((text(better, "part"), text(better, "subject")), ("better", "boot /m/removed"));
 }
 
+/// What is named and is as it is, is no change; and a kernel that is older than the one that runs is no upgrade.
+#[test]
+fn what_is_assumed_is_held_against_what_is() {
+    let host = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts/sata-volatile.host");
+    let page = |arguments: &[&str]| {
+        let output = upgrade(&[arguments, &["--host", host.to_str().unwrap()]].concat());
+        stdout(&output).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let older = "is older than the running kernel, 6.1.0-28-amd64";
+    let next = page(&["--kernel", "6.12", "--os", "debian12"]);
+    assert!(next.contains("assumed kernel.release = 6.12 (assumed; really 6.1.0-28-amd64)"), "{next}");
+    assert!(next.contains("as it is os.id = debian as it is os.version = 12"), "{next}");
+    assert!(!next.contains("really debian)") && !next.contains(older), "{next}");
+    assert!(page(&["--kernel", "5.10"]).contains(&format!("By its number 5.10 {older}")));
+    for same in ["6.1", "6.1.0-28-amd64", "6.1.0-9-amd64"] {
+        assert!(!page(&["--kernel", same]).contains("older than"), "{same}");
+    }
+}
+
 #[test]
 fn the_exit_code_is_that_of_what_stands_in_the_way() {
     let dir = tempfile::tempdir().unwrap();

@@ -24,6 +24,8 @@ facts! {
     READ_ONLY: bool = Mount "mount.read_only" Kind::Bool, concluded;
     /// When access times are written: `noatime`, `relatime`, `strictatime`.
     ATIME: String = Mount "mount.atime" Kind::Choice(&["noatime", "relatime", "strictatime"]), concluded;
+    /// Whether the next boot mounts it too: a line of fstab or a mount unit in /etc/systemd/system says so, an automounter waits there, or it is the root.
+    AT_BOOT: bool = Mount "mount.at_boot" Kind::Bool, concluded;
     /// Size, from statfs(2).
     SIZE: u64 = Mount "mount.size" Kind::Bytes;
     /// Space an ordinary user can still write, from statfs(2).

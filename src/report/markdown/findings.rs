@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::write::{Document, code, codes, strong, text};
-use crate::facts::{Need, Reading, Remedy, Scope, Subject};
+use crate::facts::{Need, Reading, Remedy, Scope, Subject, Why};
 use crate::report::text::telling::Part;
 use crate::report::text::{distinct, words};
 use crate::report::{Report, TargetSummary};
@@ -104,19 +104,20 @@ fn undecided<'a>(document: &mut Document, level: usize, findings: &[&'a Finding]
 
 /// Writes how many facts are not known and what would help.
 pub fn unknown(document: &mut Document, report: &Report) {
-    let mut groups: BTreeMap<Option<&Remedy>, Vec<&str>> = BTreeMap::new();
+    let mut groups: BTreeMap<(Option<&Remedy>, bool), Vec<&str>> = BTreeMap::new();
     for row in report.gaps() {
-        if let Reading::Unknown { remedy, .. } = row.reading {
-            groups.entry(remedy.as_ref()).or_default().push(row.fact);
+        if let Reading::Unknown { why, remedy, .. } = row.reading {
+            let is_not_in_capture = !report.host.live && *why == Why::NotCollected;
+            groups.entry((remedy.as_ref(), is_not_in_capture)).or_default().push(row.fact);
         }
     }
     if groups.is_empty() {
         return;
     }
     document.heading(2, "Not known");
-    let row = |(remedy, facts): (Option<&Remedy>, Vec<&str>)| {
+    let row = |((remedy, is_not_in_capture), facts): ((Option<&Remedy>, bool), Vec<&str>)| {
         let names = distinct(facts.iter().copied());
-        let what = remedy.map_or_else(|| "no remedy is known".to_owned(), ToString::to_string);
+        let what = words::help(remedy, is_not_in_capture);
         vec![facts.len().to_string(), codes(&names), text(&what)]
     };
     let rows: Vec<Vec<String>> = groups.into_iter().rev().map(row).collect();

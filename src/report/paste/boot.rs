@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use super::fstab;
 use crate::facts::catalog::{boot, mount};
-use crate::facts::{Key, Scope, Source, Subject};
+use crate::facts::{Key, Reading, Scope, Source, Subject, Why};
 use crate::report::{Report, Step, TargetSummary, options, stack};
 use crate::rules::Change;
 use crate::text::{raw, shell_word};
@@ -173,8 +173,8 @@ pub struct Missing {
     pub says: Vec<String>,
 }
 
-/// The targets for which nothing was found that mounts them at boot; none where some of that could not be read. The line is a
-/// comment with the command that tells the UUID in it, for walwise does not read that.
+/// The targets for which nothing was found that mounts them at boot; none where that is not known. The line is a comment with
+/// the command that tells the UUID in it, for walwise does not read that.
 pub fn not_mounted_at_boot(report: &Report) -> Vec<Missing> {
     let missing = |target: &TargetSummary| {
         let mut says = vec![
@@ -184,10 +184,11 @@ pub fn not_mounted_at_boot(report: &Report) -> Vec<Missing> {
         says.extend(line_for(report, target).into_iter().flatten());
         Missing { title: target.title.clone(), says }
     };
-    if unread(report).next().is_some() {
-        return Vec::new();
-    }
-    bare(report).filter(|target| !is_on_root(report, target)).map(missing).collect()
+    let is_missing = |target: &&TargetSummary| {
+        let mounted = report.facts.resolve(&target.target, Scope::Mount);
+        mounted.and_then(|mounted| report.facts.value(&mounted, &mount::AT_BOOT)) == Some(false)
+    };
+    report.targets.iter().filter(is_missing).map(missing).collect()
 }
 
 /// That something which mounts at boot could not be read.
@@ -239,5 +240,20 @@ pub fn why_not(report: &Report, lines: &[Line<'_>]) -> Vec<String> {
     let on_root = on_root.map(|target| {
         format!("{}: on the root file system, which is mounted without a line there.", target.title)
     });
-    right.chain(on_root).chain(unread(report).cloned()).collect()
+    let open = bare(report).filter_map(|target| {
+        let mounted = report.facts.resolve(&target.target, Scope::Mount);
+        let found = mounted.as_ref().map(|mounted| report.facts.get(mounted, &mount::AT_BOOT));
+        let fstype = mounted.and_then(|mounted| report.facts.value(&mounted, &mount::FSTYPE));
+        let because = match (found, fstype) {
+            (Some(Reading::Known { .. }), _) => return None,
+            // ZFS and its like are mounted without a line.
+            (Some(Reading::Unknown { why: Why::NotCollected, .. }), Some(fstype)) => {
+                format!("of {fstype} that was not looked for")
+            }
+            (Some(Reading::Unknown { detail, .. }), _) => detail,
+            (None, _) => "what it lies on is not known".to_owned(),
+        };
+        Some(format!("{}: whether the next boot mounts it is not known: {because}.", target.title))
+    });
+    right.chain(on_root).chain(open).chain(unread(report).cloned()).collect()
 }

@@ -248,6 +248,21 @@ mod tests {
     }
 
     #[test]
+    fn a_direction_is_said_once_and_only_where_it_is_judged() {
+        let (before, mut now) =
+            (report("none", "6.1.0-28-amd64", 4.0), report("none", "6.1.0-28-amd64", 1.0));
+        now.baseline = Some(difference(&Kept::of(&before), &Kept::of(&now)));
+        let told = section(&now);
+        assert!(told.contains(" 75 % cheaper ") && !told.contains("-75 %"), "{told}");
+        assert!(told.contains("is 75 % cheaper (at least "), "{told}");
+        for probe in &mut now.baseline.as_mut().unwrap().probes {
+            probe.doubts.push("a test".to_owned());
+        }
+        let told = section(&now);
+        assert!(told.contains("-75 %") && told.contains("not judged") && !told.contains("cheaper"), "{told}");
+    }
+
+    #[test]
     fn nothing_different_is_said_in_a_line() {
         let mut now = report("none", "6.1.0-28-amd64", 1.0);
         now.baseline = Some(difference(&Kept::of(&now), &Kept::of(&now)));

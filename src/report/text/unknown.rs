@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::words;
-use crate::facts::{Reading, Remedy, Subject};
+use crate::facts::{Reading, Remedy, Subject, Why};
 use crate::report::Report;
 use crate::report::model::is_gap;
 use crate::text::page::Page;
@@ -23,15 +23,18 @@ pub fn write(page: &mut Page, report: &Report) {
         "Not known: {}; `walwise facts` names each with its reason",
         words::count(count, "fact")
     ));
-    for (remedy, facts) in groups.into_iter().rev() {
+    for ((remedy, is_not_in_capture), facts) in groups.into_iter().rev() {
         let shown = facts.names.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
         let more = facts.names.len().saturating_sub(NAMED);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let what = remedy.map_or_else(|| "no remedy is known".to_owned(), ToString::to_string);
+        let what = words::help(remedy, is_not_in_capture);
         page.para(2, &format!("{}: {what}", words::count(facts.count, "fact")));
         page.para(4, &format!("{shown}{more}"));
     }
 }
+
+/// The remedy, and whether a capture just does not hold it.
+type Help<'r> = (Option<&'r Remedy>, bool);
 
 /// Unknown facts with the same remedy.
 #[derive(Default)]
@@ -49,22 +52,23 @@ impl Group {
     }
 }
 
-fn groups(report: &Report) -> BTreeMap<Option<&Remedy>, Group> {
+fn groups(report: &Report) -> BTreeMap<Help<'_>, Group> {
     let subjects: Vec<&Subject> = report.facts.all_subjects().collect();
     let parts = workers::in_pieces(&subjects, |subjects| {
-        let mut groups: BTreeMap<Option<&Remedy>, Group> = BTreeMap::new();
+        let mut groups: BTreeMap<Help<'_>, Group> = BTreeMap::new();
         for row in subjects.iter().flat_map(|subject| report.facts.rows_of(subject)).filter(is_gap) {
-            if let Reading::Unknown { remedy, .. } = row.reading {
-                let group = groups.entry(remedy.as_ref()).or_default();
+            if let Reading::Unknown { why, remedy, .. } = row.reading {
+                let is_not_in_capture = !report.host.live && *why == Why::NotCollected;
+                let group = groups.entry((remedy.as_ref(), is_not_in_capture)).or_default();
                 group.count += 1;
                 group.name(row.fact);
             }
         }
         groups
     });
-    let mut whole: BTreeMap<Option<&Remedy>, Group> = BTreeMap::new();
-    for (remedy, part) in parts.into_iter().flatten() {
-        let group = whole.entry(remedy).or_default();
+    let mut whole: BTreeMap<Help<'_>, Group> = BTreeMap::new();
+    for (help, part) in parts.into_iter().flatten() {
+        let group = whole.entry(help).or_default();
         group.count += part.count;
         part.names.into_iter().for_each(|name| group.name(name));
     }

@@ -2,10 +2,12 @@
 
 use super::{what_if, words};
 use crate::facts::Scope;
+use crate::facts::catalog::kernel;
 use crate::report::upgrade::{Item, Part, Upgrade};
-use crate::report::{Report, WhatIf};
+use crate::report::{Assumed, Report, WhatIf};
 use crate::rules::Level;
 use crate::text::page::Page;
+use crate::version::Version;
 
 /// The whole telling.
 pub fn render(real: &Report, assumed: &WhatIf, upgrade: &Upgrade) -> String {
@@ -13,6 +15,10 @@ pub fn render(real: &Report, assumed: &WhatIf, upgrade: &Upgrade) -> String {
     super::head(&mut page, real);
     page.gap();
     what_if::assumed(&mut page, 0, &assumed.assumed);
+    if let Some(says) = assumed.assumed.iter().find_map(older) {
+        page.gap();
+        page.para(0, &says);
+    }
     let mut told = false;
     for part in Part::ALL {
         let items: Vec<&Item> = upgrade.items.iter().filter(|item| item.part == part).collect();
@@ -25,6 +31,22 @@ pub fn render(real: &Report, assumed: &WhatIf, upgrade: &Upgrade) -> String {
     page.gap();
     page.para(0, &ending(upgrade, told));
     page.finish()
+}
+
+/// That the kernel which was named is no next one. A version that says less, such as 6.12, is not older than one of its line.
+fn older(one: &Assumed) -> Option<String> {
+    if one.fact != kernel::RELEASE.name() {
+        return None;
+    }
+    let (named, running) = (one.value.to_string(), one.really.value()?.to_string());
+    let (then, now) = (Version::parse(&named)?, Version::parse(&running)?);
+    let differs =
+        (0..then.depth().min(now.depth())).find(|&index| then.number(index) != now.number(index))?;
+    (then.number(differs) < now.number(differs)).then(|| {
+        format!(
+            "By its number {named} is older than the running kernel, {running}: what follows is of going back to it."
+        )
+    })
 }
 
 fn section(page: &mut Page, items: &[&Item]) {

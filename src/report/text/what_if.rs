@@ -46,12 +46,15 @@ impl Row {
 
 /// An assumed fact, with what it really is; of one that is stated, what that is never enough for.
 pub fn assumption(one: &Assumed) -> Row {
+    let says = format!("{}{} = {}", one.fact, of(one), show(one, &one.value));
+    if one.really.value() == Some(&one.value) {
+        return Row::new("as it is", says);
+    }
     let really = match &one.really {
         Reading::Known { value, .. } => show(one, value),
         Reading::Unknown { why, .. } => format!("not known: {why}"),
     };
     let never = if one.really.is_known() { "" } else { ", never enough for what can lose data" };
-    let says = format!("{}{} = {}", one.fact, of(one), show(one, &one.value));
     Row::new(one.word(), format!("{says} ({}{never}; really {really})", one.word()))
 }
 

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::facts::catalog::mount;
-use crate::facts::{Scope, Source, Subject};
+use crate::facts::{Reading, Scope, Source, Subject, Why};
 use crate::report::paste::testing::{Written, active, add, name, remove, report, words};
 use crate::report::sample;
 use crate::rules::Risk;
@@ -180,10 +180,11 @@ proptest! {
     }
 }
 
-/// A report of which nothing mounts the target at boot, with what is mounted there.
-fn unmounted_at_boot(point: &str, warning: Option<&str>) -> String {
+/// The lines for a target without one, with what is mounted there and what is known of the next boot.
+fn without_a_line(point: &str, at_boot: Reading<bool>, warning: Option<&str>) -> String {
     let mut report = sample::at_risk();
     report.warnings.extend(warning.map(str::to_owned));
+    report.facts.put(&Subject::mount("/srv"), &mount::AT_BOOT, at_boot);
     let mounted = Subject::mount("/srv");
     let line = || Source::line("/proc/self/mountinfo", 24);
     report.facts.forget(&Subject::boot("/srv"));
@@ -198,14 +199,17 @@ fn unmounted_at_boot(point: &str, warning: Option<&str>) -> String {
 
 #[test]
 fn what_nothing_mounts_at_boot_is_told_with_the_line_that_would() {
-    let text = unmounted_at_boot("/srv/my data", None);
+    let known = |at_boot| Reading::known(at_boot, Source::derived(["boot.point"]));
+    let text = without_a_line("/srv/my data", known(false), None);
     assert!(active(&text).is_empty(), "nothing to paste unread: {text}");
     let line = r"#   UUID=$(blkid -o value -s UUID /dev/md0) /srv/my\040data ext4 rw,relatime 0 2";
     assert!(text.contains(line), "{text}");
     assert!(!text.contains("Nothing is to be changed"), "{text}");
-    let root = unmounted_at_boot("/", None);
+    let root = without_a_line("/", known(true), None);
     assert!(root.contains("on the root file system") && !root.contains("blkid"), "{root}");
     let says = "/etc/fstab: Permission denied; what it mounts at boot is not known";
-    let unread = unmounted_at_boot("/srv", Some(says));
+    let unread = without_a_line("/srv", Reading::unknown(Why::Denied, "/etc/fstab"), Some(says));
     assert!(unread.contains(says) && !unread.contains("was found that mounts it"), "{unread}");
+    let open = without_a_line("/srv", Reading::unknown(Why::Ambiguous, "a link may lead there"), None);
+    assert!(open.contains("not known: a link may lead there.") && !open.contains("blkid"), "{open}");
 }

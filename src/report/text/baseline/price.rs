@@ -3,7 +3,7 @@
 use super::facts::alike;
 use super::named;
 use crate::facts::Subject;
-use crate::measure::Moved;
+use crate::measure::{Estimate, Moved, Shift};
 use crate::report::difference::{Difference, FactChange, ProbeShift, RowShift};
 use crate::report::text::words;
 use crate::text::micros;
@@ -15,7 +15,8 @@ pub fn write(page: &mut Page, difference: &Difference, probe: &ProbeShift) {
     let target = probe.target.name();
     page.para(2, &format!("Price of one commit on {target}, 8 kB, then ({}) and now", probe.before));
     let head = ["method", "then", "now", "shift", "99 % interval", ""].map(str::to_owned).to_vec();
-    let rows = probe.rows.iter().filter(|row| row.pages == 1).map(row);
+    let is_judged = probe.doubts.is_empty();
+    let rows = probe.rows.iter().filter(|row| row.pages == 1).map(|one| row(one, is_judged));
     let table: Vec<Vec<String>> = std::iter::once(head).chain(rows).collect();
     page.table(4, &table, &[false, true, true, true, true, false]);
     let (then, now) = (&probe.directory_before, &probe.directory_now);
@@ -28,16 +29,27 @@ pub fn write(page: &mut Page, difference: &Difference, probe: &ProbeShift) {
     }
 }
 
-fn row(row: &RowShift) -> Vec<String> {
+fn row(row: &RowShift, is_judged: bool) -> Vec<String> {
     let mut cells = vec![row.method.name().to_owned(), micros(row.before_us.value), micros(row.now_us.value)];
-    match &row.shift {
-        Some(shift) => cells.extend([
-            percent(shift.percent.value),
-            format!("{} – {}", percent(shift.percent.low), percent(shift.percent.high)),
-            moved_words(shift.moved).to_owned(),
-        ]),
-        None => cells.extend([String::new(), String::new(), "too few rounds".to_owned()]),
-    }
+    let Some(Shift { percent: Estimate { value, low, high }, moved, .. }) = row.shift else {
+        cells.extend([String::new(), String::new(), "too few rounds".to_owned()]);
+        return cells;
+    };
+    let signed =
+        |remark: &str| [percent(value), format!("{} – {}", percent(low), percent(high)), remark.to_owned()];
+    cells.extend(match moved {
+        _ if !is_judged => signed("not judged"),
+        Moved::Not => signed("no shift beyond noise"),
+        // What has a word for its direction needs no sign.
+        moved => {
+            let (least, most) = (low.abs().min(high.abs()), low.abs().max(high.abs()));
+            [
+                format!("{:.0} % {}", value.abs(), moved_words(moved)),
+                format!("{least:.0} % – {most:.0} %"),
+                String::new(),
+            ]
+        }
+    });
     cells
 }
 
@@ -69,9 +81,9 @@ fn verdict(probe: &ProbeShift) -> String {
             shift.drift_percent
         ),
         moved => format!(
-            "A commit with {method} is {} by {:.0} % (at least {:.0} %), beyond noise.",
-            moved_words(moved),
+            "A commit with {method} is {:.0} % {} (at least {:.0} %), beyond noise.",
             shift.percent.value.abs(),
+            moved_words(moved),
             shift.percent.low.abs().min(shift.percent.high.abs())
         ),
     }

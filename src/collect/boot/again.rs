@@ -1,0 +1,174 @@
+//! Whether what is mounted now will be mounted by the next boot too: a line of fstab or a mount unit that names its mount
+//! point, an automounter above it, or the kernel, for the root.
+//!
+//! That nothing does is known only where everything that could say so was read. The surprise: a line may name the same
+//! place by another path, through a link, so a line whose mount point has nothing on it now leaves the question open.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use crate::facts::catalog::{boot, host as machine, mount};
+use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
+
+/// Mount points of partitions that systemd finds by their type, without a line (systemd-gpt-auto-generator(8)).
+const BY_TYPE: [&str; 8] = ["/boot", "/efi", "/home", "/srv", "/tmp", "/usr", "/var", "/var/tmp"];
+
+/// Records it for every mount of a disk or of a network file system; `unread` says what could not be read.
+pub fn conclude(facts: &mut FactSet, unread: Option<&Reading<bool>>) {
+    let next = NextBoot::of(facts);
+    let mounts: Vec<Subject> = facts.subjects(Scope::Mount).cloned().collect();
+    for mounted in mounts {
+        let class = facts.value(&mounted, &mount::CLASS);
+        if let (Some("block" | "network"), Some(point)) = (class.as_deref(), point(facts, &mounted)) {
+            let found = next.mounts(&mounted, &point, unread);
+            facts.put(&mounted, &mount::AT_BOOT, found);
+        }
+    }
+}
+
+/// What is read once of all that the next boot mounts.
+struct NextBoot {
+    /// What the lines of each mount say of it.
+    of_mounts: BTreeMap<Subject, Vec<Reading<bool>>>,
+    /// Mount points at which automounters wait.
+    automounted: BTreeSet<String>,
+    /// Why lines and units may not be all that mounts something, if they may not be.
+    outside: Option<Reading<bool>>,
+    /// A line that mounts where nothing is mounted now, in words.
+    elsewhere: Option<String>,
+}
+
+impl NextBoot {
+    fn of(facts: &FactSet) -> Self {
+        let mut of_mounts: BTreeMap<Subject, Vec<Reading<bool>>> = BTreeMap::new();
+        let mut elsewhere = None;
+        for line in facts.subjects(Scope::Boot) {
+            let auto = facts.get(line, &boot::AUTO);
+            match facts.resolve(line, Scope::Mount) {
+                Some(mounted) => of_mounts.entry(mounted).or_default().push(auto),
+                None if elsewhere.is_none() && auto.value() != Some(&false) => {
+                    let place = facts.value(line, &boot::WHERE).unwrap_or_else(|| line.name().to_owned());
+                    elsewhere = Some(format!("{place} mounts {}, where nothing is mounted now", line.name()));
+                }
+                None => {}
+            }
+        }
+        let waits = |mounted: &&Subject| facts.value(mounted, &mount::FSTYPE).as_deref() == Some("autofs");
+        let automounted =
+            facts.subjects(Scope::Mount).filter(waits).filter_map(|at| point(facts, at)).collect();
+        let outside = match facts.value(&Subject::host(), &machine::CONTAINER).as_deref() {
+            Some("none") => None,
+            Some(_) => Some(Reading::unknown(Why::Absent, "a container is given its mounts from outside")),
+            None => {
+                Some(open("whether its mounts are given to it from outside, as to a container, is not known"))
+            }
+        };
+        Self { of_mounts, automounted, outside, elsewhere }
+    }
+
+    fn mounts(&self, mounted: &Subject, point: &str, unread: Option<&Reading<bool>>) -> Reading<bool> {
+        if point == "/" || Path::new(point).ancestors().any(|above| self.is_automounted(above)) {
+            return Reading::known(true, Source::derived([mount::POINT.name()]));
+        }
+        let said = self.of_mounts.get(mounted).map(Vec::as_slice).unwrap_or_default();
+        if let Some(yes) = said.iter().find(|auto| auto.value() == Some(&true)) {
+            return yes.clone();
+        }
+        let not_known = said.iter().chain(unread).find(|auto| !auto.is_known());
+        if let Some(open) = not_known.or(self.outside.as_ref()) {
+            return open.clone();
+        }
+        if !said.is_empty() {
+            return open(
+                "its line says noauto: what mounts it instead, such as a cluster manager, is not known",
+            );
+        }
+        if BY_TYPE.contains(&point) {
+            return open(&format!("systemd may mount {point} by the type of its partition"));
+        }
+        if let Some(elsewhere) = &self.elsewhere {
+            return open(&format!("{elsewhere}; that may be {point} by another path"));
+        }
+        Reading::known(false, Source::derived([boot::POINT.name(), boot::AUTO.name()]))
+    }
+
+    fn is_automounted(&self, point: &Path) -> bool {
+        point.to_str().is_some_and(|point| self.automounted.contains(point))
+    }
+}
+
+fn open(detail: &str) -> Reading<bool> {
+    Reading::unknown(Why::Ambiguous, detail)
+}
+
+fn point(facts: &FactSet, mounted: &Subject) -> Option<String> {
+    facts.value(mounted, &mount::POINT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// /data and the root on disks, an overlay, and what the next boot mounts, by mount point.
+    fn machine(lines: &[(&str, Option<bool>)]) -> FactSet {
+        let from = || Source::file("/proc/self/mountinfo");
+        let mut facts = FactSet::default();
+        facts.know(&Subject::host(), &machine::CONTAINER, "none".to_owned(), from());
+        for (point, class) in [("/", "block"), ("/data", "block"), ("/merged", "overlay")] {
+            let mounted = Subject::mount(point);
+            facts.know(&mounted, &mount::POINT, point.to_owned(), from());
+            facts.know(&mounted, &mount::CLASS, class.to_owned(), from());
+        }
+        for (point, auto) in lines {
+            let line = Subject::boot(*point);
+            facts.know(&line, &boot::POINT, (*point).to_owned(), from());
+            match auto {
+                Some(auto) => facts.know(&line, &boot::AUTO, *auto, from()),
+                None => facts.put(&line, &boot::AUTO, Reading::unknown(Why::Denied, "a test")),
+            }
+            if facts.contains(&Subject::mount(*point)) {
+                facts.link(&line, &Subject::mount(*point));
+            }
+        }
+        facts
+    }
+
+    fn concluded(mut facts: FactSet, point: &str) -> Option<bool> {
+        conclude(&mut facts, None);
+        facts.value(&Subject::mount(point), &mount::AT_BOOT)
+    }
+
+    #[test]
+    fn a_line_an_automounter_or_the_kernel_mounts_it() {
+        assert_eq!(concluded(machine(&[]), "/"), Some(true));
+        assert_eq!(concluded(machine(&[("/data", Some(true))]), "/data"), Some(true));
+        let mut automounted = machine(&[]);
+        let waiting = Subject::mount("/data#1");
+        automounted.know(&waiting, &mount::POINT, "/data".to_owned(), Source::file("mountinfo"));
+        automounted.know(&waiting, &mount::FSTYPE, "autofs".to_owned(), Source::file("mountinfo"));
+        assert_eq!(concluded(automounted, "/data"), Some(true));
+    }
+
+    #[test]
+    fn nothing_mounts_it() {
+        assert_eq!(concluded(machine(&[]), "/data"), Some(false));
+        assert_eq!(concluded(machine(&[("/backup", Some(false))]), "/data"), Some(false));
+        assert_eq!(concluded(machine(&[]), "/merged"), None, "whoever made it makes it again");
+    }
+
+    #[test]
+    fn nothing_is_missing_where_it_cannot_be_known() {
+        assert_eq!(concluded(machine(&[("/data", None)]), "/data"), None);
+        assert_eq!(concluded(machine(&[("/data", Some(false))]), "/data"), None, "noauto");
+        assert_eq!(concluded(machine(&[("/link-to-data", Some(true))]), "/data"), None);
+        let mut inside = machine(&[]);
+        inside.know(&Subject::host(), &machine::CONTAINER, "docker".to_owned(), Source::file("cgroup"));
+        assert_eq!(concluded(inside, "/data"), None);
+        let mut unread = machine(&[]);
+        conclude(&mut unread, Some(&Reading::unknown(Why::Denied, "/etc/fstab")));
+        assert_eq!(unread.value(&Subject::mount("/data"), &mount::AT_BOOT), None);
+        let mut srv = machine(&[]);
+        srv.know(&Subject::mount("/data"), &mount::POINT, "/srv".to_owned(), Source::file("mountinfo"));
+        assert_eq!(concluded(srv, "/data"), None);
+    }
+}
