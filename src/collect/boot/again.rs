@@ -31,7 +31,7 @@ fn of(
     unread: Option<&Reading<bool>>,
 ) -> Reading<bool> {
     if point == "/" || automounted(facts, point) {
-        return Reading::known(true, Source::derived([mount::POINT.name(), mount::FSTYPE.name()]));
+        return Reading::known(true, Source::derived([mount::POINT.name()]));
     }
     let own = lines.iter().filter(|line| facts.resolve(line, Scope::Mount).as_ref() == Some(mounted));
     let mut said: Vec<Reading<bool>> = own.map(|line| facts.get(line, &boot::AUTO)).collect();
