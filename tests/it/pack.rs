@@ -253,7 +253,8 @@ impl Case {
         let each = |ask: &dyn Fn(&str) -> Effect| values.iter().map(|value| ask(value)).collect::<Vec<_>>();
         match setting {
             "mount.options" | "boot.options" => {
-                let fs = if self.fs.is_empty() { "a new file system" } else { self.fs };
+                let made = beside.filesystem.unwrap_or("a new file system");
+                let fs = if self.fs.is_empty() { made } else { self.fs };
                 let rulings = validity::mount_options(fs, values, &[], kernel, vendor);
                 rulings.into_iter().map(|ruling| ruling.effect).collect()
             }
