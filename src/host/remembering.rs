@@ -3,15 +3,17 @@
 
 use std::collections::HashMap;
 use std::ops::Deref;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::{Host, Miss, Question};
 
 /// A host that remembers what it answered.
 pub struct RememberingHost<H> {
     host: H,
-    answers: Mutex<HashMap<Question, Result<Vec<u8>, Miss>>>,
+    answers: Mutex<HashMap<Question, Arc<OnceLock<Answer>>>>,
 }
+
+type Answer = Result<Vec<u8>, Miss>;
 
 impl<H: Deref<Target: Host>> RememberingHost<H> {
     /// Asks this host, which is borrowed or its own.
@@ -23,7 +25,7 @@ impl<H: Deref<Target: Host>> RememberingHost<H> {
     pub fn answered(&self, of: impl Fn(&Question) -> bool) -> Option<(Question, Vec<u8>)> {
         let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         let answered =
-            answers.iter().filter_map(|(question, answer)| Some((question, answer.as_ref().ok()?)));
+            answers.iter().filter_map(|(question, answer)| Some((question, answer.get()?.as_ref().ok()?)));
         // Of several the least, so that it is always the same one.
         let found =
             answered.filter(|(question, _)| of(question)).min_by_key(|(question, _)| format!("{question:?}"));
@@ -33,13 +35,15 @@ impl<H: Deref<Target: Host>> RememberingHost<H> {
 
 impl<H: Deref<Target: Host> + Sync> Host for RememberingHost<H> {
     fn ask(&self, question: &Question) -> Result<Vec<u8>, Miss> {
-        let known = self.answers.lock().unwrap_or_else(PoisonError::into_inner).get(question).cloned();
-        known.unwrap_or_else(|| {
-            // Not held while asking: answers take their time, and others ask meanwhile.
-            let answer = self.host.ask(question);
+        let answer = {
             let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
-            answers.entry(question.clone()).or_insert(answer).clone()
-        })
+            match answers.get(question) {
+                Some(answer) => Arc::clone(answer),
+                None => Arc::clone(answers.entry(question.clone()).or_default()),
+            }
+        };
+        // Answers take their time: whoever asks the same waits for it, and others ask meanwhile.
+        answer.get_or_init(|| self.host.ask(question)).clone()
     }
 
     fn notes(&self) -> Vec<String> {
@@ -53,12 +57,25 @@ impl<H: Deref<Target: Host> + Sync> Host for RememberingHost<H> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Barrier;
     use std::sync::atomic::{AtomicU32, Ordering};
 
     use super::*;
 
     /// A host that never answers the same twice.
     struct Counter(AtomicU32);
+
+    /// One that answers only when nobody else can be on the way to ask it the same.
+    struct Slow(Counter, Barrier);
+
+    impl Host for Slow {
+        fn ask(&self, question: &Question) -> Result<Vec<u8>, Miss> {
+            if question == &Question::Summary {
+                self.1.wait();
+            }
+            self.0.ask(question)
+        }
+    }
 
     impl Host for Counter {
         fn ask(&self, _: &Question) -> Result<Vec<u8>, Miss> {
@@ -74,5 +91,20 @@ mod tests {
         assert_ne!(host.ask(&Question::Summary), first);
         assert_eq!(host.ask(&Question::Uname), first);
         assert_eq!(counter.0.load(Ordering::Relaxed), 2);
+    }
+
+    #[test]
+    fn whoever_asks_what_is_being_asked_waits_for_the_answer() {
+        let slow = Slow(Counter(AtomicU32::new(0)), Barrier::new(2));
+        let host = RememberingHost::new(&slow);
+        let answers = std::thread::scope(|scope| {
+            let asking: Vec<_> = (0..8).map(|_| scope.spawn(|| host.ask(&Question::Summary))).collect();
+            // One question is before the host; another one is answered meanwhile.
+            host.ask(&Question::Uname).unwrap();
+            slow.1.wait();
+            asking.into_iter().map(|one| one.join().unwrap()).collect::<Vec<_>>()
+        });
+        assert!(answers.iter().all(|answer| answer == &answers[0]));
+        assert_eq!(slow.0.0.load(Ordering::Relaxed), 2);
     }
 }
