@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::collect::{self, Request};
-use crate::drill::Record;
+use crate::drill::{Record, Stack};
 use crate::durability;
 use crate::facts::{FactSet, Subject};
 use crate::host::Host;
@@ -69,6 +69,23 @@ impl Session {
             measured: BTreeMap::new(),
             drills: Vec::new(),
             hypothesis: None,
+        }
+    }
+
+    /// Takes over what was measured before the host was read anew, of every target that stands on what it stood on then. What
+    /// was measured of another mount or disk would be taken for how this one is.
+    pub fn keep_measured(&mut self, before: Self) {
+        let there = measurable(&self.read);
+        for (target, measurement) in before.measured {
+            let changed = Stack::of(&before.read, &target).changed(&Stack::of(&self.read, &target));
+            match changed {
+                _ if !there.contains(&target) => {}
+                None => drop(self.measured.insert(target, measurement)),
+                Some(changed) => self.read.warn(format!(
+                    "what was measured of {} before is not shown any more: {changed}",
+                    target.name()
+                )),
+            }
         }
     }
 
@@ -152,4 +169,40 @@ impl Session {
 /// The time, RFC 3339 in UTC, to the second.
 pub fn now() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::Source;
+    use crate::facts::catalog::{mount, target};
+    use crate::report::sample;
+
+    /// A directory on a file system that is mounted with this option.
+    fn mounted(option: &str) -> Session {
+        let (data, top) = (Subject::target("/db"), Subject::mount("/db"));
+        let mut facts = FactSet::default();
+        facts.stand(&data, &top);
+        facts.know(&data, &target::KIND, "directory".to_owned(), Source::call("stat /db"));
+        let line = Source::line("/proc/self/mountinfo", 31);
+        facts.know(&top, &mount::SUPER_OPTIONS, vec![option.to_owned()], line);
+        Session::of(facts, RuleSet::default(), true)
+    }
+
+    #[test]
+    fn what_was_measured_stays_as_long_as_what_is_beneath() {
+        for (option, stays) in [("nobarrier", true), ("barrier", false)] {
+            let mut before = mounted("nobarrier");
+            for probe in sample::at_risk().probes {
+                before.measured.insert(Subject::target("/db"), probe.measurement);
+            }
+            assert!(!before.measured.is_empty());
+            let mut now = mounted(option);
+            now.keep_measured(before);
+            assert_eq!(now.measured.is_empty(), !stays, "{option}");
+            let said = "what was measured of /db before is not shown any more: mount 1 mount.super_options was nobarrier and \
+                        is barrier";
+            assert_eq!(now.read.warnings().iter().any(|warning| warning == said), !stays, "{option}");
+        }
+    }
 }

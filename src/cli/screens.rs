@@ -186,10 +186,7 @@ impl Worker for Desk {
         session.asked = self.request.target.as_deref().map(|target| safe(path_bytes(target)));
         let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(before) = looked.take() {
-            // What was measured before stays, as long as there is such a directory.
-            let directories = pipeline::measurable(&session.judged().0);
-            session.measured = before.session.measured;
-            session.measured.retain(|target, _| directories.contains(target));
+            session.keep_measured(before.session);
         }
         let report = session.report();
         *looked = Some(Looked { session, machine });

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{directory, suppose_another_kernel};
+use super::{directory, start_probe, suppose_another_kernel};
 use crate::support::loops::{Loop, ext4};
 use crate::support::pty::Pty;
 use crate::support::{run, stdout, walwise};
@@ -167,4 +167,22 @@ fn after_an_upgrade_from_what_is_worse_to_the_command() {
 /// The target in the row of the tabs.
 fn target(screen: &str) -> String {
     screen.lines().nth(1).unwrap_or_default().split("target").nth(1).unwrap_or_default().trim().to_owned()
+}
+
+/// What a commit cost without barriers says nothing of one with them; taken for it, it would accuse the disk.
+#[test]
+#[ignore = "needs root: loop devices"]
+fn what_was_measured_before_a_remount_is_not_taken_for_how_it_is_now() {
+    let mounted = ext4(&[], "nobarrier");
+    let data = mounted.dir("data");
+    let mut pty = Pty::walwise(&[data.to_str().unwrap()]);
+    start_probe(&mut pty);
+    pty.press("c");
+    pty.until_shown("rounds in");
+    mounted.remount("barrier=1");
+    pty.press("1r");
+    let shown = pty.until_shown("p measures it");
+    assert!(!shown.contains("none arrived"), "{shown}");
+    pty.press("q");
+    pty.ends(0);
 }
