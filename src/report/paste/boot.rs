@@ -209,7 +209,7 @@ fn is_on_root(report: &Report, target: &TargetSummary) -> bool {
     mounted.and_then(|mounted| report.facts.value(&mounted, &mount::POINT)).as_deref() == Some("/")
 }
 
-/// What /etc/fstab would say of the file system that a target lies on, as it is mounted now.
+/// What /etc/fstab would say of the file system that a target lies on: as it is mounted now, with what is advised.
 fn line_for(report: &Report, target: &TargetSummary) -> Option<[String; 2]> {
     let mounted = report.facts.resolve(&target.target, Scope::Mount)?;
     let text = |key: &Key<String>| report.facts.value(&mounted, key);
@@ -218,14 +218,32 @@ fn line_for(report: &Report, target: &TargetSummary) -> Option<[String; 2]> {
         return None;
     }
     let (device, fstype) = (shell_word(&text(&mount::SOURCE)?)?, text(&mount::FSTYPE)?);
-    let options = report.facts.value(&mounted, &mount::OPTIONS).filter(|options| !options.is_empty());
-    let options = options.map_or_else(|| "defaults".to_owned(), |options| options.join(","));
+    let mut words = report.facts.value(&mounted, &mount::OPTIONS).unwrap_or_default();
+    // These two show what was asked for beside their own defaults, and take it back; others show their defaults as well.
+    let shows_what_was_asked = ["ext4", "btrfs"].contains(&&*fstype);
+    if shows_what_was_asked {
+        let own = report.facts.value(&mounted, &mount::SUPER_OPTIONS)?;
+        words.extend(own.into_iter().filter(|word| word != "rw" && word != "ro"));
+    }
+    let advised = report.plan(&target.target).map(|plan| plan.steps.as_slice()).unwrap_or_default();
+    for step in
+        advised.iter().filter(|step| step.subject == mounted && step.advice.setting == "mount.options")
+    {
+        let (add, remove) = (step.advice.change.values(), step.advice.change.removed());
+        let excluded = |word: &String| add.iter().any(|new| options::exclude("mount.options", new, word));
+        words.retain(|word| !remove.contains(word) && !add.contains(word) && !excluded(word));
+        words.extend_from_slice(add);
+    }
+    let options = if words.is_empty() { "defaults".to_owned() } else { words.join(",") };
     let pass = if fstype.starts_with("ext") { 2 } else { 0 };
     let (field, shown) = (fstab::field(&raw(&point))?, shell_word(&point)?);
+    let but = if shows_what_was_asked {
+        String::new()
+    } else {
+        format!(", but for what else `findmnt -no FS-OPTIONS {shown}` shows")
+    };
     Some([
-        format!(
-            "As it is mounted now, but for what `findmnt -no FS-OPTIONS {shown}` shows; the UUID is what the command prints:"
-        ),
+        format!("As it is mounted now, with what is advised{but}; the UUID is what the command prints:"),
         format!("  UUID=$(blkid -o value -s UUID {device}) {field} {fstype} {options} 0 {pass}"),
     ])
 }

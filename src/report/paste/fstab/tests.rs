@@ -202,7 +202,8 @@ fn what_nothing_mounts_at_boot_is_told_with_the_line_that_would() {
     let known = |at_boot| Reading::known(at_boot, Source::derived(["boot.point"]));
     let text = without_a_line("/srv/my data", known(false), None);
     assert!(active(&text).is_empty(), "nothing to paste unread: {text}");
-    let line = r"#   UUID=$(blkid -o value -s UUID /dev/md0) /srv/my\040data ext4 rw,relatime 0 2";
+    let line =
+        r"#   UUID=$(blkid -o value -s UUID /dev/md0) /srv/my\040data ext4 rw,errors=remount-ro,noatime 0 2";
     assert!(text.contains(line), "{text}");
     assert!(!text.contains("Nothing is to be changed"), "{text}");
     let root = without_a_line("/", known(true), None);
