@@ -20,6 +20,7 @@ use std::path::PathBuf;
 
 use super::Request;
 use super::inside::Inside;
+use super::servers::our_uid;
 use crate::facts::FactSet;
 use crate::host::{Host, MissKind, path_bytes};
 use crate::text::safe;
@@ -102,6 +103,7 @@ fn running(host: &dyn Host, facts: &mut FactSet) -> Vec<Lead> {
         }
     };
     let mut leads = Vec::new();
+    let or_as_root = if our_uid(host) == Some(0) { "" } else { ", or run walwise as root" };
     for server in servers {
         let home = server.home.clone().filter(|home| home.is_absolute());
         let named = server.setting("config_file").map(|path| super::path_of(path.to_vec()));
@@ -109,8 +111,7 @@ fn running(host: &dyn Host, facts: &mut FactSet) -> Vec<Lead> {
         match config_file.or_else(|| Some(home.as_ref()?.join("postgresql.conf"))) {
             Some(config_file) => leads.push(Lead { config_file, home, server: Some(server), named_by: None }),
             None => facts.warn(format!(
-                "PostgreSQL process {} does not say where its data directory is: name the directory, or run walwise as \
-                 root",
+                "PostgreSQL process {} does not say where its data directory is: name the directory{or_as_root}",
                 server.pid
             )),
         }

@@ -195,13 +195,13 @@ fn less_work_slower(samples: &Samples) -> Option<Caveat> {
     (low > 1.1).then(|| caveat("less-work-slower", says.to_owned(), true))
 }
 
-/// What commits made durable must have been written to the disks below, at least half of it: a disk under a mapping that
+/// What commits wrote and flushed must have been written to the disks below, at least half of it: a disk under a mapping that
 /// compresses nothing of noise counts all of it.
 fn not_arrived(seen: &Circumstances) -> Option<Caveat> {
     let sum = |of: fn(&DiskTraffic) -> u64| seen.traffic.iter().map(of).sum::<u64>();
     let (written, flushed) = (sum(|t| t.written), sum(|t| t.flushed));
     let says = format!(
-        "Commits made {} durable, but {} counted only {} written: something above the disks answers without writing.",
+        "Commits wrote and flushed {}, but {} counted only {} written: something above the disks answers without writing.",
         text::bytes(flushed),
         seen.disks.join(", "),
         text::bytes(written)

@@ -254,7 +254,7 @@ fn stating(block: Option<&Block>, model: &Model) -> Command {
             Some(key) if what_if::may_suppose(report, subject, key) => model.data.activity.may_start(),
             _ => Err(format!("{fact} is concluded from other facts")),
         },
-        _ => Err("this line is about no fact".to_owned()),
+        _ => Err("this line is about no single fact; enter leads to those it has".to_owned()),
     };
     command("i", "state this fact by hand", Group::Here, Action::State).footer("i state it").when(possible)
 }
@@ -421,7 +421,7 @@ fn in_what_if(model: &Model, picker: &Picker) -> Vec<Command> {
 }
 
 fn in_confirm(plan: &Result<Vec<String>, String>) -> Vec<Command> {
-    let start = command("y enter", "start", Group::Here, Action::StartProbe).footer("y start");
+    let start = command("y", "start", Group::Here, Action::StartProbe).footer("y start");
     let close = command("n esc q", "do not", Group::Here, Action::Close).footer("n no");
     match plan {
         Ok(_) => vec![start, close],

@@ -109,7 +109,7 @@ fn row(result: &MethodResult, in_force: Option<&str>) -> Vec<String> {
         micros_between(result.median_us.low, result.median_us.high),
         micros(result.mean_us),
         micros(result.p95_us),
-        result.p99_us.map(micros).unwrap_or_default(),
+        result.p99_us.map_or_else(|| "-".to_owned(), micros),
         micros(result.max_us),
         rate.parse().map_or(rate, grouped),
         result.flushes_per_commit.map_or_else(|| "-".to_owned(), |count| format!("{count:.2}")),

@@ -15,7 +15,7 @@ use crate::ui::model::Model;
 use crate::ui::theme::Role;
 use crate::ui::widgets::text;
 
-const WIDTH: u16 = 76;
+const WIDTH: u16 = 100;
 /// Rows that are not commands: the frame, the filter, and the reason.
 const OTHERS: u16 = 4;
 

@@ -66,7 +66,7 @@ fn head(text: &str, room: usize) -> (&str, &str) {
 }
 
 /// The text in lines of at most so many columns, broken between words, and inside a word only when it is longer than a
-/// line. At least one line, and at least one column wide.
+/// line, after a comma where it has one. At least one line, and at least one column wide.
 pub fn wrap(text: &str, room: usize) -> Vec<String> {
     let room = room.max(1);
     let mut lines = Vec::new();
@@ -84,6 +84,9 @@ pub fn wrap(text: &str, room: usize) -> Vec<String> {
         let mut rest = word;
         while rest.width() > room {
             let (first, others) = head(rest, room);
+            // Options of a mount are one word to the eye, but not to be cut within.
+            let after_comma = first.rfind(',').map(|at| rest.split_at(at.saturating_add(1)));
+            let (first, others) = after_comma.unwrap_or((first, others));
             // A character wider than the whole line is dropped rather than tried for ever.
             let (first, others) = if first.is_empty() { ("", after_first(rest)) } else { (first, others) };
             lines.push(first.to_owned());
