@@ -10,7 +10,7 @@ pub mod measured;
 pub(super) mod order;
 pub mod target;
 pub(super) mod telling;
-mod unknown;
+pub(super) mod unknown;
 pub mod upgrade;
 pub mod what_if;
 pub mod words;

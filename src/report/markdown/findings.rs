@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::write::{Document, code, codes, strong, text};
-use crate::facts::{Need, Reading, Remedy, Scope, Subject, Why};
+use crate::facts::{Need, Scope, Subject};
 use crate::report::text::telling::Part;
+use crate::report::text::unknown::Help;
 use crate::report::text::{distinct, words};
 use crate::report::{Report, TargetSummary};
 use crate::rules::{Finding, Level, Outcome};
@@ -104,21 +105,19 @@ fn undecided<'a>(document: &mut Document, level: usize, findings: &[&'a Finding]
 
 /// Writes how many facts are not known and what would help.
 pub fn unknown(document: &mut Document, report: &Report) {
-    let mut groups: BTreeMap<(Option<&Remedy>, bool), Vec<&str>> = BTreeMap::new();
+    let mut groups: BTreeMap<Help<'_>, Vec<&str>> = BTreeMap::new();
     for row in report.gaps() {
-        if let Reading::Unknown { why, remedy, .. } = row.reading {
-            let is_not_in_capture = !report.host.live && *why == Why::NotCollected;
-            groups.entry((remedy.as_ref(), is_not_in_capture)).or_default().push(row.fact);
+        if let Some(help) = Help::with(row.reading, report) {
+            groups.entry(help).or_default().push(row.fact);
         }
     }
     if groups.is_empty() {
         return;
     }
     document.heading(2, "Not known");
-    let row = |((remedy, is_not_in_capture), facts): ((Option<&Remedy>, bool), Vec<&str>)| {
+    let row = |(help, facts): (Help<'_>, Vec<&str>)| {
         let names = distinct(facts.iter().copied());
-        let what = words::help(remedy, is_not_in_capture);
-        vec![facts.len().to_string(), codes(&names), text(&what)]
+        vec![facts.len().to_string(), codes(&names), text(&help.to_string())]
     };
     let rows: Vec<Vec<String>> = groups.into_iter().rev().map(row).collect();
     document.table(&["", "facts", "remedy"], &[true], &rows);

@@ -1,9 +1,10 @@
 //! What is not known, by what would help.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use super::words;
-use crate::facts::{Reading, Remedy, Subject, Why};
+use crate::facts::{Reading, Remedy, Subject, Value, Why};
 use crate::report::Report;
 use crate::report::model::is_gap;
 use crate::text::page::Page;
@@ -23,18 +24,51 @@ pub fn write(page: &mut Page, report: &Report) {
         "Not known: {}; `walwise facts` names each with its reason",
         words::count(count, "fact")
     ));
-    for ((remedy, is_not_in_capture), facts) in groups.into_iter().rev() {
+    for (help, facts) in groups.into_iter().rev() {
         let shown = facts.names.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
         let more = facts.names.len().saturating_sub(NAMED);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let what = words::help(remedy, is_not_in_capture);
-        page.para(2, &format!("{}: {what}", words::count(facts.count, "fact")));
+        page.para(2, &format!("{}: {help}", words::count(facts.count, "fact")));
         page.para(4, &format!("{shown}{more}"));
     }
 }
 
-/// The remedy, and whether a capture just does not hold it.
-type Help<'r> = (Option<&'r Remedy>, bool);
+/// What would settle a fact that is not known.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Help<'r> {
+    /// Nothing that is known.
+    Nothing,
+    /// Another capture: what tells it is not in this one.
+    AnotherCapture,
+    /// This.
+    Remedy(&'r Remedy),
+}
+
+impl<'r> Help<'r> {
+    /// For a reading of a report; `None` where it is known.
+    pub fn with(reading: &'r Reading<Value>, report: &Report) -> Option<Self> {
+        match reading {
+            Reading::Known { .. } => None,
+            Reading::Unknown { remedy: Some(remedy), .. } => Some(Self::Remedy(remedy)),
+            Reading::Unknown { why: Why::NotCollected, .. } if !report.host.live => {
+                Some(Self::AnotherCapture)
+            }
+            Reading::Unknown { .. } => Some(Self::Nothing),
+        }
+    }
+}
+
+impl fmt::Display for Help<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nothing => f.write_str("no remedy is known"),
+            Self::AnotherCapture => {
+                f.write_str("capture the host anew: what tells them is not in this capture")
+            }
+            Self::Remedy(remedy) => remedy.fmt(f),
+        }
+    }
+}
 
 /// Unknown facts with the same remedy.
 #[derive(Default)]
@@ -57,9 +91,8 @@ fn groups(report: &Report) -> BTreeMap<Help<'_>, Group> {
     let parts = workers::in_pieces(&subjects, |subjects| {
         let mut groups: BTreeMap<Help<'_>, Group> = BTreeMap::new();
         for row in subjects.iter().flat_map(|subject| report.facts.rows_of(subject)).filter(is_gap) {
-            if let Reading::Unknown { why, remedy, .. } = row.reading {
-                let is_not_in_capture = !report.host.live && *why == Why::NotCollected;
-                let group = groups.entry((remedy.as_ref(), is_not_in_capture)).or_default();
+            if let Some(help) = Help::with(row.reading, report) {
+                let group = groups.entry(help).or_default();
                 group.count += 1;
                 group.name(row.fact);
             }

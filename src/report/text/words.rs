@@ -1,21 +1,10 @@
 //! The words in which advice is told: what changes, who is affected, what could go wrong.
 
 use crate::facts::catalog::target;
-use crate::facts::{Key, Need, Reading, Remedy, Scope, Subject, Value};
+use crate::facts::{Key, Need, Reading, Scope, Subject, Value};
 use crate::report::plan::as_written;
 use crate::report::{Alternative, Plan, Report, Step, options};
 use crate::rules::{Change, Reach, Risk};
-
-/// What would settle facts that are not known; what a capture does not hold takes another one.
-pub fn help(remedy: Option<&Remedy>, is_not_in_capture: bool) -> String {
-    match remedy {
-        Some(remedy) => remedy.to_string(),
-        None if is_not_in_capture => {
-            "capture the host anew: what tells them is not in this capture".to_owned()
-        }
-        None => "no remedy is known".to_owned(),
-    }
-}
 
 /// What a step changes: `relatime → noatime, remove nobarrier`, `off → on`, `keep fdatasync`.
 pub fn change(step: &Step) -> String {
