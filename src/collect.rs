@@ -6,6 +6,7 @@
 pub mod attribute;
 mod barrier;
 mod bcachefs;
+mod behalf;
 mod block;
 mod boot;
 mod btrfs;

@@ -33,6 +33,9 @@ use crate::text;
 /// How many bytes of a mount table are read.
 pub const LARGEST_MOUNT_TABLE: usize = 16 << 20;
 
+/// How many servers of one user are told: whoever starts thousands hides nobody else's.
+pub const MOST_SERVERS_OF_A_USER: usize = 64;
+
 /// A question to the machine.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Question {
@@ -61,8 +64,12 @@ pub enum Question {
     /// Memory (of the control group where that is less) and processors that may be used, a line each:
     /// `memory_bytes=…`, `cpus=…`.
     Summary,
-    /// Database servers, not their worker processes: `pid ppid uid comm` a line, in the order of their pids.
+    /// Database servers, not their worker processes: `pid ppid uid comm` a line. The uid is `-` where the process has not
+    /// one alone (real, effective, saved and file-system id) or where it has none here. Of each user only the first
+    /// [`MOST_SERVERS_OF_A_USER`] are told, and a line `more uid count` says how many are not.
     Servers,
+    /// The files called `ibdata1`, InnoDB's system tablespace, that a process has open: `major minor inode` a line.
+    Tablespaces(u32),
     /// Allow-listed options of a database server's command line, one a line, always in one form: PostgreSQL's as `-D DIR`,
     /// `-p PORT`, `-k DIR`, `-c name=value` (`--name=value` too), MySQL's as `--name=value`. Names are in lower case with
     /// underscores; values are made display-safe and [`crate::text::raw`] undoes that.
@@ -86,11 +93,14 @@ pub enum Question {
     MysqlSettings(PathBuf),
     /// The answer of an allow-listed program, see [`Tool`].
     Run(Tool, Vec<String>),
+    /// The question inside, asked as this user: whatever he may not read is *denied*, also to root. As root itself
+    /// nothing is asked. Without root it is asked as who we are.
+    As(u32, Box<Question>),
 }
 
 /// The path that a question is about, by reference or by mutable reference, as the question is given.
 macro_rules! path_in {
-    ($question:expr) => {
+    ($question:expr, $path:ident) => {
         match $question {
             Question::Read(path)
             | Question::List(path)
@@ -108,10 +118,12 @@ macro_rules! path_in {
             | Question::Identity
             | Question::Summary
             | Question::Servers
+            | Question::Tablespaces(_)
             | Question::CommandLine(_)
             | Question::Environment(_)
             | Question::UserName(_)
             | Question::Run(..) => None,
+            Question::As(_, inner) => inner.$path(),
         }
     };
 }
@@ -119,12 +131,20 @@ macro_rules! path_in {
 impl Question {
     /// The path it is about, if it is about one.
     pub fn path(&self) -> Option<&PathBuf> {
-        path_in!(self)
+        path_in!(self, path)
     }
 
     /// The same, to be changed.
     pub fn path_mut(&mut self) -> Option<&mut PathBuf> {
-        path_in!(self)
+        path_in!(self, path_mut)
+    }
+
+    /// The question itself, whoever it is asked as.
+    pub fn bare(&self) -> &Self {
+        match self {
+            Self::As(_, inner) => inner.bare(),
+            other => other,
+        }
     }
 }
 
@@ -423,21 +443,33 @@ pub struct Setting {
     pub key: Vec<u8>,
     /// Value, quotes removed.
     pub value: Vec<u8>,
+    /// How often the key stood there, up to this line.
+    pub times: u32,
 }
 
 impl Setting {
-    /// As one line of an answer: line number, key and value with tabs between, both display-safe.
+    /// One that stands there once.
+    pub fn new(line: u32, key: impl Into<Vec<u8>>, value: impl Into<Vec<u8>>) -> Self {
+        Self { line, key: key.into(), value: value.into(), times: 1 }
+    }
+
+    /// As one line of an answer: line number, key and value with tabs between, both display-safe, and how often the key
+    /// stood there where that is more than once.
     pub fn encode(&self) -> Vec<u8> {
-        let Self { line, key, value } = self;
-        format!("{line}\t{}\t{}\n", text::safe(key), text::safe(value)).into_bytes()
+        let Self { line, key, value, times } = self;
+        let times = if *times > 1 { format!("\t{times}") } else { String::new() };
+        format!("{line}\t{}\t{}{times}\n", text::safe(key), text::safe(value)).into_bytes()
     }
 
     fn decode_all(answer: &[u8]) -> Vec<Self> {
         let parse = |row: &[u8]| {
-            let mut parts = row.splitn(3, |b| *b == b'\t');
+            let mut parts = row.splitn(4, |b| *b == b'\t');
             let line = std::str::from_utf8(parts.next()?).ok()?.parse().ok()?;
             let mut field = || Some(text::raw(std::str::from_utf8(parts.next()?).ok()?));
-            Some(Self { line, key: field()?, value: field()? })
+            let (key, value) = (field()?, field()?);
+            let times =
+                parts.next().and_then(|times| std::str::from_utf8(times).ok()?.parse().ok()).unwrap_or(1);
+            Some(Self { line, key, value, times })
         };
         answer.split(|b| *b == b'\n').filter_map(parse).collect()
     }
@@ -493,7 +525,7 @@ mod tests {
             stat in stats(),
             [magic, size, available, inodes, inodes_free]: [u64; 5],
             block: Option<u64>,
-            settings in prop::collection::vec(any::<(u32, Vec<u8>, Vec<u8>)>(), 0..5),
+            settings in prop::collection::vec(any::<(u32, Vec<u8>, Vec<u8>, u32)>(), 0..5),
             found in prop::collection::vec("[A-Za-z0-9_]{1,8}", 0..4),
             data: bool,
             noise in "[^\n\t]{0,20}",
@@ -504,7 +536,7 @@ mod tests {
             let signatures = Signatures { found, data };
             prop_assert_eq!(&Signatures::decode(&signatures.encode()), &signatures);
             let settings: Vec<Setting> =
-                settings.into_iter().map(|(line, key, value)| Setting { line, key, value }).collect();
+                settings.into_iter().map(|(line, key, value, times)| Setting { line, key, value, times: times.max(1) }).collect();
             let mut lines: Vec<Vec<u8>> = settings.iter().map(Setting::encode).collect();
             lines.insert(lines.len() / 2, format!("{noise}\n").into_bytes());
             prop_assert_eq!(Setting::decode_all(&lines.concat()), settings);

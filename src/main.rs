@@ -11,6 +11,8 @@ use walwise::{cli, host, probes};
 static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
+    // What somebody left open for us is for no child of ours.
+    close_fds::set_fds_cloexec(3, &[]);
     let child = host::child::serve(args_os()).or_else(|| probes::watcher::serve(args_os()));
     child.unwrap_or_else(|| cli::run(args_os()))
 }

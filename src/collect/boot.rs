@@ -298,7 +298,7 @@ mod tests {
     use crate::host::Question;
 
     fn setting(line: u32, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> Vec<u8> {
-        Setting { line, key: key.as_ref().to_vec(), value: value.as_ref().to_vec() }.encode()
+        Setting::new(line, key.as_ref(), value.as_ref()).encode()
     }
 
     fn config(fake: Fake, path: &str, dialect: Dialect, settings: &[Vec<u8>]) -> Fake {

@@ -47,8 +47,11 @@ impl Conf {
         self.steps.push(Step::Unclear { beginning: beginning.into(), detail: detail.into() });
     }
 
-    /// Adds something that could have set anything.
+    /// Adds something that could have set anything. One after another is as good as the first.
     pub fn hole(&mut self, why: Why, detail: impl Into<String>, remedy: Option<Remedy>) {
+        if matches!(self.steps.last(), Some(Step::Hole { .. })) {
+            return;
+        }
         self.steps.push(Step::Hole { why, detail: detail.into(), remedy });
     }
 

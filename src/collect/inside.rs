@@ -22,7 +22,10 @@ const LINKS: usize = 40;
 
 /// The host as a process sees it.
 pub struct Inside<'a> {
+    /// The host as the user of the process sees it.
     host: &'a dyn Host,
+    /// The host as we see it, for telling directories that only we may reach.
+    ours: &'a dyn Host,
     pid: u32,
     root: PathBuf,
     /// Our mounts in sight: device number, root, and mount point.
@@ -31,7 +34,7 @@ pub struct Inside<'a> {
 
 impl<'a> Inside<'a> {
     /// The view of a process; `None` when it has the same as we have, or when that cannot be known.
-    pub fn of(host: &'a dyn Host, pid: u32, facts: &FactSet) -> Option<Self> {
+    pub fn of(host: &'a dyn Host, ours: &'a dyn Host, pid: u32, facts: &FactSet) -> Option<Self> {
         let own = host.link(Path::new("/proc/self/ns/mnt")).ok()?;
         let theirs = host.link(Path::new(&format!("/proc/{pid}/ns/mnt"))).ok()?;
         if own == theirs {
@@ -43,7 +46,7 @@ impl<'a> Inside<'a> {
             let part = |key| facts.value(of, key).map(path);
             Some((facts.value(of, &mount::DEVNO)?, part(&mount::ROOT)?, part(&mount::POINT)?))
         });
-        Some(Self { host, pid, root: PathBuf::from(format!("/proc/{pid}/root")), here: here.collect() })
+        Some(Self { host, ours, pid, root: PathBuf::from(format!("/proc/{pid}/root")), here: here.collect() })
     }
 
     /// The path as the process names it, without links.
@@ -96,7 +99,7 @@ impl<'a> Inside<'a> {
             Err(miss) => return super::refused(&miss, &format!("{shown} of process {}", self.pid)),
         };
         let same = |candidate: &PathBuf| {
-            let found = self.host.stat(candidate);
+            let found = self.ours.stat(candidate);
             found.is_ok_and(|stat| (stat.major, stat.minor, stat.inode) == seen)
         };
         if same(&real) {
@@ -226,7 +229,7 @@ mod tests {
     #[test]
     fn what_a_server_in_a_container_sees_is_found_here_and_proven() {
         let (fake, facts) = machine();
-        let inside = Inside::of(&fake, 7, &facts).unwrap();
+        let inside = Inside::of(&fake, &fake, 7, &facts).unwrap();
         let here = |path: &str| inside.here(Path::new(path));
         assert_eq!(here("/pgdata").value().unwrap(), Path::new("/srv/volumes/pg/data"));
         assert_eq!(inside.read(Path::new("/pgdata/PG_VERSION")).unwrap(), b"16\n");
@@ -236,15 +239,16 @@ mod tests {
         // The same name here is something else.
         let (fake, facts) = machine();
         let fake = fake.answer(Question::Stat("/srv/volumes/pg/data".into()), stat(17, 99));
-        let inside = Inside::of(&fake, 7, &facts).unwrap();
+        let inside = Inside::of(&fake, &fake, 7, &facts).unwrap();
         assert!(!inside.here(Path::new("/pgdata")).is_known());
     }
 
     #[test]
     fn the_same_name_space_needs_no_other_view() {
         let (fake, facts) = machine();
-        assert!(Inside::of(&fake.symlink("/proc/7/ns/mnt", "mnt:[1]"), 7, &facts).is_none());
-        assert!(Inside::of(&Fake::default(), 7, &facts).is_none());
+        let (same, nothing) = (fake.symlink("/proc/7/ns/mnt", "mnt:[1]"), Fake::default());
+        assert!(Inside::of(&same, &same, 7, &facts).is_none());
+        assert!(Inside::of(&nothing, &nothing, 7, &facts).is_none());
     }
 
     proptest! {
@@ -252,7 +256,7 @@ mod tests {
         fn hostile_containers_never_fail(table: Vec<u8>, target in "[./a-z]{0,12}", path in "/[./a-z]{0,12}") {
             let (fake, facts) = machine();
             let fake = fake.file("/proc/7/mountinfo", table).symlink("/proc/7/root/a", &target).symlink("/proc/7/root/b", "b/b");
-            let inside = Inside::of(&fake, 7, &facts).unwrap();
+            let inside = Inside::of(&fake, &fake, 7, &facts).unwrap();
             inside.here(Path::new(&path));
             inside.here(Path::new("/b"));
             let _ = inside.real_path(Path::new(&path));

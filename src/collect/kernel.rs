@@ -237,8 +237,7 @@ mod tests {
 
     #[test]
     fn file_systems_and_the_command_line() {
-        let setting =
-            |key: &[u8], value: &[u8]| Setting { line: 1, key: key.to_vec(), value: value.to_vec() }.encode();
+        let setting = |key: &[u8], value: &[u8]| Setting::new(1, key, value).encode();
         let line = [setting(b"rootflags", b"subvol=@,nobarrier"), setting(b"elevator", b"noop")].concat();
         let question = Question::Config("/proc/cmdline".into(), Dialect::KernelCommandLine);
         let fake = Fake::default()

@@ -2,7 +2,8 @@
 //! with where it is set.
 //!
 //! Leads come from processes, from what is installed and from the directory that was asked for; each is followed to a
-//! data directory, and each directory is recorded once. Only allow-listed keys of an option file ever arrive here. The
+//! data directory, as its owner, and each directory is recorded once. A process is believed when its user owns the directory
+//! and it has the system tablespace in it open. Only allow-listed keys of an option file ever arrive here. The
 //! surprise: a running server takes most of these settings at any time (SET GLOBAL) and keeps no record of it, so the
 //! files tell what it started with, and only the server what is in force.
 
@@ -19,10 +20,11 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::Request;
+use super::behalf::Behalf;
 use super::inside::Inside;
 use crate::facts::FactSet;
 use crate::host::{Host, MissKind};
-use instance::Lead;
+use instance::{Lead, Proof, View};
 
 /// Where distributions put the data.
 const USUAL: &str = "/var/lib/mysql";
@@ -32,19 +34,33 @@ pub fn look(host: &dyn Host, request: &Request, known: &FactSet) -> FactSet {
     let mut facts = FactSet::default();
     let mut seen: BTreeSet<PathBuf> = BTreeSet::new();
     // That processes cannot be listed has been said by whoever looked for PostgreSQL.
-    let running = process::servers(host, &mut facts).unwrap_or_default();
-    let leads = running.into_iter().map(|server| Lead { server: Some(server), directory: None });
-    let asked = asked_for(host, request).map(|directory| Lead { server: None, directory: Some(directory) });
-    for lead in leads.chain([Lead { server: None, directory: None }]).chain(asked) {
+    let (running, mut unproven) = process::servers(host, request, &mut facts).unwrap_or_default();
+    let leads = running.into_iter().map(|server| {
+        let reader = server.uid;
+        Lead { server: Some(server), directory: None, reader }
+    });
+    let usual = Behalf::of_owner(host, Path::new(USUAL)).uid;
+    let installed = Lead { server: None, directory: None, reader: usual };
+    let asked = asked_for(host, request).map(|directory| {
+        let reader = Behalf::of_owner(host, &directory).uid;
+        Lead { server: None, directory: Some(directory), reader }
+    });
+    for lead in leads.chain([installed]).chain(asked) {
         let mut own = FactSet::default();
-        let inside = lead.server.as_ref().and_then(|server| Inside::of(host, server.pid, known));
-        match lead.follow(host, inside.as_ref(), request, &mut own) {
-            Ok(Some(found)) => {
-                if seen.insert(found.data.clone()) {
-                    found.put(host, inside.as_ref(), &mut own);
+        let behalf = Behalf::of(host, lead.reader);
+        let inside = lead.server.as_ref().and_then(|server| Inside::of(&behalf, host, server.pid, known));
+        let view = View { host: &behalf, inside: inside.as_ref() };
+        match lead.follow(&view, request, &mut own) {
+            Ok(Some(found)) if seen.contains(&found.data) => {}
+            Ok(Some(found)) => match found.proof(&view) {
+                Proof::Serves | Proof::NoServer => {
+                    seen.insert(found.data.clone());
+                    found.put(&view, &unproven, &mut own);
                     facts.merge(own);
                 }
-            }
+                Proof::Elsewhere(reason) => facts.warn(reason),
+                Proof::Unreadable(process) => unproven.push(process),
+            },
             Ok(None) => {}
             Err(reason) => facts.warn(reason),
         }

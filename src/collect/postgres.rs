@@ -2,8 +2,9 @@
 //! where it is set.
 //!
 //! Leads come from processes, from where distributions keep clusters, from units, and from the directory that was asked
-//! for; each is followed to a data directory, and each directory is recorded once. Only allow-listed keys of a configuration ever
-//! arrive here. The surprise: without root most leads end in *denied*, and that is recorded too.
+//! for; each is followed to a data directory, as its owner, and each directory is recorded once. A process is believed when
+//! its user owns the directory and `postmaster.pid` there names it; anybody can call a process `postgres`. Only allow-listed
+//! keys of a configuration ever arrive here. The surprise: without root most leads end in *denied*, and that is recorded too.
 
 mod checksums;
 mod cluster;
@@ -19,31 +20,44 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::Request;
+use super::behalf::Behalf;
 use super::inside::Inside;
 use super::servers::our_uid;
 use crate::facts::FactSet;
 use crate::host::{Host, MissKind, path_bytes};
 use crate::text::safe;
-use cluster::Lead;
+use cluster::{Lead, Proof};
 
 /// What there is of clusters; `known` are the mounts.
 pub fn look(host: &dyn Host, request: &Request, known: &FactSet) -> FactSet {
     let mut facts = FactSet::default();
-    let mut seen = Seen { known, config_files: BTreeSet::new(), directories: BTreeSet::new() };
-    for lead in running(host, &mut facts) {
+    let mut seen = Seen {
+        known,
+        config_files: BTreeSet::new(),
+        directories: BTreeSet::new(),
+        followed: BTreeSet::new(),
+        unproven: Vec::new(),
+    };
+    for lead in running(host, request, &mut facts) {
         seen.put(lead, host, request, &mut facts);
     }
     for directory in installed::debian(host, &mut facts) {
+        let reader = Behalf::of_owner(host, &directory).uid;
         let config_file = directory.join("postgresql.conf");
-        seen.put(Lead { config_file, home: None, server: None, named_by: None }, host, request, &mut facts);
+        let lead = Lead { config_file, home: None, server: None, named_by: None, reader };
+        seen.put(lead, host, request, &mut facts);
     }
     let usual = installed::data_directories(host, &mut facts).into_iter().map(|home| (home, None));
     let named = units::data_directories(host).into_iter().map(|(home, source)| (home, Some(source)));
     let named = named.filter(|(home, _)| installed::is_cluster(host, home));
     let asked = installed::asked_for(host, request).map(|home| (home, None));
-    for (home, named_by) in named.chain(usual).chain(asked) {
+    // What a process names that could not be proven is looked at as any directory is.
+    let unproven = std::mem::take(&mut seen.unproven).into_iter().map(|home| (home, None));
+    for (home, named_by) in named.chain(usual).chain(asked).chain(unproven) {
+        let reader = Behalf::of_owner(host, &home).uid;
         let config_file = home.join("postgresql.conf");
-        seen.put(Lead { config_file, home: Some(home), server: None, named_by }, host, request, &mut facts);
+        let lead = Lead { config_file, home: Some(home), server: None, named_by, reader };
+        seen.put(lead, host, request, &mut facts);
     }
     facts
 }
@@ -52,14 +66,21 @@ pub fn look(host: &dyn Host, request: &Request, known: &FactSet) -> FactSet {
 struct Seen<'k> {
     /// What is known of the host.
     known: &'k FactSet,
-    config_files: BTreeSet<PathBuf>,
+    /// Each with whom it was read as, for anybody can name another's file.
+    config_files: BTreeSet<(u32, PathBuf)>,
     directories: BTreeSet<PathBuf>,
+    /// Configurations that were followed as their owner, and then as that of the data.
+    followed: BTreeSet<PathBuf>,
+    /// Directories that processes named which could not be proven to serve them.
+    unproven: Vec<PathBuf>,
 }
 
 impl Seen<'_> {
     fn put(&mut self, lead: Lead, host: &dyn Host, request: &Request, facts: &mut FactSet) {
-        let inside = lead.server.as_ref().and_then(|server| Inside::of(host, server.pid, self.known));
-        let view: &dyn Host = inside.as_ref().map_or(host, |inside| inside);
+        let behalf = Behalf::of(host, lead.reader);
+        let inside =
+            lead.server.as_ref().and_then(|server| Inside::of(&behalf, host, server.pid, self.known));
+        let view: &dyn Host = inside.as_ref().map_or(&behalf, |inside| inside);
         let real = |path: &PathBuf| view.real_path(path).unwrap_or_else(|_| path.clone());
         let config_file = match view.real_path(&lead.config_file) {
             Err(miss) if miss.kind == MissKind::TimedOut => {
@@ -71,17 +92,35 @@ impl Seen<'_> {
         let known_home =
             inside.is_none() && lead.home.as_ref().is_some_and(|home| self.directories.contains(&real(home)));
         // Two servers may share a configuration file; what is merely installed is the one that runs with it.
+        let config_file = (lead.reader, config_file);
         let known_file = lead.server.is_none() && self.config_files.contains(&config_file);
         if known_home || known_file {
             return;
         }
         let mut own = FactSet::default();
-        let found = lead.follow(view, inside.as_ref(), &mut own);
-        let directory = found.as_ref().map(|found| found.data.clone()).unwrap_or_default();
-        if self.directories.contains(&directory) {
+        let again = (lead.server.is_none() && lead.home.is_none()).then(|| lead.clone());
+        let found = match lead.follow(view, inside.as_ref(), &mut own) {
+            Ok(found) => found,
+            Err(reason) => return facts.warn(reason),
+        };
+        if self.directories.contains(&found.data) {
             return;
         }
-        match found.and_then(|found| found.put(view, inside.as_ref(), request, &mut own)) {
+        match found.proof(view, inside.as_ref()) {
+            Proof::Serves | Proof::NoServer => {}
+            Proof::Elsewhere(reason) => return facts.warn(reason),
+            Proof::Unreadable => return self.unproven.push(found.data),
+        }
+        // A configuration is read as its owner, and the data as theirs: where those are two, both as the latter.
+        let owner = Behalf::of_owner(host, &found.data).uid;
+        if let Some(lead) =
+            again.filter(|lead| lead.reader != owner && !self.followed.contains(&lead.config_file))
+        {
+            self.followed.insert(lead.config_file.clone());
+            return self.put(Lead { reader: owner, ..lead }, host, request, facts);
+        }
+        let directory = found.data.clone();
+        match found.put(view, inside.as_ref(), request, &mut own) {
             Ok(()) => {
                 facts.merge(own);
                 self.directories.insert(directory);
@@ -94,8 +133,8 @@ impl Seen<'_> {
     }
 }
 
-fn running(host: &dyn Host, facts: &mut FactSet) -> Vec<Lead> {
-    let servers = match process::servers(host, facts) {
+fn running(host: &dyn Host, request: &Request, facts: &mut FactSet) -> Vec<Lead> {
+    let servers = match process::servers(host, request, facts) {
         Ok(servers) => servers,
         Err(miss) => {
             facts.warn(format!("running servers cannot be listed: {miss}"));
@@ -109,7 +148,10 @@ fn running(host: &dyn Host, facts: &mut FactSet) -> Vec<Lead> {
         let named = server.setting("config_file").map(|path| super::path_of(path.to_vec()));
         let config_file = named.filter(|path| path.is_absolute());
         match config_file.or_else(|| Some(home.as_ref()?.join("postgresql.conf"))) {
-            Some(config_file) => leads.push(Lead { config_file, home, server: Some(server), named_by: None }),
+            Some(config_file) => {
+                let reader = server.uid;
+                leads.push(Lead { config_file, home, server: Some(server), named_by: None, reader });
+            }
             None => facts.warn(format!(
                 "PostgreSQL process {} does not say where its data directory is: name the directory{or_as_root}",
                 server.pid

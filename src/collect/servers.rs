@@ -1,12 +1,14 @@
-//! Running database servers as processes: which there are, and what was preloaded into them.
+//! Running database servers as processes: which there are, who they are, and what was preloaded into them.
 //!
 //! Only allow-listed options and variables ever arrive here, in one form. A worker is a child of its server and has the
-//! same name, so the parent decides. The surprise: what is preloaded everywhere stands in a file, not in the environment.
+//! same name, so the parent decides. Anybody can call a process a server, so what it says of a directory is believed only
+//! when it is proven to serve it, which is for the collectors of each kind. The surprise: what is preloaded everywhere
+//! stands in a file, not in the environment.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::refused;
+use super::{Request, refused};
 use crate::facts::{Reading, Source, Why};
 use crate::host::{Host, Miss, MissKind, Question};
 use crate::text::{raw, safe};
@@ -18,10 +20,28 @@ pub struct Row {
     pub pid: u32,
     /// That of its parent.
     pub parent: u32,
-    /// Who runs it.
-    pub uid: u32,
+    /// Who runs it; `None` where that is not one user with a number here.
+    pub uid: Option<u32>,
     /// What the process is called.
     pub name: String,
+}
+
+/// The processes that are called like servers.
+#[derive(Debug, Default)]
+pub struct Listing {
+    /// Those that were looked at.
+    pub rows: Vec<Row>,
+    /// Whose there are more, and how many.
+    pub more: Vec<(Option<u32>, u64)>,
+}
+
+/// A process that may serve a directory of its user, where that cannot be proven.
+#[derive(Clone, Debug)]
+pub struct Unproven {
+    /// Who runs it; `None` where that is not known.
+    pub uid: Option<u32>,
+    /// Why it is not proven.
+    pub detail: String,
 }
 
 impl Row {
@@ -37,12 +57,18 @@ pub fn our_uid(host: &dyn Host) -> Option<u32> {
     String::from_utf8_lossy(&identity).lines().find_map(|line| line.strip_prefix("euid=")?.parse().ok())
 }
 
-/// The servers that are no other's children; an error when processes cannot be listed.
-pub fn list(host: &dyn Host) -> Result<Vec<Row>, Miss> {
+/// The servers that are no other's children, those of the target's owner first; an error when processes cannot be listed.
+pub fn list(host: &dyn Host, request: &Request) -> Result<Listing, Miss> {
     let answer = host.ask(&Question::Servers)?;
-    let rows: Vec<Row> = String::from_utf8_lossy(&answer).lines().filter_map(row).collect();
+    let text = String::from_utf8_lossy(&answer);
+    let rows: Vec<Row> = text.lines().filter_map(row).collect();
     let pids: BTreeSet<u32> = rows.iter().map(|row| row.pid).collect();
-    Ok(rows.into_iter().filter(|row| !pids.contains(&row.parent)).collect())
+    let mut rows: Vec<Row> = rows.into_iter().filter(|row| !pids.contains(&row.parent)).collect();
+    // What is read for strangers is bounded, so what was asked for comes before them.
+    let first = request.target.as_deref().and_then(|target| host.stat(target).ok());
+    let first = first.and_then(|stat| u32::try_from(stat.uid).ok());
+    rows.sort_by_key(|row| first.is_none() || row.uid != first);
+    Ok(Listing { rows, more: text.lines().filter_map(more).collect() })
 }
 
 /// `pid ppid uid comm`.
@@ -51,9 +77,55 @@ fn row(line: &str) -> Option<Row> {
     Some(Row {
         pid: words.next()?.parse().ok()?,
         parent: words.next()?.parse().ok()?,
-        uid: words.next()?.parse().ok()?,
+        uid: user(words.next()?)?,
         name: words.next()?.to_owned(),
     })
+}
+
+/// `more uid count`.
+fn more(line: &str) -> Option<(Option<u32>, u64)> {
+    let (uid, count) = line.strip_prefix("more ")?.split_once(' ')?;
+    Some((user(uid)?, count.parse().ok()?))
+}
+
+/// A user's number, or `-`.
+fn user(word: &str) -> Option<Option<u32>> {
+    if word == "-" { Some(None) } else { word.parse().ok().map(Some) }
+}
+
+/// The user that a process is read as; the error says why there is none.
+pub fn reader(row: &Row) -> Result<u32, String> {
+    let pid = row.pid;
+    match row.uid {
+        Some(0) => Err(format!(
+            "database process {pid} runs as root, and nothing is read as root for a server: run the server as a user of \
+             its own"
+        )),
+        Some(uid) => Ok(uid),
+        None => Err(format!(
+            "process {pid} is called {} and does not run as one user known here, so nothing is read for it",
+            safe(row.name.as_bytes())
+        )),
+    }
+}
+
+/// Whether a process is stopped, and so would hear of us only when it goes on (proc_pid_stat(5), state).
+pub fn is_stopped(host: &dyn Host, pid: u32) -> bool {
+    let stat = host.read(Path::new(&format!("/proc/{pid}/stat"))).unwrap_or_default();
+    let behind = stat.iter().rposition(|byte| *byte == b')').and_then(|at| stat.get(at + 1..));
+    behind.and_then(|rest| rest.trim_ascii_start().first()).is_some_and(|state| matches!(state, b'T' | b't'))
+}
+
+/// The number that a process has for itself: in a container it is another one than here (`NSpid` of proc_pid_status(5)).
+pub fn own_number(host: &dyn Host, pid: u32) -> Option<u32> {
+    let status = host.read(Path::new(&format!("/proc/{pid}/status"))).ok()?;
+    let text = String::from_utf8_lossy(&status);
+    text.lines()
+        .find_map(|line| line.strip_prefix("NSpid:"))?
+        .split_ascii_whitespace()
+        .next_back()?
+        .parse()
+        .ok()
 }
 
 /// The value of an environment variable; an empty one counts as unset.
@@ -103,7 +175,29 @@ mod tests {
 
     fn pids(lines: &[String]) -> Vec<u32> {
         let host = Fake::default().answer(Question::Servers, lines.join("\n"));
-        list(&host).unwrap().iter().map(|row| row.pid).collect()
+        list(&host, &Request::default()).unwrap().rows.iter().map(|row| row.pid).collect()
+    }
+
+    #[test]
+    fn who_runs_a_process_decides_whether_anything_is_read_for_it() {
+        let host = Fake::default().answer(
+            Question::Servers,
+            "10 1 26 postgres\n11 1 - postgres\n12 1 0 mysqld\nmore 4242 9936\nmore - 3\n",
+        );
+        let listing = list(&host, &Request::default()).unwrap();
+        let readers: Vec<Option<u32>> = listing.rows.iter().map(|row| reader(row).ok()).collect();
+        assert_eq!(readers, [Some(26), None, None]);
+        assert_eq!(listing.more, [(Some(4242), 9936), (None, 3)]);
+    }
+
+    #[test]
+    fn a_process_says_how_it_is() {
+        let fake = Fake::default()
+            .file("/proc/7/stat", "7 (a) T (b) T 1 7\n")
+            .file("/proc/8/stat", "8 (a) T) S 1 8\n")
+            .file("/proc/7/status", "Name:\tx\nNSpid:\t7\t1\n");
+        assert!(is_stopped(&fake, 7) && !is_stopped(&fake, 8) && !is_stopped(&fake, 9));
+        assert_eq!((own_number(&fake, 7), own_number(&fake, 8)), (Some(1), None));
     }
 
     proptest! {

@@ -73,7 +73,7 @@ pub fn write(answers: &Answers, comment: &str) -> String {
 
 /// The byte that ends a piece of this question's answer.
 fn separator(question: &Question) -> u8 {
-    if matches!(question, Question::List(_)) { 0 } else { b'\n' }
+    if matches!(question.bare(), Question::List(_)) { 0 } else { b'\n' }
 }
 
 fn write_bytes(out: &mut String, bytes: &[u8], separator: u8) {

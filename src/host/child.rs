@@ -6,6 +6,8 @@
 //! abandoned child: the kill takes effect when the kernel lets go of it. The child reads questions from its standard
 //! input and ends with it, so it does not outlive walwise by more than one question.
 
+mod owner;
+
 use std::ffi::{OsStr, OsString};
 use std::io::{self, BufRead, Read, Write};
 use std::os::fd::OwnedFd;
@@ -18,9 +20,13 @@ use std::time::{Duration, Instant};
 
 use super::{Miss, MissKind, Question, live, words};
 use crate::text;
+pub(super) use owner::Owner;
 
 /// The hidden first argument that makes our binary the child.
 pub const ARGUMENT: &str = "__ask";
+
+/// The same for a child that becomes somebody else, who is named in its first line of input.
+const ARGUMENT_AS: &str = "__ask-as";
 
 /// Longer answers are refused; more than any question may be answered with.
 const LONGEST_ANSWER: usize = 2 * super::LARGEST_MOUNT_TABLE;
@@ -32,20 +38,41 @@ const LONGEST_QUESTION: usize = 32 << 10;
 /// with its arguments.
 pub fn serve(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
     let first = arguments.nth(1)?;
-    if first != OsStr::new(ARGUMENT) {
-        return None;
-    }
     // An error means that nobody listens any more, which is how it ends.
-    let _ = answer_all(io::stdin().lock(), io::stdout().lock());
+    let _ = if first == OsStr::new(ARGUMENT) {
+        answer_all(io::stdin().lock(), io::stdout().lock(), live::answer)
+    } else if first == OsStr::new(ARGUMENT_AS) {
+        answer_as(io::stdin().lock(), io::stdout().lock())
+    } else {
+        return None;
+    };
     Some(ExitCode::SUCCESS)
 }
 
+/// Becomes whom the first line names, then answers; where it cannot become him, that is every answer.
+fn answer_as(mut questions: impl BufRead, answers: impl Write) -> io::Result<()> {
+    let mut line = String::new();
+    questions.by_ref().take(LONGEST_QUESTION as u64 + 1).read_line(&mut line)?;
+    let Some(owner) = Owner::parse(line.trim_end_matches('\n')) else { return Ok(()) };
+    match owner.become_it() {
+        Ok(stream) => {
+            let mut behalf = live::Behalf::new(owner, stream);
+            answer_all(questions, answers, |question| behalf.answer(question))
+        }
+        Err(miss) => answer_all(questions, answers, |_| Err(miss.clone())),
+    }
+}
+
 /// Answers question lines until there are no more.
-fn answer_all(mut questions: impl BufRead, mut answers: impl Write) -> io::Result<()> {
+fn answer_all(
+    mut questions: impl BufRead,
+    mut answers: impl Write,
+    mut ask: impl FnMut(&Question) -> Result<Vec<u8>, Miss>,
+) -> io::Result<()> {
     let mut line = String::new();
     while questions.by_ref().take(LONGEST_QUESTION as u64 + 1).read_line(&mut line)? > 0 {
         let answer = match words::decode(line.trim_end_matches('\n')) {
-            Some(question) => live::answer(&question),
+            Some(question) => ask(&question),
             None => Err(Miss::new(MissKind::Failed, "not a question")),
         };
         answers.write_all(&frame(&answer))?;
@@ -90,6 +117,7 @@ fn unframe(bytes: &[u8]) -> Option<Result<Vec<u8>, Miss>> {
 /// Asks through a child, and replaces the child when it got stuck.
 pub(super) struct Expendable {
     program: PathBuf,
+    owner: Option<Owner>,
     state: Mutex<State>,
 }
 
@@ -116,7 +144,12 @@ enum Silence {
 impl Expendable {
     /// Children will be processes of this program, which must call [`serve`].
     pub fn new(program: PathBuf) -> Self {
-        Self { program, state: Mutex::default() }
+        Self { program, owner: None, state: Mutex::default() }
+    }
+
+    /// The same, and they become this owner first.
+    pub fn becoming(program: PathBuf, owner: Owner) -> Self {
+        Self { program, owner: Some(owner), state: Mutex::default() }
     }
 
     /// What was abandoned so far.
@@ -135,7 +168,7 @@ impl Expendable {
         state.abandoned.retain_mut(|process| matches!(process.try_wait(), Ok(None)));
         let mut child = match state.child.take() {
             Some(child) => child,
-            None => Running::start(&self.program).map_err(|e| {
+            None => Running::start(&self.program, self.owner.as_ref()).map_err(|e| {
                 let says = format!("cannot start the reading child: {}", text::error_words(&e));
                 Miss::new(MissKind::Failed, says)
             })?,
@@ -176,10 +209,13 @@ impl Drop for Expendable {
 }
 
 impl Running {
-    fn start(program: &PathBuf) -> io::Result<Self> {
-        let (channel, theirs) = UnixStream::pair()?;
+    fn start(program: &PathBuf, owner: Option<&Owner>) -> io::Result<Self> {
+        let (mut channel, theirs) = UnixStream::pair()?;
+        if let Some(owner) = owner {
+            channel.write_all(format!("{owner}\n").as_bytes())?;
+        }
         let process = Command::new(program)
-            .arg(ARGUMENT)
+            .arg(if owner.is_some() { ARGUMENT_AS } else { ARGUMENT })
             .env_clear()
             .stdin(Stdio::from(OwnedFd::from(theirs.try_clone()?)))
             .stdout(Stdio::from(OwnedFd::from(theirs)))
@@ -244,8 +280,8 @@ mod tests {
     #[test]
     fn the_child_answers_line_after_line() {
         let mut answers = Vec::new();
-        answer_all(&b"link /proc/self/nothing\nwhat?\nread /proc/sys/kernel/ostype\n"[..], &mut answers)
-            .unwrap();
+        let questions = b"link /proc/self/nothing\nwhat?\nread /proc/sys/kernel/ostype\n";
+        answer_all(&questions[..], &mut answers, live::answer).unwrap();
         let text = String::from_utf8(answers).unwrap();
         assert!(text.starts_with("absent "), "{text}");
         assert!(text.ends_with("failed 14\nnot a questionok 6\nLinux\n"), "{text}");

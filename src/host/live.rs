@@ -4,15 +4,17 @@
 //! child runs the same code. Reads are bounded and nothing is ever opened for writing. One `LiveHost` is made per
 //! scan, because it looks at the mount table once.
 
+mod behalf;
 mod conversation;
 mod device;
-mod files;
+pub(super) mod files;
 mod hang;
-mod machine;
+pub(super) mod machine;
 mod magic;
 mod mysql;
+mod owners;
 mod postgres;
-mod processes;
+pub(super) mod processes;
 mod programs;
 mod trust;
 
@@ -22,7 +24,10 @@ use std::time::Duration;
 
 use super::child::Expendable;
 use super::{Host, Miss, MissKind, Question, redact};
+pub(super) use behalf::Behalf;
 use hang::Mounts;
+use owners::Owners;
+pub(super) use processes::Person;
 pub use trust::doubt;
 
 /// Deadline of a read that may hang.
@@ -34,9 +39,13 @@ const DEVICE_DEADLINE: Duration = Duration::from_secs(10);
 /// Deadline of a question to a server, beyond the one the client keeps itself.
 const SERVER_DEADLINE: Duration = Duration::from_secs(3);
 
+/// Deadline of a program that a child runs, beyond the one that the child keeps itself.
+const PROGRAM_DEADLINE: Duration = Duration::from_secs(6);
+
 /// The machine that walwise runs on.
 pub struct LiveHost {
     child: Expendable,
+    owners: Owners,
     mounts: OnceLock<Mounts>,
 }
 
@@ -56,20 +65,51 @@ impl LiveHost {
     /// This machine, asked through children of another program that calls [`super::child::serve`]: for tests, whose own
     /// program does not.
     pub fn asking_through(program: PathBuf) -> Self {
-        Self { child: Expendable::new(program), mounts: OnceLock::new() }
+        let owners = Owners::new(program.clone());
+        Self { child: Expendable::new(program), owners, mounts: OnceLock::new() }
     }
 
     /// How long to wait in a child for the answer; `None` if the answer cannot hang.
     fn deadline(&self, question: &Question) -> Option<Duration> {
-        match question {
+        match question.bare() {
             // Connecting waits without an end while a stopped server's queue is full.
             Question::PgSettings(_) | Question::MysqlSettings(_) => Some(SERVER_DEADLINE),
             Question::Signatures(_) => Some(DEVICE_DEADLINE),
-            // Reading these takes a lock of that process, which it may hold while it is stuck.
-            Question::CommandLine(_) | Question::Environment(_) => {
-                self.mounts().any_hang().then_some(READ_DEADLINE)
+            // These are read out of the memory of that process, and what it has mapped there may never come; what it has
+            // open may lie anywhere.
+            Question::CommandLine(_) | Question::Environment(_) | Question::Tablespaces(_) => {
+                Some(READ_DEADLINE)
             }
             other => other.path().is_some_and(|path| self.mounts().may_hang(path)).then_some(READ_DEADLINE),
+        }
+    }
+
+    /// Asks on behalf of a user. Only root can become somebody else; anybody else asks as who he is.
+    fn ask_as(&self, uid: u32, inner: &Question, question: &Question) -> Result<Vec<u8>, Miss> {
+        if !nix::unistd::geteuid().is_root() {
+            return self.ask_here(question);
+        }
+        let deadline = match inner {
+            Question::Run(..) => PROGRAM_DEADLINE,
+            other => self.deadline(other).unwrap_or(READ_DEADLINE),
+        };
+        self.owners.ask(uid, inner, deadline)
+    }
+
+    fn ask_here(&self, question: &Question) -> Result<Vec<u8>, Miss> {
+        match self.deadline(question) {
+            Some(deadline) => self.child.ask(question, deadline),
+            None => answer(question),
+        }
+    }
+
+    /// Asks about a process, at the cost of whose it is.
+    fn ask_of_process(&self, pid: u32, question: &Question) -> Result<Vec<u8>, Miss> {
+        match self.owners.user_of(pid) {
+            Some(uid) => {
+                self.owners.charged(uid, READ_DEADLINE, |deadline| self.child.ask(question, deadline))
+            }
+            None => self.ask_here(question),
         }
     }
 
@@ -83,14 +123,18 @@ impl LiveHost {
 
 impl Host for LiveHost {
     fn ask(&self, question: &Question) -> Result<Vec<u8>, Miss> {
-        match self.deadline(question) {
-            Some(deadline) => self.child.ask(question, deadline),
-            None => answer(question),
+        match question {
+            Question::As(uid, inner) => self.ask_as(*uid, inner, question),
+            Question::Servers => self.ask_here(question).inspect(|answer| self.owners.learn(answer)),
+            Question::CommandLine(pid) | Question::Environment(pid) | Question::Tablespaces(pid) => {
+                self.ask_of_process(*pid, question)
+            }
+            _ => self.ask_here(question),
         }
     }
 
     fn notes(&self) -> Vec<String> {
-        self.child.notes()
+        [self.child.notes(), self.owners.notes()].concat()
     }
 
     fn is_live(&self) -> bool {
@@ -103,7 +147,7 @@ pub(super) fn answer(question: &Question) -> Result<Vec<u8>, Miss> {
     match question {
         Question::Read(path) => match redact::reserved(path) {
             Some(why) => Err(Miss::new(MissKind::Failed, why)),
-            None => files::read(path).map(|text| redact::plain(path, text)),
+            None => files::read(path).and_then(|text| redact::plain(path, text)),
         },
         Question::List(path) => files::list(path),
         Question::Empty(path) => files::is_empty(path),
@@ -112,11 +156,15 @@ pub(super) fn answer(question: &Question) -> Result<Vec<u8>, Miss> {
         Question::Stat(path) => files::stat(path),
         Question::StatFs(path) => files::statfs(path),
         Question::Flags(path) => files::flags(path),
-        Question::Config(path, dialect) => files::read(path).map(|bytes| redact::config(&bytes, *dialect)),
+        Question::Config(path, dialect) => match files::configuration(path, |_| false)? {
+            files::Configuration::Read(_, bytes) => redact::config(&bytes, *dialect),
+            files::Configuration::Known(_) => Err(Miss::new(MissKind::Failed, "is known and not told")),
+        },
         Question::Uname => Ok(machine::uname()),
         Question::Identity => Ok(machine::identity()),
         Question::Summary => machine::summary(),
         Question::Servers => processes::servers(),
+        Question::Tablespaces(pid) => processes::tablespaces(*pid),
         Question::CommandLine(pid) => processes::command_line(*pid),
         Question::Environment(pid) => processes::environment(*pid),
         Question::UserName(uid) => machine::user_name(*uid),
@@ -124,7 +172,12 @@ pub(super) fn answer(question: &Question) -> Result<Vec<u8>, Miss> {
             programs::run(*tool, arguments).map(|text| redact::printed(*tool, arguments, text))
         }
         Question::Signatures(path) => device::signatures(path),
-        Question::PgSettings(path) => postgres::settings(path),
-        Question::MysqlSettings(path) => mysql::settings(path),
+        Question::PgSettings(path) => postgres::settings(path, None),
+        Question::MysqlSettings(path) => mysql::settings(path, None),
+        Question::As(uid, inner) => match &**inner {
+            Question::PgSettings(path) => postgres::settings(path, Some(*uid)),
+            Question::MysqlSettings(path) => mysql::settings(path, Some(*uid)),
+            inner => answer(inner),
+        },
     }
 }

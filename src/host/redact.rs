@@ -5,9 +5,11 @@
 //! not parse is dropped. The surprise: mount tables are filtered too, because a user space file system shows its source
 //! as it was typed, with the password in it.
 
+mod cluster;
 mod mapper;
 mod mounts;
 mod mysql;
+mod once;
 mod options;
 mod postgres;
 mod process;
@@ -16,23 +18,23 @@ mod zfs;
 
 use std::path::Path;
 
-use super::{Dialect, Tool};
+use super::{Dialect, Miss, Setting, Tool};
 pub use mysql::SETTINGS as MYSQL_SETTINGS;
 pub use postgres::SETTINGS as POSTGRES_SETTINGS;
 pub use process::{command_line, environment};
 
-/// The allow-listed settings of a configuration file, encoded.
-pub fn config(text: &[u8], dialect: Dialect) -> Vec<u8> {
+/// The allow-listed settings of a configuration file, encoded; the refusal says that it holds more than is told.
+pub fn config(text: &[u8], dialect: Dialect) -> Result<Vec<u8>, Miss> {
     let settings = match dialect {
-        Dialect::Postgres => postgres::settings(text),
-        Dialect::Mysql => mysql::option_file(text),
+        Dialect::Postgres => once::each(postgres::settings(text), postgres::is_include)?,
+        Dialect::Mysql => once::each(mysql::option_file(text), mysql::is_include)?,
         Dialect::MysqlPersisted => mysql::persisted(text),
         Dialect::Service => unit::service(text),
         Dialect::Fstab => mounts::fstab(text),
         Dialect::MountUnit => mounts::unit(text),
         Dialect::KernelCommandLine => mounts::kernel_command_line(text),
     };
-    settings.iter().flat_map(super::Setting::encode).collect()
+    Ok(settings.iter().flat_map(Setting::encode).collect())
 }
 
 /// Why the plain text of this file is never given out: it has a question of its own.
@@ -64,10 +66,16 @@ pub fn reserved(path: &Path) -> Option<&'static str> {
     }
 }
 
-/// A plain file as it may leave: mount tables lose what can be secret, everything else is as it is.
-pub fn plain(path: &Path, text: Vec<u8>) -> Vec<u8> {
-    let table = path.file_name().is_some_and(|name| name == "mountinfo" || name == "mounts");
-    if table && path.starts_with("/proc") { mounts::table(&text) } else { text }
+/// A plain file as it may leave: mount tables lose what can be secret, the files of a cluster are what they should be or
+/// nothing, everything else is as it is.
+pub fn plain(path: &Path, text: Vec<u8>) -> Result<Vec<u8>, Miss> {
+    let name = path.file_name().map(std::ffi::OsStr::as_encoded_bytes);
+    match name {
+        Some(b"mountinfo" | b"mounts") if path.starts_with("/proc") => Ok(mounts::table(&text)),
+        Some(b"PG_VERSION") => cluster::version(text),
+        Some(b"postmaster.pid") => cluster::pid_file(&text),
+        _ => Ok(text),
+    }
 }
 
 /// What a program printed as it may leave: tables of device-mapper hold keys and are reduced to kinds and counts, those of
@@ -142,7 +150,7 @@ mod tests {
                 (Dialect::Service, format!("[Service]\nExecStart=/bin/x {}\n{}", lines.join(" "), lines.join("\n"))),
                 (Dialect::Service, format!("[Service]\nEnvironment={}\n", lines.join(" "))),
             ] {
-                let answer = config(joined.as_bytes(), dialect);
+                let answer = config(joined.as_bytes(), dialect).unwrap_or_default();
                 prop_assert!(!holds_secret(&answer), "{dialect:?}: {}", String::from_utf8_lossy(&answer));
             }
         }
@@ -151,15 +159,15 @@ mod tests {
         fn secrets_stay_in_mount_options(keys in prop::collection::vec(key(), 1..5)) {
             let options: Vec<String> = keys.iter().map(|key| format!("{key}={SECRET},noatime,{SECRET}")).collect();
             let line = format!("me:{SECRET}@host:/x /mnt cifs {}", options.join(","));
-            prop_assert!(!holds_secret(&config(line.as_bytes(), Dialect::Fstab)));
-            prop_assert!(!holds_secret(&plain(Path::new("/proc/self/mounts"), line.into_bytes())));
+            prop_assert!(!holds_secret(&config(line.as_bytes(), Dialect::Fstab).unwrap()));
+            prop_assert!(!holds_secret(&plain(Path::new("/proc/self/mounts"), line.into_bytes()).unwrap()));
             let local: Vec<String> = keys.iter().map(|key| format!("{key}={SECRET},{SECRET},noatime")).collect();
             for fstype in ["ext4", "auto"] {
                 let line = format!("/dev/sda1 /mnt {fstype} {}", local.join(","));
-                prop_assert!(!holds_secret(&config(line.as_bytes(), Dialect::Fstab)));
+                prop_assert!(!holds_secret(&config(line.as_bytes(), Dialect::Fstab).unwrap()));
             }
             let kernel = format!("root=/dev/sda1 rootflags={} {SECRET} init={SECRET}", options.join(","));
-            prop_assert!(!holds_secret(&config(kernel.as_bytes(), Dialect::KernelCommandLine)));
+            prop_assert!(!holds_secret(&config(kernel.as_bytes(), Dialect::KernelCommandLine).unwrap()));
         }
 
         #[test]
@@ -220,7 +228,7 @@ mod tests {
                 (Dialect::MountUnit, "[Mount]\n", ["Type=ext4", "Where=/a"]),
             ] {
                 let settings = |lines: &[&[u8]]| {
-                    let answer = config(&[head.as_bytes(), &lines.join(&b'\n')].concat(), dialect);
+                    let answer = config(&[head.as_bytes(), &lines.join(&b'\n')].concat(), dialect).unwrap();
                     let line = |line: &[u8]| line.splitn(2, |b| *b == b'\t').nth(1).map(<[u8]>::to_vec);
                     // A bad line of a unit may be a second value, and then the whole is not.
                     let one = |setting: &Vec<u8>| !setting.starts_with(b"kept\t");
@@ -238,7 +246,7 @@ mod tests {
         #[test]
         fn any_bytes_do_no_harm(text: Vec<u8>) {
             for dialect in Dialect::ALL {
-                config(&text, dialect);
+                let _ = config(&text, dialect);
             }
             for tool in Tool::FIXED {
                 printed(tool, &[], text.clone());
@@ -246,7 +254,9 @@ mod tests {
             }
             command_line(&text);
             environment(&text);
-            plain(Path::new("/proc/1/mountinfo"), text);
+            for path in ["/proc/1/mountinfo", "/x/PG_VERSION", "/x/postmaster.pid"] {
+                let _ = plain(Path::new(path), text.clone());
+            }
         }
     }
 

@@ -43,6 +43,7 @@ pub fn encode(question: &Question) -> String {
         Question::Identity => "identity".to_owned(),
         Question::Summary => "summary".to_owned(),
         Question::Servers => "servers".to_owned(),
+        Question::Tablespaces(pid) => format!("tablespaces {pid}"),
         Question::CommandLine(pid) => format!("command-line {pid}"),
         Question::Environment(pid) => format!("environment {pid}"),
         Question::UserName(uid) => format!("user-name {uid}"),
@@ -58,6 +59,7 @@ pub fn encode(question: &Question) -> String {
                 arguments.iter().map(|a| format!(" {}", text::safe(a.as_bytes()).replace(' ', "\\x20")));
             format!("run {}{}", tool.name(), words.collect::<String>())
         }
+        Question::As(uid, inner) => format!("as {uid} {}", encode(inner)),
     }
 }
 
@@ -83,6 +85,7 @@ pub fn decode(words: &str) -> Option<Question> {
         "identity" => bare(Question::Identity),
         "summary" => bare(Question::Summary),
         "servers" => bare(Question::Servers),
+        "tablespaces" => rest.parse().ok().map(Question::Tablespaces),
         "command-line" => rest.parse().ok().map(Question::CommandLine),
         "environment" => rest.parse().ok().map(Question::Environment),
         "user-name" => rest.parse().ok().map(Question::UserName),
@@ -99,6 +102,12 @@ pub fn decode(words: &str) -> Option<Question> {
             let tool = Tool::of_name(words.next()?)?;
             let arguments = words.map(|word| String::from_utf8(text::raw(word)).ok());
             Some(Question::Run(tool, arguments.collect::<Option<_>>()?))
+        }
+        "as" => {
+            let (uid, inner) = rest.split_once(' ')?;
+            // Whom one is asked as is settled once.
+            let inner = decode(inner).filter(|inner| !matches!(inner, Question::As(..)))?;
+            Some(Question::As(uid.parse().ok()?, Box::new(inner)))
         }
         _ => None,
     }
@@ -132,7 +141,7 @@ pub mod tests {
             any::<u32>().prop_map(Tool::PgControldata)
         ];
         let dialect = prop::sample::select(DIALECTS.map(|(d, _)| d).to_vec());
-        prop_oneof![
+        let plain = prop_oneof![
             path().prop_map(Question::Read),
             path().prop_map(Question::List),
             path().prop_map(Question::Empty),
@@ -145,6 +154,7 @@ pub mod tests {
             Just(Question::Identity),
             Just(Question::Summary),
             Just(Question::Servers),
+            any::<u32>().prop_map(Question::Tablespaces),
             any::<u32>().prop_map(Question::CommandLine),
             any::<u32>().prop_map(Question::Environment),
             any::<u32>().prop_map(Question::UserName),
@@ -153,7 +163,11 @@ pub mod tests {
             path().prop_map(Question::PgSettings),
             path().prop_map(Question::MysqlSettings),
             (tool, prop::collection::vec(any::<String>(), 0..4)).prop_map(|(t, a)| Question::Run(t, a)),
-        ]
+        ];
+        (plain, any::<Option<u32>>()).prop_map(|(question, uid)| match uid {
+            Some(uid) => Question::As(uid, Box::new(question)),
+            None => question,
+        })
     }
 
     proptest! {

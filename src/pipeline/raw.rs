@@ -30,7 +30,8 @@ pub fn raw<H: Deref<Target: Host> + Sync>(
     let all: Vec<&[u8]> =
         answer.split(|byte| matches!(byte, b'\n' | 0)).filter(|line| !line.is_empty()).collect();
     // Lines of a configuration are counted in the file, of which the answer has but the keys.
-    let line = line.filter(|_| matches!(question, Question::Read(_))).and_then(|line| line.checked_sub(1));
+    let line =
+        line.filter(|_| matches!(question.bare(), Question::Read(_))).and_then(|line| line.checked_sub(1));
     if let Some(line) = line.and_then(|line| answer.split(|byte| *byte == b'\n').nth(line)) {
         return vec![shown(line)];
     }
@@ -50,7 +51,7 @@ fn shown(line: &[u8]) -> String {
 
 /// Whether a question is the one that a source names.
 fn is_of(question: &Question, source: &Source) -> bool {
-    match (question, source) {
+    match (question.bare(), source) {
         (
             Question::Read(file) | Question::Config(file, _) | Question::Link(file),
             Source::File { path, .. },

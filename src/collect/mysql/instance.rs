@@ -9,18 +9,49 @@ use std::path::PathBuf;
 use super::edition::Edition;
 use super::options;
 use super::places::Places;
-use super::process::Server;
+use super::process::{self, Server};
 use super::redo;
 use super::server::{self, Answer};
 use super::settings::Setting;
 use super::{USUAL, is_data, settings};
 use crate::collect::conf::Conf;
 use crate::collect::inside::Inside;
+use crate::collect::servers::Unproven;
 use crate::collect::{Request, refused, servers, start};
 use crate::facts::catalog::{cluster, mysql};
 use crate::facts::{FactSet, Reading, Remedy, Source, Subject, Why};
 use crate::host::{Host, MissKind, Question, path_bytes};
 use crate::text::safe;
+
+/// The machine as the owner of a server's files sees it, and, where that is another one, as its process does.
+pub struct View<'a> {
+    /// As the owner sees it from here.
+    pub host: &'a dyn Host,
+    /// As the process sees it.
+    pub inside: Option<&'a Inside<'a>>,
+}
+
+impl<'a> View<'a> {
+    /// As the server sees it.
+    fn its(&self) -> &'a dyn Host {
+        match self.inside {
+            Some(inside) => inside,
+            None => self.host,
+        }
+    }
+}
+
+/// Whether a process serves a directory.
+pub enum Proof {
+    /// Its user owns the directory, and it has the system tablespace open.
+    Serves,
+    /// It does not; the sentence says what speaks against it.
+    Elsewhere(String),
+    /// What would prove it cannot be read.
+    Unreadable(Unproven),
+    /// There is no process to be proven.
+    NoServer,
+}
 
 /// What leads to a server: its process, a directory, or nothing but that one is installed.
 #[derive(Debug)]
@@ -29,6 +60,8 @@ pub struct Lead {
     pub server: Option<Server>,
     /// The data directory.
     pub directory: Option<PathBuf>,
+    /// Whom everything is read as.
+    pub reader: u32,
 }
 
 /// A server's data directory, and what is configured.
@@ -47,11 +80,11 @@ impl Lead {
     /// Finds the data directory. `None` when there is no server; the error says why one is left out.
     pub fn follow(
         self,
-        host: &dyn Host,
-        inside: Option<&Inside<'_>>,
+        view: &View<'_>,
         request: &Request,
         facts: &mut FactSet,
     ) -> Result<Option<Found>, String> {
+        let (host, inside) = (view.host, view.inside);
         let edition = match &self.server {
             Some(server) => Some(Edition::of_process(host, request, server.pid, &server.program)),
             None => Edition::installed(host, request),
@@ -60,9 +93,9 @@ impl Lead {
         else {
             return Ok(None);
         };
-        let view: &dyn Host = inside.map_or(host, |inside| inside);
+        let view = view.its();
         let mut conf = options::read(view, &edition, self.server.as_ref(), facts);
-        let Some((data, data_source)) = self.data(host, inside, &conf)? else { return Ok(None) };
+        let Some((data, data_source)) = self.data(&conf)? else { return Ok(None) };
         let seen = match view.real_path(&data) {
             Err(miss) if miss.kind == MissKind::TimedOut => {
                 let shown = safe(path_bytes(&data));
@@ -99,37 +132,14 @@ impl Lead {
         Ok(Some(Found { data, seen, data_source, server: self.server, edition, conf }))
     }
 
-    fn data(
-        &self,
-        host: &dyn Host,
-        inside: Option<&Inside<'_>>,
-        conf: &Conf,
-    ) -> Result<Option<(PathBuf, Source)>, String> {
+    fn data(&self, conf: &Conf) -> Result<Option<(PathBuf, Source)>, String> {
         if let Some(directory) = &self.directory {
             return Ok(Some((directory.clone(), Source::file(safe(path_bytes(directory))))));
         }
         if let Some(server) = &self.server
             && let Reading::Known { value: path, source } = &server.works_in
         {
-            if inside.is_some() {
-                return Ok(Some((path.clone(), source.clone())));
-            }
-            let entered = host.stat(&PathBuf::from(format!("/proc/{}/cwd/.", server.pid)));
-            let named = host.stat(path);
-            let same = entered.as_ref().is_ok_and(|entered| {
-                named.as_ref().is_ok_and(|named| {
-                    (entered.major, entered.minor, entered.inode) == (named.major, named.minor, named.inode)
-                })
-            });
-            if same {
-                return Ok(Some((path.clone(), source.clone())));
-            }
-            return Err(format!(
-                "database process {} uses {}, but what is seen there is not its directory (another name space, such as a \
-                 container's): run walwise where the server runs",
-                server.pid,
-                safe(path_bytes(path))
-            ));
+            return Ok(Some((path.clone(), source.clone())));
         }
         let usual =
             || (PathBuf::from(USUAL), Source::Default { of: "MySQL and MariaDB as packaged".to_owned() });
@@ -151,26 +161,73 @@ impl Lead {
 }
 
 impl Found {
-    /// Records everything about the server.
-    pub fn put(self, host: &dyn Host, inside: Option<&Inside<'_>>, facts: &mut FactSet) {
-        let view: &dyn Host = inside.map_or(host, |inside| inside);
+    /// Whether the process that led here serves the directory. A stranger can start his in any directory that he may
+    /// enter; he can own none of the server's user's, and open no system tablespace in it.
+    pub fn proof(&self, view: &View<'_>) -> Proof {
+        let Some(server) = &self.server else { return Proof::NoServer };
+        let host = view.its();
+        let shown = safe(path_bytes(&self.data));
+        let (pid, uid) = (server.pid, server.uid);
+        let unreadable = |what: &str| {
+            let detail = format!("process {pid} may serve {shown}: {what} cannot be read");
+            Proof::Unreadable(Unproven { uid: Some(uid), detail })
+        };
+        match host.stat(&self.seen) {
+            Ok(stat) if stat.uid == u64::from(uid) => {}
+            Ok(stat) => {
+                return Proof::Elsewhere(format!(
+                    "process {pid} of user {uid} is called a database server and names {shown}, which belongs to user {}: \
+                     it is not believed",
+                    stat.uid
+                ));
+            }
+            Err(_) => return unreadable("the owner of the directory"),
+        }
+        let home = self.conf.hint("innodb_data_home_dir").map(|value| options::within(&self.seen, value));
+        let tablespace = home.unwrap_or_else(|| self.seen.clone()).join("ibdata1");
+        let holds = host.stat(&tablespace).and_then(|found| process::holds(host, pid, &found));
+        match holds {
+            Ok(true) => Proof::Serves,
+            Err(miss) if miss.kind != MissKind::Absent => unreadable("what it has open"),
+            Ok(false) | Err(_) => Proof::Elsewhere(format!(
+                "database process {pid} names {shown} and has no system tablespace in it open (it starts, runs in another \
+                 name space, or is none): it is not believed"
+            )),
+        }
+    }
+
+    /// Whether a server runs on it: the one that was proven to, or maybe one that could not be.
+    fn runs(&self, host: &dyn Host, unproven: &[Unproven]) -> Reading<bool> {
+        if let Some(server) = &self.server {
+            return Reading::known(true, Source::file(format!("/proc/{}", server.pid)));
+        }
+        let owner = host.stat(&self.seen).ok().map(|stat| stat.uid);
+        let may = |one: &&Unproven| {
+            one.uid.is_none_or(|uid| uid == 0 || owner.is_none_or(|owner| owner == u64::from(uid)))
+        };
+        match unproven.iter().find(may) {
+            Some(one) => Reading::unknown(Why::Denied, one.detail.clone()).or_try(Remedy::RunAsRoot),
+            None => Reading::known(false, Source::file("/proc")),
+        }
+    }
+
+    /// Records everything about the server; the processes are those that may serve this or another directory.
+    pub fn put(self, view: &View<'_>, unproven: &[Unproven], facts: &mut FactSet) {
+        let inside = view.inside;
+        let view = view.its();
         let shown = safe(path_bytes(&self.data));
         let subject = Subject::cluster(&*shown);
         facts.rule_out_area(&subject, "pg");
-        let running = self.server.is_some();
+        let running = self.runs(view, unproven);
         let remedy = Remedy::Do("restart the server, then look again".to_owned());
         let started = self.server.as_ref().and_then(|server| server.started);
-        let conf = if running {
-            self.conf.doubt(|path| start::changed(view, started, path), Some(&remedy))
-        } else {
+        let conf = if running.value() == Some(&false) {
             self.conf.clone()
+        } else {
+            self.conf.doubt(|path| start::changed(view, started, path), Some(&remedy))
         };
 
-        let source = match &self.server {
-            Some(server) => Source::file(format!("/proc/{}", server.pid)),
-            None => Source::file("/proc"),
-        };
-        facts.know(&subject, &mysql::RUNNING, running, source);
+        facts.put(&subject, &mysql::RUNNING, running);
         facts.put(&subject, &cluster::KIND, self.edition.line.clone().map(|line| line.word().to_owned()));
         facts.know(&subject, &mysql::NAME, self.name(&shown), self.data_source.clone());
         facts.put(&subject, &mysql::USER, self.owner(view));

@@ -134,9 +134,6 @@ impl Reader<'_> {
         if let Some(path) = option("defaults_extra_file") {
             self.named(&path);
         }
-        if server.is_some_and(|server| server.uid == 0) {
-            self.unread(Path::new("/root/.my.cnf"));
-        }
     }
 
     fn arguments(&mut self, server: &Server) {
@@ -165,7 +162,7 @@ impl Reader<'_> {
     /// A file that need not be there.
     fn optional(&mut self, path: &Path, dialect: Dialect) {
         if self.full {
-            return;
+            return self.beyond();
         }
         if self.host.config(path, dialect).is_err_and(|miss| miss.kind == MissKind::Absent) {
             let holder = path.ancestors().skip(1).find(|above| self.host.stat(above).is_ok());
@@ -188,7 +185,7 @@ impl Reader<'_> {
     fn file(&mut self, path: &Path, dialect: Dialect) {
         let shown = safe(path_bytes(path));
         if self.full {
-            return;
+            return self.beyond();
         }
         if self.conf.count_file() > FILES {
             self.full = true;
@@ -261,6 +258,10 @@ impl Reader<'_> {
         names.sort();
         self.depth += 1;
         for name in names {
+            if self.full {
+                self.beyond();
+                break;
+            }
             let file = path.join(name);
             if !self.host.stat(&file).is_ok_and(|stat| stat.is_dir()) {
                 self.file(&file, Dialect::Mysql);
@@ -287,6 +288,11 @@ impl Reader<'_> {
             return self.conf.unclear(&*name, format!("{source}: what it sets {name} to cannot be told"));
         }
         self.conf.set(name, value, source.clone());
+    }
+
+    /// What one more file says is not known, which has been said.
+    fn beyond(&mut self) {
+        self.conf.hole(Why::NotCollected, "more files are included than walwise reads", None);
     }
 
     fn hole(&mut self, miss: &Miss, what: &str) {

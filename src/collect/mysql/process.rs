@@ -7,10 +7,10 @@
 use std::path::{Path, PathBuf};
 
 use super::edition;
-use crate::collect::servers::{self, Row};
-use crate::collect::{path_of, refused};
+use crate::collect::servers::{self, Row, Unproven};
+use crate::collect::{Request, path_of, refused};
 use crate::facts::{FactSet, Reading, Source};
-use crate::host::{Host, Miss, MissKind, Question};
+use crate::host::{Host, Miss, MissKind, Question, Stat};
 use crate::text::raw;
 
 /// Options by their names; without a value where nothing more is told.
@@ -21,7 +21,7 @@ type Options = Vec<(String, Option<Vec<u8>>)>;
 pub struct Server {
     /// Its process id.
     pub pid: u32,
-    /// Who runs it.
+    /// Who runs it, and whom its files are read as.
     pub uid: u32,
     /// Its options in their order.
     pub options: Result<Options, Miss>,
@@ -55,21 +55,34 @@ impl Server {
     }
 }
 
-/// The servers; an error when processes cannot be listed.
-pub fn servers(host: &dyn Host, facts: &mut FactSet) -> Result<Vec<Server>, Miss> {
-    let rows = servers::list(host)?.into_iter().filter(Row::is_mysql);
+/// The servers, and what may be one and cannot be looked at; an error when processes cannot be listed.
+pub fn servers(
+    host: &dyn Host,
+    request: &Request,
+    facts: &mut FactSet,
+) -> Result<(Vec<Server>, Vec<Unproven>), Miss> {
+    let listing = servers::list(host, request)?;
     let booted = std::cell::OnceCell::new();
-    let rows: Vec<Row> = rows.collect();
-    Ok(rows
-        .iter()
-        .filter_map(|row| {
-            let booted = *booted.get_or_init(|| boot_time(host));
-            server(host, row, booted, facts)
-        })
-        .collect())
+    let mut found = Vec::new();
+    let beyond = |(uid, count): &(Option<u32>, u64)| Unproven {
+        uid: *uid,
+        detail: format!("{count} more processes are called like database servers and were not looked at"),
+    };
+    let mut unproven: Vec<Unproven> = listing.more.iter().map(beyond).collect();
+    for row in listing.rows.iter().filter(|row| row.is_mysql()) {
+        let booted = *booted.get_or_init(|| boot_time(host));
+        match servers::reader(row) {
+            Ok(uid) => found.extend(server(host, row, uid, booted, facts)),
+            Err(detail) => {
+                facts.warn(detail.clone());
+                unproven.push(Unproven { uid: row.uid, detail });
+            }
+        }
+    }
+    Ok((found, unproven))
 }
 
-fn server(host: &dyn Host, row: &Row, booted: Option<u64>, facts: &mut FactSet) -> Option<Server> {
+fn server(host: &dyn Host, row: &Row, uid: u32, booted: Option<u64>, facts: &mut FactSet) -> Option<Server> {
     let pid = row.pid;
     let options = host.ask(&Question::CommandLine(pid)).map(|answer| options(&answer));
     match &options {
@@ -87,7 +100,7 @@ fn server(host: &dyn Host, row: &Row, booted: Option<u64>, facts: &mut FactSet) 
     let ticks = host.read(Path::new(&format!("/proc/{pid}/stat"))).ok().and_then(|stat| start_ticks(&stat));
     Some(Server {
         pid,
-        uid: row.uid,
+        uid,
         options,
         preloaded: servers::preloaded(host, pid, &environment),
         environment,
@@ -126,6 +139,14 @@ fn start_ticks(stat: &[u8]) -> Option<u64> {
     let behind = stat.iter().rposition(|b| *b == b')')? + 1;
     let text = str::from_utf8(stat.get(behind..)?).ok()?;
     text.split_ascii_whitespace().nth(19)?.parse().ok()
+}
+
+/// Whether a process has the system tablespace open that lies there; the error says why that is not known. What it has open
+/// is what it serves: a name in its arguments or a directory that it is in is anybody's to choose.
+pub fn holds(host: &dyn Host, pid: u32, tablespace: &Stat) -> Result<bool, Miss> {
+    let answer = host.ask(&Question::Tablespaces(pid))?;
+    let wanted = format!("{} {} {}", tablespace.major, tablespace.minor, tablespace.inode);
+    Ok(String::from_utf8_lossy(&answer).lines().any(|line| line == wanted))
 }
 
 /// A path among the options.

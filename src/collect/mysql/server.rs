@@ -1,4 +1,4 @@
-//! What a running server says of its own settings, asked through its socket as the invoking user.
+//! What a running server says of its own settings, asked through its socket as the invoking user: root keeps his name there.
 //!
 //! The host connects and asks; here its answer becomes values, and where there is none, what that leaves open. Nobody is
 //! asked who would hardly let us in, since MariaDB notes a refusal in its log: by MariaDB's own default since 10.4, and by
@@ -14,7 +14,7 @@ use super::options::within;
 use super::process::Server;
 use super::settings;
 use crate::collect::conf::Conf;
-use crate::collect::servers::our_uid;
+use crate::collect::servers::{self, our_uid};
 use crate::collect::{path_of, refused};
 use crate::facts::{Reading, Remedy, Source, Why};
 use crate::host::{Host, Question, path_bytes};
@@ -59,6 +59,14 @@ pub fn ask(view: &dyn Host, edition: &Edition, server: &Server, conf: &Conf, see
         );
     };
     let shown = safe(path_bytes(&socket));
+    // It would answer when it goes on, and note that nobody listens any more.
+    if servers::is_stopped(view, server.pid) {
+        return silent(
+            Why::TimedOut,
+            format!("the server was not asked: process {} is stopped", server.pid),
+            yourself(),
+        );
+    }
     match view.ask(&Question::MysqlSettings(socket)) {
         Ok(answer) => {
             let rows: BTreeMap<String, Vec<u8>> = answer.split(|b| *b == b'\n').filter_map(row).collect();

@@ -6,7 +6,7 @@ use super::*;
 use crate::collect::testing::{Fake, shown};
 use crate::facts::catalog::{cluster, mount, mysql};
 use crate::facts::{Reading, Scope, Subject, Why};
-use crate::host::{Dialect, Question, Setting, Stat, Tool};
+use crate::host::{Dialect, MissKind, Question, Setting, Stat, Tool};
 
 const MARIADB: &str = "mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)\n";
 const MYSQL: &str = "/usr/sbin/mysqld  Ver 8.0.36 for Linux on x86_64 (MySQL Community Server - GPL)\n";
@@ -24,9 +24,7 @@ fn directory(fake: Fake, path: &str, inode: u64) -> Fake {
 
 /// An option file: `[group]`s with `name=value`, and includes.
 fn cnf(fake: Fake, path: &str, lines: &[(&str, &str)]) -> Fake {
-    let setting = |(line, (key, value)): (u32, &(&str, &str))| {
-        Setting { line, key: key.as_bytes().to_vec(), value: value.as_bytes().to_vec() }.encode()
-    };
+    let setting = |(line, (key, value)): (u32, &(&str, &str))| Setting::new(line, *key, *value).encode();
     let answer: Vec<u8> = (1..).zip(lines).flat_map(setting).collect();
     fake.answer(Question::Config(path.into(), Dialect::Mysql), answer)
         .answer(Question::Stat(path.into()), stat(0o100_644, 9, 50))
@@ -52,7 +50,8 @@ fn running(program: &str, version: &str) -> Fake {
         .symlink("/proc/10/cwd", "/srv/db")
         .symlink("/proc/10/exe", program)
         .answer(Question::RealPath(program.into()), program)
-        .answer(Question::Stat("/proc/10/cwd/.".into()), stat(0o040_755, 3, 5))
+        .answer(Question::Stat("/srv/db/ibdata1".into()), stat(0o100_660, 33, 5))
+        .answer(Question::Tablespaces(10), "8 1 33\n")
         .answer(Question::Stat("/proc/10/exe".into()), stat(0o100_755, 77, 5))
         .answer(Question::Stat(program.into()), stat(0o100_755, 77, 5))
         .answer(Question::Run(tool, vec!["--version".to_owned()]), version)
@@ -150,8 +149,7 @@ fn what_is_said_later_wins_and_what_was_persisted_wins_over_all() {
         "/own.cnf",
         &[("mysqld.sync_binlog", "9"), ("mysqld.log_bin", "/srv/x"), ("mysqld-8.0.innodb_io_capacity", "4k")],
     );
-    let persisted =
-        Setting { line: 1, key: b"persisted.sync_binlog".to_vec(), value: b"100".to_vec() }.encode();
+    let persisted = Setting::new(1, "persisted.sync_binlog", "100").encode();
     let auto = "/srv/db/mysqld-auto.cnf";
     let fake = fake
         .answer(Question::Config(auto.into(), Dialect::MysqlPersisted), persisted)
@@ -235,8 +233,9 @@ fn what_the_server_says_is_in_force_and_the_line_is_named_that_says_so_too() {
 #[test]
 fn what_a_server_that_says_nothing_may_have_been_told_is_unknown() {
     let base = || cnf(running("/usr/sbin/mariadbd", MARIADB), "/etc/my.cnf", &[("mysqld.sync_binlog", "1")]);
-    let asked =
-        |fake: &Fake| fake.asked().iter().any(|question| matches!(question, Question::MysqlSettings(_)));
+    let asked = |fake: &Fake| {
+        fake.asked().iter().any(|question| matches!(question.bare(), Question::MysqlSettings(_)))
+    };
     let old = Question::Run(Tool::Mariadbd, vec!["--version".to_owned()]);
     for (fake, expected, asks) in [
         (base().answer(Question::Identity, "euid=1000\n"), "? not collected", false),
@@ -308,8 +307,7 @@ fn what_the_server_may_see_otherwise_is_unknown() {
 
 #[test]
 fn a_server_in_another_name_space_is_not_mixed_up_with_what_is_here() {
-    let fake = running("/usr/sbin/mariadbd", MARIADB)
-        .answer(Question::Stat("/proc/10/cwd/.".into()), stat(0o040_755, 4711, 5));
+    let fake = running("/usr/sbin/mariadbd", MARIADB).answer(Question::Tablespaces(10), "8 1 4711\n");
     let facts = collect(&fake);
     assert_eq!(facts.subjects(Scope::Cluster).count(), 0);
     assert!(facts.warnings().iter().any(|warning| warning.contains("name space")), "{:?}", facts.warnings());
@@ -353,6 +351,7 @@ fn a_server_in_a_container_is_read_as_it_sees_itself_and_found_where_it_lies_her
             "9 1 0:40 / / rw - overlay overlay rw\n10 9 8:1 /vol /srv/db rw - ext4 /dev/sda1 rw\n",
         )
         .answer(Question::Stat("/proc/10/root/srv/db".into()), stat(0o040_755, 3, 5))
+        .answer(Question::Stat("/proc/10/root/srv/db/ibdata1".into()), stat(0o100_660, 33, 5))
         .answer(Question::Stat("/proc/10/root/etc".into()), stat(0o040_755, 8, 5))
         .answer(Question::Stat(format!("/proc/10/root{SOCKET}").into()), stat(0o140_777, 12, 1200))
         .answer(Question::MysqlSettings(format!("/proc/10/root{SOCKET}").into()), "datadir\t/srv/db/\n")
@@ -371,6 +370,56 @@ fn a_server_in_a_container_is_read_as_it_sees_itself_and_found_where_it_lies_her
     let subject = Subject::cluster("/mnt/vol");
     assert_eq!(facts.value(&subject, &mysql::DATA).as_deref(), Some("/mnt/vol"), "{}", shown(&facts));
     assert_eq!(facts.value(&subject, &mysql::SYNC_BINLOG), Some(1), "its own files, not ours");
+}
+
+#[test]
+fn a_process_is_believed_of_a_directory_of_its_users_whose_tablespace_it_holds() {
+    let conf = |fake: Fake| cnf(fake, "/etc/my.cnf", &[("mysqld.sync_binlog", "7")]);
+    // A stranger's process of a lower number stands in the directory and claims another setting.
+    let fake = conf(running("/usr/sbin/mariadbd", MARIADB))
+        .answer(Question::Servers, "9 1 4242 mariadbd\n10 1 27 mariadbd\n")
+        .answer(Question::CommandLine(9), "--sync_binlog=1\n")
+        .answer(Question::Environment(9), "")
+        .symlink("/proc/9/cwd", "/srv/db")
+        .answer(Question::Tablespaces(9), "8 1 33\n");
+    let facts = collect(&fake);
+    assert_eq!(told(&facts, "mysql.running"), "yes /proc/10");
+    assert!(
+        told(&facts, "mysql.sync_binlog").starts_with('7')
+            || told(&facts, "mysql.sync_binlog").starts_with('?')
+    );
+    assert!(
+        facts.warnings().iter().any(|says| says.contains("process 9 of user 4242")),
+        "{:?}",
+        facts.warnings()
+    );
+}
+
+#[test]
+fn whether_a_server_runs_is_unknown_where_a_process_may_be_it() {
+    let installed = |servers: &str| {
+        let fake = directory(directory(Fake::default(), "/var/lib/mysql", 3), "/var/lib/mysql/mysql", 4);
+        let fake = fake
+            .answer(Question::Servers, servers)
+            .answer(Question::CommandLine(10), "")
+            .answer(Question::Environment(10), "")
+            .symlink("/proc/10/cwd", "/var/lib/mysql")
+            .refuse(Question::Tablespaces(10), MissKind::Denied)
+            .answer(Question::RealPath("/usr/sbin/mariadbd".into()), "/usr/sbin/mariadbd")
+            .answer(Question::Run(Tool::Mariadbd, vec!["--version".to_owned()]), MARIADB)
+            .answer(Question::Stat("/var/lib/mysql/ibdata1".into()), stat(0o100_644, 9, 5));
+        let facts = collect(&fake);
+        facts.value(&Subject::cluster("/var/lib/mysql"), &mysql::RUNNING)
+    };
+    assert_eq!(installed(""), Some(false));
+    for servers in ["10 1 27 mariadbd\n", "10 1 0 mysqld\n", "10 1 - mysqld\n", "more 27 5\n"] {
+        assert_eq!(installed(servers), None, "{servers}");
+    }
+    assert_eq!(
+        installed("more 4242 5\n"),
+        Some(false),
+        "a stranger's processes serve no directory of another user"
+    );
 }
 
 proptest! {

@@ -2,7 +2,7 @@
 //!
 //! A running server's answer wins over the files, and a difference between the two is said: a reload is pending. Where
 //! it gives none, a file tells what is in force only if nothing was changed since the server started. The surprise: a process may live in another mount name space, where its data directory is another one than the path names
-//! here; only a `postmaster.pid` with its process id proves the directory.
+//! here; only a `postmaster.pid` with its process id, in a directory of its user's, proves the directory.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ use crate::text::safe;
 use crate::version::Version;
 
 /// What leads to a cluster.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Lead {
     /// The main configuration file.
     pub config_file: PathBuf,
@@ -31,6 +31,20 @@ pub struct Lead {
     pub server: Option<Server>,
     /// What names the data directory, where that is a file.
     pub named_by: Option<Source>,
+    /// Whom everything is read as.
+    pub reader: u32,
+}
+
+/// Whether a process serves a directory.
+pub enum Proof {
+    /// Its user owns the directory, and `postmaster.pid` in it names the process.
+    Serves,
+    /// It does not; the sentence says what speaks against it.
+    Elsewhere(String),
+    /// What would prove it cannot be read.
+    Unreadable,
+    /// There is no process to be proven.
+    NoServer,
 }
 
 /// Where a cluster is, and what is configured so far.
@@ -98,6 +112,43 @@ impl Lead {
 }
 
 impl Found {
+    /// Whether the process that led here serves the directory. A stranger can call his process `postgres -D` anything; he
+    /// can own no directory of the server's user, and write no `postmaster.pid` into it.
+    pub fn proof(&self, host: &dyn Host, inside: Option<&Inside<'_>>) -> Proof {
+        let Some(server) = &self.lead.server else { return Proof::NoServer };
+        let data = shown(&self.data);
+        match host.stat(&self.seen) {
+            Ok(stat) if stat.uid == u64::from(server.uid) => {}
+            Ok(stat) => {
+                return Proof::Elsewhere(format!(
+                    "process {} of user {} is called PostgreSQL and names {data}, which belongs to user {}: it is not believed",
+                    server.pid, server.uid, stat.uid
+                ));
+            }
+            Err(miss) if miss.kind == MissKind::Absent => {
+                return Proof::Elsewhere(self.not_its_cluster(server));
+            }
+            Err(_) => return Proof::Unreadable,
+        }
+        // In a container the process has another number for itself.
+        let number = if inside.is_some() { servers::own_number(host, server.pid) } else { Some(server.pid) };
+        match PidFile::read(host, &self.seen) {
+            Ok(file) if file.pid.is_some() && file.pid == number => Proof::Serves,
+            Ok(_) => Proof::Elsewhere(self.not_its_cluster(server)),
+            Err(miss) if miss.kind == MissKind::Absent => Proof::Elsewhere(self.not_its_cluster(server)),
+            Err(_) => Proof::Unreadable,
+        }
+    }
+
+    fn not_its_cluster(&self, server: &Server) -> String {
+        format!(
+            "PostgreSQL process {} uses {}, but what is seen there is not its cluster (another name space, such as a \
+             container's): run walwise where the server runs",
+            server.pid,
+            shown(&self.data)
+        )
+    }
+
     /// Records everything about the cluster; the error says why the directory is none.
     pub fn put(
         mut self,
@@ -109,20 +160,6 @@ impl Found {
         let shown_data = shown(&self.data);
         let owner = self.owner(host)?;
         let pid_file = PidFile::read(host, &self.seen);
-        if let Some(server) = &self.lead.server {
-            let elsewhere = match &pid_file {
-                // In a container processes have other numbers, and which directory it is has been proven.
-                Ok(file) => inside.is_none() && file.pid != Some(server.pid),
-                Err(miss) => miss.kind == MissKind::Absent,
-            };
-            if elsewhere {
-                return Err(format!(
-                    "PostgreSQL process {} uses {shown_data}, but what is seen there is not its cluster (another name \
-                     space, such as a container's): run walwise where the server runs",
-                    server.pid
-                ));
-            }
-        }
         let subject = Subject::cluster(&*shown_data);
         facts.rule_out_area(&subject, "mysql");
         facts.know(&subject, &kind::KIND, "postgres".to_owned(), self.lead.origin());
@@ -172,8 +209,7 @@ impl Found {
                         "{data} did not answer in time: nothing is known of the cluster in it"
                     ));
                 }
-                (_, Some(server)) => Some(server.uid),
-                (_, None) => return Ok(refused(&miss, &data)),
+                (_, _) => return Ok(refused(&miss, &data)),
             },
         };
         let Some(uid) = uid else {
@@ -233,8 +269,9 @@ impl Found {
 
     /// The running server's own answer, when it proves to be that of this cluster.
     fn ask(&self, host: &dyn Host, pid_file: Option<&PidFile>, major: Option<&Version>) -> Option<Answer> {
-        self.lead.server.as_ref()?;
-        if server::would_refuse(host) {
+        let server = self.lead.server.as_ref()?;
+        // It would answer when it goes on, and log that nobody listens any more.
+        if servers::is_stopped(host, server.pid) {
             return None;
         }
         let socket = pid_file.and_then(|file| file.socket.clone()).or_else(|| self.configured_socket())?;

@@ -19,12 +19,12 @@ const FILES: usize = 256;
 impl Conf {
     /// Adds a file with what it includes. That a file is absent is for the caller to have ruled out, or a hole.
     pub fn file(&mut self, host: &dyn Host, path: &Path, facts: &mut FactSet) {
-        Reader { host, facts, conf: self, chain: Vec::new() }.file(path);
+        Reader { host, facts, conf: self, chain: Vec::new(), full: false }.file(path);
     }
 
     /// Adds a file that need not be there.
     pub fn optional_file(&mut self, host: &dyn Host, path: &Path, facts: &mut FactSet) {
-        Reader { host, facts, conf: self, chain: Vec::new() }.optional_file(path);
+        Reader { host, facts, conf: self, chain: Vec::new(), full: false }.optional_file(path);
     }
 }
 
@@ -35,10 +35,15 @@ struct Reader<'a> {
     conf: &'a mut Conf,
     /// The files that include the one being read, outermost first.
     chain: Vec<PathBuf>,
+    /// Whether as many files were read as may be, which has been said.
+    full: bool,
 }
 
 impl Reader<'_> {
     fn file(&mut self, path: &Path) {
+        if self.full {
+            return self.unread();
+        }
         let shown = safe(path_bytes(path));
         if let Err(complaint) = self.enter(path) {
             return self.broken(format!("{shown}: {complaint}"));
@@ -65,6 +70,9 @@ impl Reader<'_> {
     }
 
     fn optional_file(&mut self, path: &Path) {
+        if self.full {
+            return self.unread();
+        }
         let absent = |miss: Miss| miss.kind == MissKind::Absent;
         if self.host.config(path, Dialect::Postgres).is_err_and(absent) {
             let holder = path.ancestors().skip(1).find(|above| self.host.stat(above).is_ok());
@@ -89,6 +97,9 @@ impl Reader<'_> {
             .collect();
         names.sort();
         for name in names {
+            if self.full {
+                return self.unread();
+            }
             let file = path.join(name);
             if !self.host.stat(&file).is_ok_and(|stat| stat.is_dir()) {
                 self.file(&file);
@@ -107,6 +118,7 @@ impl Reader<'_> {
             return Err("includes nest deeper than the server allows");
         }
         if files > FILES {
+            self.full = true;
             return Err("more files are included than walwise reads");
         }
         Ok(())
@@ -119,6 +131,11 @@ impl Reader<'_> {
         if let Reading::Unknown { why, detail, remedy } = refused::<()>(miss, what) {
             self.conf.hole(why, detail, remedy);
         }
+    }
+
+    /// What one more file says is not known, which has been said.
+    fn unread(&mut self) {
+        self.conf.hole(Why::NotCollected, "more files are included than walwise reads", None);
     }
 
     /// A configuration that the server would refuse, so that what it runs with is not what is written.
@@ -143,7 +160,7 @@ mod tests {
     fn with(fake: Fake, path: &str, settings: &[(&str, &str)]) -> Fake {
         let encode = |(n, (key, value)): (usize, &(&str, &str))| {
             let line = u32::try_from(n).unwrap() + 1;
-            Setting { line, key: key.as_bytes().to_vec(), value: value.as_bytes().to_vec() }.encode()
+            Setting::new(line, *key, *value).encode()
         };
         let answer: Vec<Vec<u8>> = settings.iter().enumerate().map(encode).collect();
         fake.answer(question(path), answer.concat())

@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::collect::behalf::Behalf;
 use crate::collect::{Request, refused};
 use crate::facts::{FactSet, Reading, Why};
 use crate::host::{Host, MissKind, path_bytes};
@@ -68,8 +69,9 @@ pub fn asked_for(host: &dyn Host, request: &Request) -> Option<PathBuf> {
     real.ancestors().find(|path| has(path, "PG_VERSION") && has(path, "global")).map(Path::to_owned)
 }
 
+/// What lies in a directory, as its owner sees it: one of its parents can be a link that somebody put there.
 fn children(host: &dyn Host, directory: &Path, facts: &mut FactSet) -> Vec<PathBuf> {
-    match host.list(directory) {
+    match Behalf::of_owner(host, directory).list(directory) {
         Ok(names) => names.iter().map(|name| directory.join(name)).collect(),
         Err(miss) => {
             let unseen = [MissKind::Denied, MissKind::TimedOut].contains(&miss.kind);

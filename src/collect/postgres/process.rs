@@ -2,18 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::collect::path_of;
 use crate::collect::servers::{self, Row};
+use crate::collect::{Request, path_of};
 use crate::facts::{FactSet, Reading, Source};
 use crate::host::{Host, Miss, MissKind, Question};
 use crate::text::raw;
 
 /// One postmaster.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Server {
     /// Its process id.
     pub pid: u32,
-    /// Who runs it.
+    /// Who runs it, and whom its files are read as.
     pub uid: u32,
     /// `-D`, or `PGDATA`.
     pub home: Option<PathBuf>,
@@ -35,13 +35,29 @@ impl Server {
     }
 }
 
-/// The postmasters; an error when processes cannot be listed.
-pub fn servers(host: &dyn Host, facts: &mut FactSet) -> Result<Vec<Server>, Miss> {
-    let postmasters = servers::list(host)?.into_iter().filter(|row| !row.is_mysql());
-    Ok(postmasters.filter_map(|row| server(host, &row, facts)).collect())
+/// The postmasters; an error when processes cannot be listed. What is said of processes that nobody looks at is said here
+/// for servers of every kind.
+pub fn servers(host: &dyn Host, request: &Request, facts: &mut FactSet) -> Result<Vec<Server>, Miss> {
+    let listing = servers::list(host, request)?;
+    for (uid, count) in &listing.more {
+        let whose = uid.map_or_else(|| "of no user known here".to_owned(), |uid| format!("of user {uid}"));
+        facts.warn(format!(
+            "{count} more processes {whose} are called like database servers and were not looked at: what they serve is \
+             not known"
+        ));
+    }
+    let postmasters = listing.rows.iter().filter(|row| !row.is_mysql());
+    Ok(postmasters.filter_map(|row| server(host, row, facts)).collect())
 }
 
 fn server(host: &dyn Host, row: &Row, facts: &mut FactSet) -> Option<Server> {
+    let uid = match servers::reader(row) {
+        Ok(uid) => uid,
+        Err(why) => {
+            facts.warn(why);
+            return None;
+        }
+    };
     let options = match host.ask(&Question::CommandLine(row.pid)) {
         Ok(answer) => options(&answer),
         // The process has ended since.
@@ -64,7 +80,7 @@ fn server(host: &dyn Host, row: &Row, facts: &mut FactSet) -> Option<Server> {
     };
     Some(Server {
         pid: row.pid,
-        uid: row.uid,
+        uid,
         home,
         preloaded: servers::preloaded(host, row.pid, &environment),
         settings: options.into_iter().filter(|(name, _)| name != HOME).collect(),
@@ -100,7 +116,7 @@ mod tests {
     use crate::facts::Why;
 
     fn read(fake: &Fake) -> Vec<Server> {
-        super::servers(fake, &mut FactSet::default()).unwrap()
+        super::servers(fake, &Request::default(), &mut FactSet::default()).unwrap()
     }
 
     fn host(arguments: &str) -> Fake {

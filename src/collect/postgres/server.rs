@@ -1,15 +1,13 @@
-//! What a running server says of its own settings, asked through its socket as the invoking user.
+//! What a running server says of its own settings, asked through its socket as its owner.
 //!
-//! The host connects and asks; here its answer becomes readings. As root nothing is asked: a server never runs as root
-//! (main.c of PostgreSQL), so root is hardly ever a role, each attempt would leave `role "root" does not exist` in the
-//! server's log, and root can read the files and when they were changed. What holds only for our own session (a role's or a
-//! database's setting) is not the server's, and is left to the files. The surprise: only a superuser is told in which file
-//! a setting stands, so the source is often the server itself (PostgreSQL manual, *pg_settings*).
+//! The host connects and asks; here its answer becomes readings. Root asks as the server's user, who is a superuser of it
+//! unless somebody took that from him: initdb makes him one, and `peer` lets him in. What holds only for that session (a
+//! role's or a database's setting) is not the server's, and is left to the files. The surprise: only a superuser is told in
+//! which file a setting stands, so the source may be the server itself (PostgreSQL manual, *pg_settings*).
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::collect::servers::our_uid;
 use crate::facts::{Reading, Source};
 use crate::host::{Host, Question, path_bytes};
 use crate::text::{raw, safe};
@@ -31,11 +29,6 @@ struct Row {
 
 /// Origins that hold for our session only.
 const OWN: [&str; 6] = ["database", "user", "database user", "client", "session", "interactive"];
-
-/// Whether we are root, whom a server does not know.
-pub fn would_refuse(host: &dyn Host) -> bool {
-    our_uid(host) == Some(0)
-}
 
 /// Asks the server behind a socket; `None` when it does not answer, which costs nothing but the better source.
 pub fn ask(host: &dyn Host, socket: &Path) -> Option<Answer> {

@@ -6,8 +6,6 @@
 use std::path::Path;
 
 use super::conf::Conf;
-use super::server;
-
 use crate::collect::{servers, start};
 use crate::facts::Remedy;
 use crate::host::{Host, Question};
@@ -31,8 +29,10 @@ impl<'a> Start<'a> {
     }
 
     fn remedy(&self, owner: &str) -> Remedy {
-        let name = servers::our_uid(self.host).and_then(|uid| self.host.ask(&Question::UserName(uid)).ok());
-        if name.is_some_and(|name| safe(name.trim_ascii()) == owner) {
+        let uid = servers::our_uid(self.host);
+        let name = uid.and_then(|uid| self.host.ask(&Question::UserName(uid)).ok());
+        // Root has asked as the owner.
+        if uid == Some(0) || name.is_some_and(|name| safe(name.trim_ascii()) == owner) {
             Remedy::Do(format!(
                 "let the server answer {owner} over its socket, or restart it, then look again"
             ))
@@ -44,8 +44,6 @@ impl<'a> Start<'a> {
     /// Why a file or directory may not be what the server read; `None` when it is.
     fn changed(&self, path: &Path) -> Option<String> {
         let complaint = start::changed(self.host, self.at, path)?;
-        let silent =
-            if server::would_refuse(self.host) { "was not asked" } else { "did not say what it uses" };
-        Some(format!("{complaint}, and the server {silent}"))
+        Some(format!("{complaint}, and the server did not say what it uses"))
     }
 }

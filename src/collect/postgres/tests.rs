@@ -27,7 +27,7 @@ fn of_kind(mode: u64, uid: u64, changed: Option<u64>) -> Vec<u8> {
 fn conf(fake: Fake, path: &str, settings: &[(&str, &str)]) -> Fake {
     let line = |(n, (key, value)): (usize, &(&str, &str))| {
         let line = u32::try_from(n).unwrap() + 1;
-        Setting { line, key: key.as_bytes().to_vec(), value: value.as_bytes().to_vec() }.encode()
+        Setting::new(line, *key, *value).encode()
     };
     let answer: Vec<Vec<u8>> = settings.iter().enumerate().map(line).collect();
     let fake = fake.answer(Question::Config(path.into(), Dialect::Postgres), answer.concat());
@@ -334,31 +334,29 @@ fn without_the_time_of_the_start_nothing_in_a_file_is_certain() {
 }
 
 #[test]
-fn root_does_not_ask_a_server_and_whoever_was_not_answered_is_told_what_helps() {
+fn root_asks_a_server_as_its_owner_and_whoever_was_not_answered_is_told_what_helps() {
     let file = Question::Stat(format!("{DATA}/postgresql.conf").into());
-    for (uid, name, asks, helps) in [
-        (0, "root", false, Remedy::RunAs("postgres".to_owned())),
-        (1000, "me", true, Remedy::RunAs("postgres".to_owned())),
-        (
-            26,
-            "postgres",
-            true,
-            Remedy::Do(
-                "let the server answer postgres over its socket, or restart it, then look again".to_owned(),
-            ),
-        ),
+    let answer = || {
+        Remedy::Do(
+            "let the server answer postgres over its socket, or restart it, then look again".to_owned(),
+        )
+    };
+    for (uid, name, helps) in [
+        (0, "root", answer()),
+        (1000, "me", Remedy::RunAs("postgres".to_owned())),
+        (26, "postgres", answer()),
     ] {
         let host = running()
             .answer(Question::Identity, format!("euid={uid}\n"))
             .answer(Question::UserName(uid), name)
             .answer(file.clone(), changed_at(26, Some(STARTED)));
         let facts = collect(&host);
-        let asked = host.asked().iter().any(|question| matches!(question, Question::PgSettings(_)));
-        assert_eq!(asked, asks, "{name}");
+        let socket = Question::PgSettings("/run/pg/.s.PGSQL.5433".into());
+        assert!(host.asked().contains(&Question::As(26, Box::new(socket))), "{name}");
         match facts.reading(&cluster(), "pg.fsync") {
             Reading::Unknown { why: Why::Ambiguous, detail, remedy } => {
                 assert_eq!(remedy.as_ref(), Some(&helps), "{name}");
-                assert_eq!(detail.ends_with("was not asked"), !asks, "{detail}");
+                assert!(detail.ends_with("did not say what it uses"), "{detail}");
                 assert!(detail.starts_with("/srv/pg/postgresql.conf was changed after"), "{detail}");
             }
             reading => panic!("{reading:?}"),
@@ -375,4 +373,80 @@ fn what_the_server_says_needs_no_times_and_what_it_does_not_say_does() {
     let facts = collect(&host);
     assert_eq!(told(&facts, "pg.fsync"), "no /srv/pg/postgresql.conf:1");
     assert_eq!(told(&facts, "pg.wal_level"), "? ambiguous", "that is our role's");
+}
+
+#[test]
+fn a_process_is_believed_of_a_directory_of_its_users_that_names_it() {
+    let named = |facts: &FactSet| told(facts, "pg.fsync");
+    // The real server has fsync off; a stranger's process of a lower number says otherwise.
+    let claims = |fake: Fake| {
+        fake.answer(Question::Servers, "9 1 4242 postgres\n10 1 26 postgres\n")
+            .answer(Question::CommandLine(9), format!("-D {DATA}\n-c fsync=on\n"))
+            .answer(Question::Environment(9), "")
+    };
+    // Whose the target is comes first where one is named; without one the lower number does.
+    assert_eq!(named(&collect(&claims(running()))), format!("no {DATA}/postgresql.conf:1"));
+    let mut facts = FactSet::default();
+    run(&claims(running()), &Request::default(), &mut facts);
+    assert_eq!(named(&facts), format!("no {DATA}/postgresql.conf:1"));
+    assert!(
+        facts.warnings().iter().any(|says| says.contains("process 9 of user 4242")),
+        "{:?}",
+        facts.warnings()
+    );
+    // The same from within a name space of its own, where the same directory is in sight.
+    let elsewhere = claims(running())
+        .symlink("/proc/self/ns/mnt", "mnt:[1]")
+        .symlink("/proc/9/ns/mnt", "mnt:[2]")
+        .answer(Question::Stat(format!("/proc/9/root{DATA}").into()), stat(26))
+        .file(format!("/proc/9/root{DATA}/postmaster.pid"), "1\n")
+        .file("/proc/9/status", "NSpid:\t9\t1\n");
+    assert_eq!(named(&collect(&elsewhere)), format!("no {DATA}/postgresql.conf:1"));
+}
+
+#[test]
+fn what_cannot_prove_a_process_makes_it_none() {
+    for kind in [MissKind::Denied, MissKind::TimedOut] {
+        let host = running().refuse(Question::Read(format!("{DATA}/postmaster.pid").into()), kind);
+        let facts = collect(&host);
+        assert!(told(&facts, "pg.max_wal_senders").starts_with('?'), "its arguments are not taken");
+        assert!(!facts.reading(&cluster(), "pg.running").is_known());
+    }
+    for uid in ["0", "-"] {
+        let host = running().answer(Question::Servers, format!("10 1 {uid} postgres\n"));
+        let facts = collect(&host);
+        assert!(!host.asked().contains(&Question::CommandLine(10)));
+        assert_eq!(facts.warnings().len(), 1, "{:?}", facts.warnings());
+    }
+}
+
+#[test]
+fn a_stopped_process_is_not_asked() {
+    let host = running().file("/proc/10/stat", "10 (postgres) T 1 10\n");
+    collect(&host);
+    let asked = host.asked();
+    assert!(!asked.iter().any(|question| matches!(question.bare(), Question::PgSettings(_))), "{asked:?}");
+}
+
+#[test]
+fn nothing_of_a_cluster_is_read_as_who_we_are() {
+    let host = running().answer(Question::List("/var/lib/postgresql".into()), "15");
+    collect(&host);
+    let reads = |question: &Question| {
+        let kernels = |path: &std::path::PathBuf| path.starts_with("/proc");
+        matches!(question, Question::Read(_) | Question::List(_) | Question::Config(..) | Question::Link(_))
+            && !question.path().is_some_and(kernels)
+    };
+    let system = |question: &Question| {
+        question.path().is_some_and(|path| {
+            path.starts_with("/etc/systemd")
+                || path.starts_with("/run/systemd")
+                || path.starts_with("/usr/lib")
+                || path.starts_with("/lib")
+                || path.ends_with("ld.so.preload")
+        })
+    };
+    let asked: Vec<Question> =
+        host.asked().into_iter().filter(|question| reads(question) && !system(question)).collect();
+    assert_eq!(asked, [], "as who we are");
 }

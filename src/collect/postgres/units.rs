@@ -113,9 +113,7 @@ mod tests {
     use crate::host::{Question, Setting};
 
     fn unit(fake: Fake, path: &str, settings: &[(&str, &str)]) -> Fake {
-        let encode = |(line, (key, value)): (u32, &(&str, &str))| {
-            Setting { line, key: key.as_bytes().to_vec(), value: value.as_bytes().to_vec() }.encode()
-        };
+        let encode = |(line, (key, value)): (u32, &(&str, &str))| Setting::new(line, *key, *value).encode();
         let answer: Vec<u8> = (1..).zip(settings).flat_map(encode).collect();
         let (directory, name) = path.rsplit_once('/').unwrap();
         fake.answer(Question::Config(path.into(), Dialect::Service), answer)

@@ -8,6 +8,9 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use nix::sys::socket::getsockopt;
+use nix::sys::socket::sockopt::PeerCredentials;
+
 use super::files;
 use crate::host::{Miss, MissKind};
 
@@ -67,12 +70,28 @@ pub trait Conversation {
 /// Kind or number, body, and what follows.
 pub type Message<'a> = (u8, &'a [u8], &'a [u8]);
 
-/// Talks to the server behind a socket.
-pub fn with(socket: &Path, ours: &mut impl Conversation) -> Result<Vec<u8>, Miss> {
+/// Talks to the server behind a socket, which has to be this user's where one is named.
+pub fn with(socket: &Path, ours: &mut impl Conversation, server: Option<u32>) -> Result<Vec<u8>, Miss> {
     let stream = UnixStream::connect(socket).map_err(|e| match e.kind() {
         io::ErrorKind::ConnectionRefused => Miss::new(MissKind::Absent, "no server listens there"),
         _ => files::miss(&e),
     })?;
+    over(stream, ours, server)
+}
+
+/// Talks over a connection. Before a byte is said or heard it is made sure whose the other end is: a socket that one user
+/// names can be another's.
+pub fn over(stream: UnixStream, ours: &mut impl Conversation, server: Option<u32>) -> Result<Vec<u8>, Miss> {
+    if let Some(uid) = server {
+        let peer = getsockopt(&stream, PeerCredentials).map_err(|e| files::miss(&e.into()))?;
+        if peer.uid() != uid {
+            let says = format!(
+                "a process of user {} listens there, and the server is one of user {uid}",
+                peer.uid()
+            );
+            return Err(Miss::new(MissKind::Denied, says));
+        }
+    }
     hold(stream, ours, Instant::now() + DEADLINE)
 }
 

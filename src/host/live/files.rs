@@ -1,21 +1,22 @@
 //! Questions about files: read, list, links, stat(2), statfs(2), inode flags.
 //!
 //! Only regular files are read and only files and directories opened, without blocking: opening a tape or a watchdog
-//! device already does something. Sizes are bounded, since a file may be anything. Attributes of devices have a shorter
-//! way, for a large host has hundreds of thousands of them.
+//! device already does something. So what a path leads to is held by a descriptor that opens nothing (O_PATH), looked at,
+//! and that very thing is then opened: what is exchanged meanwhile is not. Sizes are bounded, since a file may be anything.
+//! The kernel's own files in /proc and /sys have a shorter way, for a large host has hundreds of thousands of them.
 
 use std::cell::RefCell;
 use std::ffi::OsStr;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Read};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
+use std::sync::OnceLock;
 
-use nix::fcntl::OFlag;
 use nix::sys::stat::{major, minor};
-use rustix::fs::{Access, AtFlags, Mode, OFlags};
+use rustix::fs::{Access, AtFlags, CWD, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::host::{LARGEST_MOUNT_TABLE, Miss, MissKind, Stat, StatFs};
@@ -40,19 +41,71 @@ pub fn miss(error: &io::Error) -> Miss {
     Miss::new(kind, errno.map_or_else(|| error.to_string(), |errno| errno.desc().to_owned()))
 }
 
+/// How anything is opened: for reading, and without waiting for anybody.
+const READING: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
+
+/// What a path leads to, held without opening it.
+pub struct Held {
+    descriptor: OwnedFd,
+    /// What it is.
+    pub kind: FileType,
+    /// Its device and inode.
+    pub identity: (u64, u64),
+}
+
+/// The directory /proc, which is held because whoever changes his root would find another one there.
+pub fn hold_proc() -> Result<&'static OwnedFd, Miss> {
+    static PROC: OnceLock<OwnedFd> = OnceLock::new();
+    if let Some(held) = PROC.get() {
+        return Ok(held);
+    }
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let proc = rustix::fs::open("/proc", flags, Mode::empty()).map_err(|e| miss(&e.into()))?;
+    Ok(PROC.get_or_init(|| proc))
+}
+
+/// What the kernel says of this process, wherever its root is.
+pub fn own_status() -> Result<Vec<u8>, Miss> {
+    let file = rustix::fs::openat(hold_proc()?, "self/status", READING, Mode::empty());
+    contents(&File::from(file.map_err(|e| miss(&e.into()))?), LARGEST_READ)
+}
+
+impl Held {
+    /// Follows links; the way is that of the path.
+    pub fn at(path: &Path) -> Result<Self, Miss> {
+        let descriptor = rustix::fs::openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
+        let descriptor = descriptor.map_err(|e| miss(&e.into()))?;
+        let stat = rustix::fs::fstat(&descriptor).map_err(|e| miss(&e.into()))?;
+        let kind = FileType::from_raw_mode(stat.st_mode);
+        Ok(Self { descriptor, kind, identity: (stat.st_dev, stat.st_ino) })
+    }
+
+    /// Opens the very thing that is held.
+    pub fn open(&self) -> Result<File, Miss> {
+        let name = format!("self/fd/{}", self.descriptor.as_fd().as_raw_fd());
+        let file = rustix::fs::openat(hold_proc()?, name, READING, Mode::empty());
+        file.map(File::from).map_err(|e| miss(&e.into()))
+    }
+}
+
 /// Opens a regular file, or a directory where that is allowed, for reading and nothing else.
 fn open(path: &Path, allow_directory: bool) -> Result<File, Miss> {
-    let metadata = fs::metadata(path).map_err(|e| miss(&e))?;
-    if !(metadata.is_file() || allow_directory && metadata.is_dir()) {
-        let detail = if metadata.is_dir() { "is a directory" } else { "is no regular file" };
-        return Err(Miss::new(MissKind::Failed, detail));
+    let held = Held::at(path)?;
+    match held.kind {
+        FileType::RegularFile => held.open(),
+        FileType::Directory if allow_directory => held.open(),
+        FileType::Directory => Err(Miss::new(MissKind::Failed, "is a directory")),
+        FileType::Symlink
+        | FileType::Fifo
+        | FileType::Socket
+        | FileType::CharacterDevice
+        | FileType::BlockDevice
+        | FileType::Unknown => Err(Miss::new(MissKind::Failed, "is no regular file")),
     }
-    open_unchecked(path)
 }
 
 fn open_unchecked(path: &Path) -> Result<File, Miss> {
-    let flags = OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;
-    OpenOptions::new().read(true).custom_flags(flags.bits()).open(path).map_err(|e| miss(&e))
+    rustix::fs::openat(CWD, path, READING, Mode::empty()).map(File::from).map_err(|e| miss(&e.into()))
 }
 
 /// The contents, cut after [`LARGEST_READ`] or [`LARGEST_MOUNT_TABLE`].
@@ -60,10 +113,54 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Miss> {
     if is_attribute(path) {
         return attribute(path);
     }
-    let largest = if path.ends_with("mountinfo") { LARGEST_MOUNT_TABLE as u64 } else { LARGEST_READ };
+    let largest = if path == OWN_MOUNT_TABLE { LARGEST_MOUNT_TABLE as u64 } else { LARGEST_READ };
+    let file = if is_of_process(path) { open_unchecked(path)? } else { open(path, false)? };
+    contents(&file, largest)
+}
+
+fn contents(file: &File, largest: u64) -> Result<Vec<u8>, Miss> {
     let mut bytes = Vec::with_capacity(4096);
-    open(path, false)?.take(largest).read_to_end(&mut bytes).map_err(|e| miss(&e))?;
+    file.take(largest).read_to_end(&mut bytes).map_err(|e| miss(&e))?;
     Ok(bytes)
+}
+
+/// The mount table that may be long; that of a process is a stranger's.
+const OWN_MOUNT_TABLE: &str = "/proc/self/mountinfo";
+
+/// Whether it is a file that the kernel makes for a process: `/proc/7/stat`. What lies behind its links is not.
+fn is_of_process(path: &Path) -> bool {
+    let mut names = path.components();
+    let mut name = || names.next().map(Component::as_os_str);
+    let beneath_proc = name() == Some(OsStr::new("/")) && name() == Some(OsStr::new("proc"));
+    let process = name().is_some_and(|name| name == "self" || name.as_bytes().iter().all(u8::is_ascii_digit));
+    let file = ["stat", "status", "mountinfo", "cmdline", "environ"].map(OsStr::new);
+    beneath_proc && process && name().is_some_and(|name| file.contains(&name)) && name().is_none()
+}
+
+/// A configuration file: the whole of a regular file, and what it is by device and inode. One that is larger than
+/// [`LARGEST_READ`] is refused, for what is cut off could say anything.
+pub fn configuration(path: &Path, known: impl Fn((u64, u64)) -> bool) -> Result<Configuration, Miss> {
+    let held = Held::at(path)?;
+    if held.kind != FileType::RegularFile {
+        return Err(Miss::new(MissKind::Failed, "is no regular file"));
+    }
+    if known(held.identity) {
+        return Ok(Configuration::Known(held.identity));
+    }
+    let bytes = contents(&held.open()?, LARGEST_READ + 1)?;
+    if bytes.len() as u64 > LARGEST_READ {
+        let says = format!("is larger than {}, which no configuration is", crate::text::bytes(LARGEST_READ));
+        return Err(Miss::new(MissKind::Failed, says));
+    }
+    Ok(Configuration::Read(held.identity, bytes))
+}
+
+/// What a path led to.
+pub enum Configuration {
+    /// One that was read before, by device and inode.
+    Known((u64, u64)),
+    /// Its device and inode, and its bytes.
+    Read((u64, u64), Vec<u8>),
 }
 
 /// Whether the path stays among the attributes of devices, where there is nothing else than directories and files.
@@ -136,31 +233,52 @@ fn attribute(path: &Path) -> Result<Vec<u8>, Miss> {
 
 /// Whether a directory has nothing in it but an empty `lost+found`, which mke2fs makes.
 pub fn is_empty(path: &Path) -> Result<Vec<u8>, Miss> {
+    const SPARE: &[u8] = b"lost+found";
+    let directory = open(path, true)?;
     let mut spare = false;
-    for entry in fs::read_dir(path).map_err(|e| miss(&e))? {
-        spare = entry.map_err(|e| miss(&e))?.file_name() == "lost+found";
+    for name in names(&directory)? {
+        spare = name? == SPARE;
         if !spare {
             return Ok(b"no\n".to_vec());
         }
     }
-    let nothing = !spare || fs::read_dir(path.join("lost+found")).map_err(|e| miss(&e))?.next().is_none();
-    Ok(if nothing { b"yes\n".to_vec() } else { b"no\n".to_vec() })
+    let flags = READING | OFlags::DIRECTORY | OFlags::NOFOLLOW;
+    let within = || {
+        let inner = rustix::fs::openat(&directory, SPARE, flags, Mode::empty());
+        names(&inner.map_err(|e| miss(&e.into()))?).map(|mut names| names.next().is_some())
+    };
+    let something = spare && within()?;
+    Ok(if something { b"no\n".to_vec() } else { b"yes\n".to_vec() })
+}
+
+/// The names in an open directory.
+fn names(directory: impl AsFd) -> Result<impl Iterator<Item = Result<Vec<u8>, Miss>>, Miss> {
+    let entries = Dir::read_from(directory).map_err(|e| miss(&e.into()))?;
+    let name = |entry: Result<rustix::fs::DirEntry, Errno>| {
+        entry.map(|entry| entry.file_name().to_bytes().to_vec()).map_err(|e| miss(&e.into()))
+    };
+    let own = |name: &Result<Vec<u8>, Miss>| !matches!(name.as_deref(), Ok(b"." | b".."));
+    Ok(entries.map(name).filter(own))
 }
 
 /// The sorted names, a zero byte after each.
 pub fn list(path: &Path) -> Result<Vec<u8>, Miss> {
-    let mut names = Vec::new();
+    let directory = match Held::at(path)? {
+        held if held.kind == FileType::Directory => held.open()?,
+        _ => return Err(Miss::new(MissKind::Absent, "is no directory")),
+    };
+    let mut found = Vec::new();
     let mut length = 0;
-    for entry in fs::read_dir(path).map_err(|e| miss(&e))? {
-        let name = entry.map_err(|e| miss(&e))?.file_name().into_vec();
+    for name in names(&directory)? {
+        let name = name?;
         length += name.len() as u64 + 1;
         if length > LARGEST_READ {
             break;
         }
-        names.push(name);
+        found.push(name);
     }
-    names.sort_unstable();
-    Ok(names
+    found.sort_unstable();
+    Ok(found
         .into_iter()
         .flat_map(|mut name| {
             name.push(0);
@@ -330,7 +448,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let table = dir.path().join("mountinfo");
         File::create(&table).unwrap().set_len(LARGEST_READ * 3).unwrap();
-        assert_eq!(read(&table).unwrap().len() as u64, LARGEST_READ * 3);
+        let file = File::open(&table).unwrap();
+        assert_eq!(contents(&file, LARGEST_MOUNT_TABLE as u64).unwrap().len() as u64, LARGEST_READ * 3);
+        assert_eq!(read(&table).unwrap().len() as u64, LARGEST_READ, "one of a stranger");
     }
 
     #[test]

@@ -66,6 +66,7 @@ impl Mounts {
     }
 
     /// Whether anything mounted can hang.
+    #[cfg(test)]
     pub fn any_hang(&self) -> bool {
         self.any_hang
     }
@@ -80,12 +81,11 @@ impl Mounts {
     }
 }
 
-/// Whether the path leads through a process' own root, where mounts may be that are none of ours.
+/// Whether the path leads through a link of a process, to mounts that may be none of ours.
 fn leads_inside(path: &Path) -> bool {
     let mut names = path.components().skip(1).map(Component::as_os_str);
-    names.next().is_some_and(|name| name == "proc")
-        && names.nth(1).is_some_and(|name| name == "root" || name == "cwd")
-        && names.next().is_some()
+    let links = ["root", "cwd", "exe", "fd", "map_files"].map(std::ffi::OsStr::new);
+    names.next().is_some_and(|name| name == "proc") && names.nth(1).is_some_and(|name| links.contains(&name))
 }
 
 /// Whether the path stays in directories that the kernel fills itself.

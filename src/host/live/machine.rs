@@ -57,13 +57,27 @@ pub fn user_name(uid: u32) -> Result<Vec<u8>, Miss> {
     name_in(&list, uid).ok_or_else(|| Miss::new(MissKind::Absent, "no such user in /etc/passwd"))
 }
 
-/// Name, password, id and more, between colons.
-fn name_in(list: &[u8], uid: u32) -> Option<Vec<u8>> {
-    list.split(|b| *b == b'\n').find_map(|line| {
-        let mut fields = line.split(|b| *b == b':');
-        let name = fields.next()?;
-        (fields.nth(1)? == uid.to_string().as_bytes()).then(|| name.to_vec())
+/// The group of a user, from /etc/passwd.
+pub fn group_of(uid: u32) -> Result<u32, Miss> {
+    let list = files::read(Path::new("/etc/passwd"))?;
+    let group = field_of(&list, uid, 3).and_then(|group| str::from_utf8(&group).ok()?.parse().ok());
+    group.ok_or_else(|| {
+        let says = format!("user {uid} is not in /etc/passwd, so what he may read is not known");
+        Miss::new(MissKind::Denied, says)
     })
+}
+
+/// Name, password, id, group and more, between colons.
+fn field_of(list: &[u8], uid: u32, field: usize) -> Option<Vec<u8>> {
+    let uid = uid.to_string();
+    list.split(|b| *b == b'\n').find_map(|line| {
+        let fields: Vec<&[u8]> = line.split(|b| *b == b':').collect();
+        (*fields.get(2)? == uid.as_bytes()).then(|| fields.get(field).map(|field| field.to_vec()))?
+    })
+}
+
+fn name_in(list: &[u8], uid: u32) -> Option<Vec<u8>> {
+    field_of(list, uid, 0)
 }
 
 #[cfg(test)]

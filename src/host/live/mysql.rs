@@ -5,6 +5,7 @@
 //! proves us is the socket itself (plugins unix_socket and auth_socket). The surprise: the server speaks first, and may
 //! then want another way of proof, to which nothing is again all that we have.
 
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 
 use super::conversation::{self, LARGEST, Message, Next};
@@ -13,9 +14,14 @@ use crate::host::{Miss, MissKind, redact};
 use crate::text;
 
 /// Name and value, a line each.
-pub fn settings(socket: &Path) -> Result<Vec<u8>, Miss> {
+pub fn settings(socket: &Path, server: Option<u32>) -> Result<Vec<u8>, Miss> {
     let user = machine::user_name(nix::unistd::geteuid().as_raw())?;
-    conversation::with(socket, &mut Conversation::of(user.trim_ascii()))
+    conversation::with(socket, &mut Conversation::of(user.trim_ascii()), server)
+}
+
+/// The same over a connection that was made as this user, to a server that is that one's.
+pub fn settings_over(stream: UnixStream, user: &[u8], server: u32) -> Result<Vec<u8>, Miss> {
+    conversation::over(stream, &mut Conversation::of(user), Some(server))
 }
 
 /// CLIENT_MYSQL (no extensions of MariaDB's), CLIENT_PROTOCOL_41, CLIENT_TRANSACTIONS, CLIENT_SECURE_CONNECTION and

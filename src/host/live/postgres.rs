@@ -12,10 +12,10 @@ use crate::host::{Miss, MissKind, redact};
 use crate::text;
 
 /// Name, setting, unit, source, sourcefile and sourceline, a line each.
-pub fn settings(socket: &Path) -> Result<Vec<u8>, Miss> {
+pub fn settings(socket: &Path, server: Option<u32>) -> Result<Vec<u8>, Miss> {
     let user = machine::user_name(nix::unistd::geteuid().as_raw())?;
     let user = String::from_utf8_lossy(user.trim_ascii()).into_owned();
-    conversation::with(socket, &mut Conversation { user, ..Conversation::default() })
+    conversation::with(socket, &mut Conversation { user, ..Conversation::default() }, server)
 }
 
 /// The first packet: protocol 3.0, who we are, and that we only read.

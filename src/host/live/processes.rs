@@ -1,21 +1,82 @@
-//! Database servers among the processes, and what their command lines and environments say.
+//! Database servers among the processes, who they are, and what their command lines and environments say.
 //!
-//! A server's worker processes have its name too, so only those are reported whose parent is no server itself.
+//! A server's worker processes have its name too, so only those are reported whose parent is no server itself. Anybody can
+//! call his process a server: whether one is believed is for the collectors, which are told here under which user it runs.
+//! The surprise: a program that is started through a link keeps the link's name, so a set-user-ID program can be called
+//! `postgres`; who started it and whose rights it has are then two, and it has no user that it could be read as.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use nix::sys::stat::{major, minor};
+
 use super::files;
-use crate::host::{Miss, redact};
+use crate::host::{MOST_SERVERS_OF_A_USER, Miss, MissKind, redact};
 use crate::text;
 
 /// What the programs of servers are called.
 const SERVERS: [&str; 4] = ["postgres", "postmaster", "mysqld", "mariadbd"];
 
-/// `pid ppid uid comm` a line.
+/// A longer command line is refused, since the last of its options counts and could be the one cut off.
+const LONGEST_COMMAND_LINE: usize = 64 << 10;
+
+/// The same for an environment.
+const LONGEST_ENVIRONMENT: usize = 512 << 10;
+
+/// So many descriptors of a process are looked at: a server opens its system tablespace among the first.
+const DESCRIPTORS: usize = 4096;
+
+/// Who a process is (proc_pid_status(5)).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Person {
+    /// Its user.
+    pub uid: u32,
+    /// Its group.
+    pub gid: u32,
+    /// Its other groups.
+    pub groups: Vec<u32>,
+}
+
+/// The user that stands for what he is not: ids that a name space has no number for are told as this one.
+const OVERFLOW: u32 = 65534;
+
+/// The user of a process; `None` where it has several at once, or one that has no number here.
+pub fn user(status: &[u8]) -> Option<u32> {
+    one(status, "Uid:").filter(|uid| *uid != OVERFLOW)
+}
+
+/// User and groups of a process; `None` where one of them is several.
+pub fn person(status: &[u8]) -> Option<Person> {
+    let text = String::from_utf8_lossy(status);
+    let groups = text.lines().find_map(|line| line.strip_prefix("Groups:"))?;
+    let groups = groups.split_ascii_whitespace().filter_map(|group| group.parse().ok()).collect();
+    Some(Person { uid: user(status)?, gid: one(status, "Gid:")?, groups })
+}
+
+/// The number behind this word when real, effective, saved and file system's are one.
+fn one(status: &[u8], word: &str) -> Option<u32> {
+    let text = String::from_utf8_lossy(status);
+    let line = text.lines().find_map(|line| line.strip_prefix(word))?;
+    let ids: Vec<u32> = line.split_ascii_whitespace().filter_map(|id| id.parse().ok()).collect();
+    let first = *ids.first()?;
+    (ids.len() == 4 && ids.iter().all(|id| *id == first)).then_some(first)
+}
+
+/// A process that has the name of a server.
+struct Candidate {
+    pid: u32,
+    parent: u32,
+    comm: String,
+}
+
+/// `pid ppid uid comm` a line, and `more uid count` where a user has more than are told. Users in the order of their
+/// numbers, so those of the system come first.
 pub fn servers() -> Result<Vec<u8>, Miss> {
+    let mut users: BTreeMap<Option<u32>, (Vec<Candidate>, usize)> = BTreeMap::new();
     let mut found = BTreeMap::new();
     for entry in fs::read_dir("/proc").map_err(|e| files::miss(&e))? {
         let name = entry.map_err(|e| files::miss(&e))?.file_name();
@@ -23,18 +84,48 @@ pub fn servers() -> Result<Vec<u8>, Miss> {
         // Processes end while we look; those are of no interest.
         let Ok(stat) = files::read(Path::new(&format!("/proc/{pid}/stat"))) else { continue };
         let Some((comm, parent)) = comm_and_parent(&stat) else { continue };
-        if !is_server(pid, &comm) {
+        if is_server(pid, &comm) {
+            found.insert(pid, (parent, comm));
+        }
+    }
+    let pids: std::collections::BTreeSet<u32> = found.keys().copied().collect();
+    for (pid, (parent, comm)) in found {
+        if pids.contains(&parent) {
             continue;
         }
-        let status = files::read(Path::new(&format!("/proc/{pid}/status"))).unwrap_or_default();
-        if let Some(uid) = effective_uid(&status) {
-            found.insert(pid, (parent, uid, comm));
+        let Ok(status) = files::read(Path::new(&format!("/proc/{pid}/status"))) else { continue };
+        let (told, more) = users.entry(user(&status)).or_default();
+        if told.len() < MOST_SERVERS_OF_A_USER {
+            told.push(Candidate { pid, parent, comm });
+        } else {
+            *more += 1;
         }
     }
     let mut lines = String::new();
-    for (pid, (parent, uid, comm)) in &found {
-        if !found.contains_key(parent) {
+    for (uid, (told, more)) in &users {
+        let uid = uid.map_or_else(|| "-".to_owned(), |uid| uid.to_string());
+        for Candidate { pid, parent, comm } in told {
             let _ = writeln!(lines, "{pid} {parent} {uid} {comm}");
+        }
+        if *more > 0 {
+            let _ = writeln!(lines, "more {uid} {more}");
+        }
+    }
+    Ok(lines.into_bytes())
+}
+
+/// `major minor inode` of each file called `ibdata1` that a process has open.
+pub fn tablespaces(pid: u32) -> Result<Vec<u8>, Miss> {
+    let directory = format!("/proc/{pid}/fd");
+    let mut lines = String::new();
+    for entry in fs::read_dir(&directory).map_err(|e| files::miss(&e))?.take(DESCRIPTORS) {
+        let link = entry.map_err(|e| files::miss(&e))?.path();
+        // What the link says is a stranger's word; what it leads to is looked at without opening it.
+        let named = fs::read_link(&link).is_ok_and(|to| to.as_os_str().as_bytes().ends_with(b"/ibdata1"));
+        if let Ok(found) = fs::metadata(&link)
+            && named
+        {
+            let _ = writeln!(lines, "{} {} {}", major(found.dev()), minor(found.dev()), found.ino());
         }
     }
     Ok(lines.into_bytes())
@@ -60,20 +151,24 @@ fn comm_and_parent(stat: &[u8]) -> Option<(String, u32)> {
     Some((comm, rest.split_ascii_whitespace().nth(1)?.parse().ok()?))
 }
 
-/// Of proc_pid_status(5): the second number behind `Uid:`.
-fn effective_uid(status: &[u8]) -> Option<u32> {
-    let text = String::from_utf8_lossy(status);
-    text.lines().find_map(|line| line.strip_prefix("Uid:"))?.split_ascii_whitespace().nth(1)?.parse().ok()
-}
-
 /// The known options of a process.
 pub fn command_line(pid: u32) -> Result<Vec<u8>, Miss> {
-    files::read(Path::new(&format!("/proc/{pid}/cmdline"))).map(|text| redact::command_line(&text))
+    let text = files::read(Path::new(&format!("/proc/{pid}/cmdline")))?;
+    not_longer(&text, LONGEST_COMMAND_LINE).map(|()| redact::command_line(&text))
 }
 
 /// The known variables of a process.
 pub fn environment(pid: u32) -> Result<Vec<u8>, Miss> {
-    files::read(Path::new(&format!("/proc/{pid}/environ"))).map(|text| redact::environment(&text))
+    let text = files::read(Path::new(&format!("/proc/{pid}/environ")))?;
+    not_longer(&text, LONGEST_ENVIRONMENT).map(|()| redact::environment(&text))
+}
+
+fn not_longer(text: &[u8], longest: usize) -> Result<(), Miss> {
+    if text.len() <= longest {
+        return Ok(());
+    }
+    let says = format!("is longer than {}, which no server's is", text::bytes(longest as u64));
+    Err(Miss::new(MissKind::Failed, says))
 }
 
 #[cfg(test)]
@@ -87,13 +182,26 @@ mod tests {
         let stat = b"12 (a) b) (c) S 7 12 12 0 -1";
         assert_eq!(comm_and_parent(stat), Some(("a) b) (c".to_owned(), 7)));
         assert_eq!(comm_and_parent(b"12 (a"), None);
-        assert_eq!(effective_uid(b"Name:\tx\nUid:\t1\t26\t1\t1\n"), Some(26));
+    }
+
+    #[test]
+    fn a_process_of_two_users_is_nobody_s() {
+        let status = |uid: &str, gid: &str| {
+            format!("Name:\tx\nUid:\t{uid}\nGid:\t{gid}\nGroups:\t5 7 \n").into_bytes()
+        };
+        assert_eq!(user(&status("26\t26\t26\t26", "9\t9\t9\t9")), Some(26));
+        assert_eq!(user(&status("4242\t0\t0\t0", "9\t9\t9\t9")), None);
+        assert_eq!(user(&status("65534\t65534\t65534\t65534", "9\t9\t9\t9")), None, "has no number here");
+        assert_eq!(user(b"Uid:\t1\n"), None);
+        let of = |gid| person(&status("26\t26\t26\t26", gid));
+        assert_eq!(of("9\t9\t9\t9"), Some(Person { uid: 26, gid: 9, groups: vec![5, 7] }));
+        assert_eq!(of("9\t42\t42\t42"), None);
     }
 
     #[test]
     fn every_process_can_be_looked_at() {
         let text = String::from_utf8(servers().unwrap()).unwrap();
-        assert!(text.lines().all(|line| line.split(' ').count() >= 4), "{text}");
+        assert!(text.lines().all(|line| line.split(' ').count() >= 3), "{text}");
         assert_eq!(command_line(std::process::id()).unwrap(), b"");
     }
 
@@ -109,7 +217,8 @@ mod tests {
             if let Some((comm, _)) = comm_and_parent(&bytes) {
                 prop_assert!(!comm.chars().any(text::is_treacherous));
             }
-            effective_uid(&bytes);
+            user(&bytes);
+            person(&bytes);
         }
     }
 }

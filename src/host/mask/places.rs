@@ -71,7 +71,7 @@ pub fn in_path(path: &[u8]) -> Vec<Place> {
 
 /// In an answer.
 pub fn in_answer(question: &Question, answer: &[u8]) -> Vec<Place> {
-    match question {
+    match question.bare() {
         Question::Uname => lines(answer).nth(1).map(|range| (range, Kind::Host)).into_iter().collect(),
         Question::Read(path) => in_file(path, answer),
         Question::Link(_) | Question::RealPath(_) => in_path(answer),

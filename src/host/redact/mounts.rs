@@ -50,7 +50,7 @@ pub fn fstab(text: &[u8]) -> Vec<Setting> {
         let all = whole(numbers && from == device && kept == written);
         let numbers = if numbers { rest.join(&b' ') } else { Vec::new() };
         let value = [&from, fstype, &kept, &numbers, all].join(&b'\t');
-        Some(Setting { line, key: point.to_vec(), value })
+        Some(Setting::new(line, point, value))
     };
     lines(text).filter_map(row).collect()
 }
@@ -123,7 +123,7 @@ fn unit_setting(line: u32, key: &[u8], value: &[u8], local: bool) -> Option<Sett
         b"Where" | b"Type" => value.to_vec(),
         _ => return None,
     };
-    Some(Setting { line, key: key.to_ascii_lowercase(), value })
+    Some(Setting::new(line, key.to_ascii_lowercase(), value))
 }
 
 /// The kernel's parameters root, rootfstype, rootflags and elevator (the kernel's
@@ -144,7 +144,7 @@ pub fn kernel_command_line(text: &[u8]) -> Vec<Setting> {
             b"rootfstype" | b"elevator" => value,
             _ => return None,
         };
-        Some(Setting { line: 1, key: key.to_vec(), value })
+        Some(Setting::new(1, key, value))
     };
     parameters.filter_map(setting).collect()
 }

@@ -122,12 +122,17 @@ fn header(text: &[u8]) -> Option<String> {
 }
 
 /// `!include FILE` and `!includedir DIRECTORY`.
+/// Whether a key is no setting and names more to read.
+pub fn is_include(key: &[u8]) -> bool {
+    matches!(key, b"include" | b"includedir")
+}
+
 fn include(line: u32, text: &[u8]) -> Option<Setting> {
     let words: [&[u8]; 2] = [b"!includedir", b"!include"];
     let word = words.into_iter().find(|word| text.starts_with(word))?;
     let (word, rest) = text.split_at(word.len());
     rest.first().filter(|b| b.is_ascii_whitespace())?;
-    Some(Setting { line, key: word.get(1..)?.to_vec(), value: rest.trim_ascii().to_vec() })
+    Some(Setting::new(line, word.get(1..)?, rest.trim_ascii()))
 }
 
 fn setting(line: u32, group: &str, text: &[u8]) -> Option<Setting> {
@@ -145,7 +150,7 @@ fn setting(line: u32, group: &str, text: &[u8]) -> Option<Setting> {
         }
         Name::Abbreviated(name) => (name, Vec::new()),
     };
-    Some(Setting { line, key: format!("{group}.{name}").into_bytes(), value })
+    Some(Setting::new(line, format!("{group}.{name}"), value))
 }
 
 /// The line up to a `#` that stands in no quotes (remove_end_comment of my_default.c).
@@ -202,7 +207,7 @@ pub fn persisted(text: &[u8]) -> Vec<Setting> {
         Ok(document) => look(&document, &mut found),
         // Something stands in it, and nobody can say what.
         Err(_) if !text.trim_ascii().is_empty() => {
-            found.push(Setting { line: 1, key: b"malformed".to_vec(), value: Vec::new() });
+            found.push(Setting::new(1, "malformed", ""));
         }
         Err(_) => {}
     }
@@ -213,11 +218,9 @@ fn look(value: &serde_json::Value, found: &mut Vec<Setting>) {
     let serde_json::Value::Object(members) = value else { return };
     for (name, member) in members {
         match member.get("Value").and_then(serde_json::Value::as_str) {
-            Some(value) if SETTINGS.contains(&name.as_str()) => found.push(Setting {
-                line: 1,
-                key: format!("persisted.{name}").into_bytes(),
-                value: value.as_bytes().to_vec(),
-            }),
+            Some(value) if SETTINGS.contains(&name.as_str()) => {
+                found.push(Setting::new(1, format!("persisted.{name}"), value));
+            }
             Some(_) => {}
             None => look(member, found),
         }

@@ -45,6 +45,11 @@ pub fn settings(text: &[u8]) -> Vec<Setting> {
     lines.filter_map(|(number, line)| setting(number, line)).collect()
 }
 
+/// Whether a key is no setting and names more to read.
+pub fn is_include(key: &[u8]) -> bool {
+    INCLUDES.iter().any(|include| include.as_bytes() == key)
+}
+
 /// Of what pg_controldata prints the line about checksums, and nothing of a control file whose own checksum is wrong: the
 /// rest tells clusters apart (the system identifier) and what they did last.
 pub fn control_data(text: &[u8]) -> Vec<u8> {
@@ -69,7 +74,7 @@ fn setting(line: u32, text: &[u8]) -> Option<Setting> {
     let (value, rest) =
         if let Some(quoted) = rest.strip_prefix(b"'") { unquote(quoted)? } else { bare(rest)? };
     let rest = rest.trim_ascii_start();
-    (rest.is_empty() || rest.starts_with(b"#")).then(|| Setting { line, key: key.into_bytes(), value })
+    (rest.is_empty() || rest.starts_with(b"#")).then(|| Setting::new(line, key, value))
 }
 
 fn is_name(byte: u8) -> bool {

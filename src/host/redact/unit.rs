@@ -21,7 +21,7 @@ pub fn service(text: &[u8]) -> Vec<Setting> {
         let mut put = |key: &str, value: &[u8]| {
             // An equals sign is where quotes were not closed as they were meant.
             if !value.is_empty() && !value.iter().any(|b| matches!(b, b'$' | b'=')) {
-                found.push(Setting { line, key: key.as_bytes().to_vec(), value: value.to_vec() });
+                found.push(Setting::new(line, key, value));
             }
         };
         match key.trim_ascii() {

@@ -1,0 +1,158 @@
+//! What the child answers that has become somebody: questions about his files, his server's socket, his control file.
+//!
+//! Everything else is refused, however it got here. The surprise: a configuration file is read once, told apart by device
+//! and inode, and replayed where it is included again, since 255 links to one file are 255 files to whoever counts paths.
+
+use std::collections::BTreeMap;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+
+use super::files::{self, Configuration};
+use super::{answer, mysql, postgres};
+use crate::host::child::Owner;
+use crate::host::{Dialect, Miss, MissKind, Question, Tool, redact};
+
+/// How many configuration files are remembered; no server reads more.
+const FILES: usize = 512;
+
+/// Who the child is, and what he was told.
+pub struct Behalf {
+    owner: Owner,
+    stream: Option<UnixStream>,
+    configurations: BTreeMap<((u64, u64), Dialect), Result<Vec<u8>, Miss>>,
+}
+
+impl Behalf {
+    /// For a child that is this owner by now.
+    pub fn new(owner: Owner, stream: Option<UnixStream>) -> Self {
+        Self { owner, stream, configurations: BTreeMap::new() }
+    }
+
+    /// Answers a question that is asked as the owner.
+    pub fn answer(&mut self, question: &Question) -> Result<Vec<u8>, Miss> {
+        let refuse =
+            || Err(Miss::new(MissKind::Failed, "this is nothing that is read on behalf of somebody"));
+        let inner = match question {
+            Question::As(uid, inner) if *uid == self.owner.uid => self.as_seen(inner)?,
+            _ => return refuse(),
+        };
+        match &inner {
+            Question::Read(path)
+                if ["PG_VERSION", "postmaster.pid"].iter().any(|name| path.ends_with(name)) =>
+            {
+                answer(&inner)
+            }
+            Question::Config(
+                path,
+                dialect @ (Dialect::Postgres | Dialect::Mysql | Dialect::MysqlPersisted),
+            ) => self.configuration(path, *dialect),
+            Question::PgSettings(socket) => postgres::settings(socket, Some(self.owner.uid)),
+            Question::MysqlSettings(_) => match self.stream.take() {
+                Some(stream) => mysql::settings_over(stream, b"root", self.owner.uid),
+                None => refuse(),
+            },
+            Question::List(_)
+            | Question::Link(_)
+            | Question::RealPath(_)
+            | Question::Stat(_)
+            | Question::Run(Tool::PgControldata(_), _) => answer(&inner),
+            Question::Read(_)
+            | Question::Config(..)
+            | Question::Empty(_)
+            | Question::StatFs(_)
+            | Question::Flags(_)
+            | Question::Uname
+            | Question::Identity
+            | Question::Summary
+            | Question::Servers
+            | Question::Tablespaces(_)
+            | Question::CommandLine(_)
+            | Question::Environment(_)
+            | Question::UserName(_)
+            | Question::Signatures(_)
+            | Question::Run(..)
+            | Question::As(..) => refuse(),
+        }
+    }
+
+    /// The question with its path as it is from the root that the child has.
+    fn as_seen(&self, question: &Question) -> Result<Question, Miss> {
+        let mut question = question.clone();
+        if let (true, Some(pid), Some(path)) = (self.owner.inside, self.owner.process, question.path_mut()) {
+            let within = path.strip_prefix(format!("/proc/{pid}/root"));
+            let within = within.map_err(|_| Miss::new(MissKind::Failed, "the path leads to another root"))?;
+            *path = PathBuf::from("/").join(within);
+        }
+        Ok(question)
+    }
+
+    fn configuration(&mut self, path: &Path, dialect: Dialect) -> Result<Vec<u8>, Miss> {
+        let known = |identity| self.configurations.contains_key(&(identity, dialect));
+        match files::configuration(path, known)? {
+            Configuration::Known(identity) => {
+                let gone = || Err(Miss::new(MissKind::Failed, "the file was read and is forgotten"));
+                self.configurations.get(&(identity, dialect)).cloned().unwrap_or_else(gone)
+            }
+            Configuration::Read(identity, bytes) => {
+                let told = redact::config(&bytes, dialect);
+                if self.configurations.len() < FILES {
+                    self.configurations.insert((identity, dialect), told.clone());
+                }
+                told
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn ours() -> Behalf {
+        let uid = nix::unistd::geteuid().as_raw();
+        Behalf::new(Owner { uid, process: None, inside: false, socket: None }, None)
+    }
+
+    fn ask(behalf: &mut Behalf, question: Question) -> Result<String, Miss> {
+        let uid = behalf.owner.uid;
+        behalf.answer(&Question::As(uid, Box::new(question))).map(|bytes| String::from_utf8(bytes).unwrap())
+    }
+
+    #[test]
+    fn a_file_of_many_names_is_read_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let [one, other] = ["a.conf", "b.conf"].map(|name| dir.path().join(name));
+        fs::write(&one, "fsync = off\n").unwrap();
+        fs::hard_link(&one, &other).unwrap();
+        let mut behalf = ours();
+        for path in [&one, &other] {
+            let told = ask(&mut behalf, Question::Config(path.clone(), Dialect::Postgres)).unwrap();
+            assert_eq!(told, "1\tfsync\toff\n");
+        }
+        assert_eq!(behalf.configurations.len(), 1);
+    }
+
+    #[test]
+    fn nothing_else_is_read() {
+        let mut behalf = ours();
+        for question in [
+            Question::Read("/etc/hostname".into()),
+            Question::Config("/etc/fstab".into(), Dialect::Fstab),
+            Question::Environment(1),
+            Question::Signatures("/dev/null".into()),
+            Question::Run(Tool::Mount, vec!["--version".to_owned()]),
+            Question::MysqlSettings("/x".into()),
+        ] {
+            assert_eq!(
+                ask(&mut behalf, question.clone()).unwrap_err().kind,
+                MissKind::Failed,
+                "{question:?}"
+            );
+        }
+        let somebody = Question::As(behalf.owner.uid + 1, Box::new(Question::List("/".into())));
+        assert!(behalf.answer(&somebody).is_err());
+        assert!(behalf.answer(&Question::Uname).is_err());
+    }
+}

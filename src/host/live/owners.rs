@@ -1,0 +1,201 @@
+//! Asks on behalf of the owners of servers, each through a child of his own, and keeps account of what each costs.
+//!
+//! The children and what they may answer are in [`crate::host::child`] and [`super::behalf`]; what they answer is a
+//! stranger's word. Time and bytes are bounded for each user and for all together, so nobody can keep walwise from its end
+//! or from others. The surprise: who has used up his share gets *timed out* for an answer, never *absent*.
+
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::host::child::{Expendable, Owner};
+use crate::host::{Miss, MissKind, Question};
+
+/// What may be spent.
+#[derive(Clone, Copy, Debug)]
+struct Account {
+    time: Duration,
+    bytes: usize,
+}
+
+/// For one user.
+const SHARE: Account = Account { time: Duration::from_secs(8), bytes: 2 << 20 };
+
+/// For all together: what is left after the first ones is for those who come later.
+const ALL: Account = Account { time: Duration::from_secs(30), bytes: 16 << 20 };
+
+impl Account {
+    fn is_spent(self) -> bool {
+        self.time.is_zero() || self.bytes == 0
+    }
+
+    fn spend(&mut self, time: Duration, bytes: usize) {
+        self.time = self.time.saturating_sub(time);
+        self.bytes = self.bytes.saturating_sub(bytes);
+    }
+}
+
+/// The children by whom they became.
+pub struct Owners {
+    program: PathBuf,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// The user of each process that has the name of a server.
+    processes: BTreeMap<u32, u32>,
+    children: BTreeMap<Owner, Arc<Expendable>>,
+    accounts: BTreeMap<u32, Account>,
+    all: Account,
+}
+
+impl Owners {
+    /// Children will be processes of this program.
+    pub fn new(program: PathBuf) -> Self {
+        let state = State {
+            processes: BTreeMap::new(),
+            children: BTreeMap::new(),
+            accounts: BTreeMap::new(),
+            all: ALL,
+        };
+        Self { program, state: Mutex::new(state) }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Learns from an answer to [`Question::Servers`] which processes are whose.
+    pub fn learn(&self, servers: &[u8]) {
+        let text = String::from_utf8_lossy(servers);
+        let row = |line: &str| -> Option<(u32, u32)> {
+            let mut words = line.split(' ');
+            let pid = words.next()?.parse().ok()?;
+            Some((pid, words.nth(1)?.parse().ok()?))
+        };
+        self.state().processes.extend(text.lines().filter_map(row));
+    }
+
+    /// Whose a process is, when it has the name of a server.
+    pub fn user_of(&self, pid: u32) -> Option<u32> {
+        self.state().processes.get(&pid).copied()
+    }
+
+    /// What was given up.
+    pub fn notes(&self) -> Vec<String> {
+        self.state().children.values().flat_map(|child| child.notes()).collect()
+    }
+
+    /// Asks as this user, who is not root.
+    pub fn ask(&self, uid: u32, question: &Question, deadline: Duration) -> Result<Vec<u8>, Miss> {
+        if uid == 0 {
+            let says = "belongs to root, and nothing is read as root on behalf of a server";
+            return Err(Miss::new(MissKind::Denied, says));
+        }
+        self.charged(uid, deadline, |deadline| {
+            let whole = Question::As(uid, Box::new(question.clone()));
+            self.child(uid, question).ask(&whole, deadline)
+        })
+    }
+
+    /// Does what may take long on behalf of a user, within what he has left, and charges him with it.
+    pub fn charged(
+        &self,
+        uid: u32,
+        deadline: Duration,
+        ask: impl FnOnce(Duration) -> Result<Vec<u8>, Miss>,
+    ) -> Result<Vec<u8>, Miss> {
+        let left = {
+            let mut state = self.state();
+            let all = state.all;
+            let own = *state.accounts.entry(uid).or_insert(SHARE);
+            if own.is_spent() || all.is_spent() {
+                let says = format!(
+                    "what walwise reads for user {uid} has taken all the time and room that it gives"
+                );
+                return Err(Miss::new(MissKind::TimedOut, says));
+            }
+            own.time.min(all.time)
+        };
+        let began = Instant::now();
+        let answer = ask(deadline.min(left));
+        let (time, bytes) = (began.elapsed(), answer.as_ref().map_or(0, Vec::len));
+        let mut state = self.state();
+        state.all.spend(time, bytes);
+        state.accounts.entry(uid).or_insert(SHARE).spend(time, bytes);
+        answer
+    }
+
+    /// The child that is this user and sees what the path of the question leads through.
+    fn child(&self, uid: u32, question: &Question) -> Arc<Expendable> {
+        let mut state = self.state();
+        let inside = question.path().and_then(|path| process_of_root(path));
+        let process =
+            inside.or_else(|| state.processes.iter().find(|(_, of)| **of == uid).map(|(pid, _)| *pid));
+        // A connection is made as root and used once, so it has a child of its own.
+        let socket = match question {
+            Question::MysqlSettings(path) => Some(match inside {
+                Some(pid) => within_root(path, pid),
+                None => path.clone(),
+            }),
+            _ => None,
+        };
+        let owner = Owner { uid, process, inside: inside.is_some(), socket };
+        let program = &self.program;
+        let new = |owner: &Owner| Arc::new(Expendable::becoming(program.clone(), owner.clone()));
+        let child = state.children.entry(owner.clone()).or_insert_with_key(new);
+        Arc::clone(child)
+    }
+}
+
+/// The path without what leads to the root of a process.
+fn within_root(path: &Path, pid: u32) -> PathBuf {
+    let within = path.strip_prefix(format!("/proc/{pid}/root")).unwrap_or(path);
+    Path::new("/").join(within)
+}
+
+/// Seven, of `/proc/7/root/srv`.
+fn process_of_root(path: &Path) -> Option<u32> {
+    let mut names = path.components().skip(1).map(Component::as_os_str);
+    let in_proc = names.next()? == "proc";
+    let pid = names.next()?.to_str()?.parse().ok()?;
+    (in_proc && names.next()? == "root").then_some(pid)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_through_a_root_name_its_process() {
+        assert_eq!(process_of_root(Path::new("/proc/7/root/srv/pg")), Some(7));
+        assert_eq!(process_of_root(Path::new("/proc/7/root")), Some(7));
+        for other in ["/proc/7/cwd", "/proc/self/root", "/srv/proc/7/root", "/proc"] {
+            assert_eq!(process_of_root(Path::new(other)), None, "{other}");
+        }
+        assert_eq!(within_root(Path::new("/proc/7/root/run/x"), 7), Path::new("/run/x"));
+    }
+
+    #[test]
+    fn who_has_spent_his_share_keeps_nobody_else() {
+        let owners = Owners::new(PathBuf::from("/bin/true"));
+        let told = |uid, bytes| owners.charged(uid, Duration::from_secs(1), |_| Ok(vec![0; bytes]));
+        assert!(told(5, SHARE.bytes).is_ok());
+        assert_eq!(told(5, 1).unwrap_err().kind, MissKind::TimedOut);
+        assert!(told(6, 1).is_ok());
+        for uid in 100..200 {
+            let _ = told(uid, SHARE.bytes);
+        }
+        assert_eq!(told(7, 1).unwrap_err().kind, MissKind::TimedOut, "all together have a bound too");
+    }
+
+    #[test]
+    fn processes_are_learned_and_nothing_is_asked_as_root() {
+        let owners = Owners::new(PathBuf::from("/bin/true"));
+        owners.learn(b"10 1 26 postgres\n11 1 - mysqld\nmore 26 5\nnoise\n");
+        assert_eq!((owners.user_of(10), owners.user_of(11)), (Some(26), None));
+        let miss = owners.ask(0, &Question::List("/root".into()), Duration::from_secs(1)).unwrap_err();
+        assert_eq!(miss.kind, MissKind::Denied);
+    }
+}
