@@ -6,6 +6,7 @@
 //! stands in a file, not in the environment.
 
 use std::collections::BTreeSet;
+use std::num::ParseIntError;
 use std::path::Path;
 
 use super::{Request, refused};
@@ -77,7 +78,7 @@ fn row(line: &str) -> Option<Row> {
     Some(Row {
         pid: words.next()?.parse().ok()?,
         parent: words.next()?.parse().ok()?,
-        uid: user(words.next()?)?,
+        uid: user(words.next()?).ok()?,
         name: words.next()?.to_owned(),
     })
 }
@@ -85,12 +86,12 @@ fn row(line: &str) -> Option<Row> {
 /// `more uid count`.
 fn more(line: &str) -> Option<(Option<u32>, u64)> {
     let (uid, count) = line.strip_prefix("more ")?.split_once(' ')?;
-    Some((user(uid)?, count.parse().ok()?))
+    Some((user(uid).ok()?, count.parse().ok()?))
 }
 
-/// A user's number, or `-`.
-fn user(word: &str) -> Option<Option<u32>> {
-    if word == "-" { Some(None) } else { word.parse().ok().map(Some) }
+/// A user's number, or `-` for none.
+fn user(word: &str) -> Result<Option<u32>, ParseIntError> {
+    if word == "-" { Ok(None) } else { word.parse().map(Some) }
 }
 
 /// The user that a process is read as; the error says why there is none.
@@ -161,9 +162,17 @@ fn eats_data(libraries: &[u8]) -> Option<String> {
     libraries.find(|library| library.windows(9).any(|part| part == b"eatmydata")).map(safe)
 }
 
-/// What is known of a preload when no server runs.
-pub fn not_running() -> Reading<String> {
-    Reading::unknown(Why::Absent, "no server runs on it, and what will be preloaded into one is not known")
+/// What is known of a preload where no server was proven to run.
+pub fn not_running(running: Option<&bool>) -> Reading<String> {
+    match running {
+        Some(false) => Reading::unknown(
+            Why::Absent,
+            "no server runs on it, and what will be preloaded into one is not known",
+        ),
+        _ => {
+            Reading::unknown(Why::NotCollected, "which process serves it is not proven, so none is looked at")
+        }
+    }
 }
 
 #[cfg(test)]

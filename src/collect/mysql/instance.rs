@@ -227,11 +227,14 @@ impl Found {
             self.conf.doubt(|path| start::changed(view, started, path), Some(&remedy))
         };
 
-        facts.put(&subject, &mysql::RUNNING, running);
+        facts.put(&subject, &mysql::RUNNING, running.clone());
         facts.put(&subject, &cluster::KIND, self.edition.line.clone().map(|line| line.word().to_owned()));
         facts.know(&subject, &mysql::NAME, self.name(&shown), self.data_source.clone());
         facts.put(&subject, &mysql::USER, self.owner(view));
-        let preloaded = self.server.as_ref().map_or_else(servers::not_running, |s| s.preloaded.clone());
+        let preloaded = match &self.server {
+            Some(server) => server.preloaded.clone(),
+            None => servers::not_running(running.value()),
+        };
         facts.put(&subject, &mysql::FSYNC_DISABLED_BY, preloaded);
         Places {
             host: view,

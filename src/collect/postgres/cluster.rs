@@ -177,7 +177,7 @@ impl Found {
         let version = Self::version(host, &request, answer.as_ref(), major);
 
         facts.know(&subject, &postgres::DATA, shown_data.clone(), self.data_source.clone());
-        facts.put(&subject, &postgres::RUNNING, running);
+        facts.put(&subject, &postgres::RUNNING, running.clone());
         facts.know(&subject, &postgres::NAME, self.name(version.value()), self.lead.origin());
         facts.know(&subject, &postgres::CONFIG_FILE, shown(&self.lead.config_file), self.lead.origin());
         facts.put(&subject, &postgres::WAL, self.wal(host, inside, version.value()));
@@ -185,7 +185,10 @@ impl Found {
         self.put_settings(&subject, answer.as_ref(), certain.as_ref(), version.value(), facts);
         facts.put(&subject, &postgres::DATA_CHECKSUMS, checksums);
         facts.put(&subject, &postgres::VERSION, version);
-        let preloaded = self.lead.server.map_or_else(servers::not_running, |server| server.preloaded);
+        let preloaded = match self.lead.server {
+            Some(server) => server.preloaded,
+            None => servers::not_running(running.value()),
+        };
         facts.put(&subject, &postgres::FSYNC_DISABLED_BY, preloaded);
         if let Some(user) = owner.value().filter(|user| *user != "root") {
             offer_owner(facts, &subject, user);

@@ -19,8 +19,11 @@ const FILES: usize = 512;
 pub struct Behalf {
     owner: Owner,
     stream: Option<UnixStream>,
-    configurations: BTreeMap<((u64, u64), Dialect), Result<Vec<u8>, Miss>>,
+    configurations: BTreeMap<File, Result<Vec<u8>, Miss>>,
 }
+
+/// A file by device and inode, and how it is written.
+type File = ((u64, u64), Dialect);
 
 impl Behalf {
     /// For a child that is this owner by now.
