@@ -103,7 +103,7 @@ pub(super) fn answer(question: &Question) -> Result<Vec<u8>, Miss> {
     match question {
         Question::Read(path) => match redact::reserved(path) {
             Some(why) => Err(Miss::new(MissKind::Failed, why)),
-            None => files::read(path).map(|text| redact::plain(path, text)),
+            None => files::read(path).and_then(|text| redact::plain(path, text)),
         },
         Question::List(path) => files::list(path),
         Question::Empty(path) => files::is_empty(path),
