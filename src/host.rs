@@ -213,6 +213,11 @@ pub trait Host: Sync {
         Vec::new()
     }
 
+    /// What a path may be called here that nobody asked about under this name: a masked capture has others for some.
+    fn may_be_called(&self, _path: &Path) -> Vec<PathBuf> {
+        Vec::new()
+    }
+
     /// Whether this is the machine walwise runs on.
     fn is_live(&self) -> bool {
         false
