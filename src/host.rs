@@ -139,6 +139,14 @@ impl Question {
         path_in!(self, path_mut)
     }
 
+    /// The question itself, to be changed.
+    pub fn bare_mut(&mut self) -> &mut Self {
+        match self {
+            Self::As(_, inner) => inner.bare_mut(),
+            other => other,
+        }
+    }
+
     /// The question itself, whoever it is asked as.
     pub fn bare(&self) -> &Self {
         match self {
@@ -230,6 +238,11 @@ pub trait Host: Sync {
 
     /// What concerns the run rather than one answer: abandoned reads, unreadable archive lines.
     fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// What a path may be called here that nobody asked about under this name: a masked capture has others for some.
+    fn may_be_called(&self, _path: &Path) -> Vec<PathBuf> {
         Vec::new()
     }
 

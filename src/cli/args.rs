@@ -397,7 +397,7 @@ pub struct Explain {
 pub struct Capture {
     /// Look at this directory or device too, so that the capture can answer for it.
     pub target: Option<PathBuf>,
-    /// Keep serial numbers, UUIDs, host names and addresses as they are.
+    /// Keep serial numbers, UUIDs, addresses, names of hosts and users as they are.
     #[arg(long)]
     pub no_mask: bool,
     /// Write to a file, completely or not at all.

@@ -37,7 +37,7 @@ pub(super) fn run(args: &Check) -> Done {
     // What is kept is the report alone, without what it was compared with.
     let kept = args.save.then(|| json::render(&report));
     if !assumptions.is_empty() {
-        let request = host::request(&args.from, target)?;
+        let request = host::request(machine, &args.from, target)?;
         report.what_if = Some(session.what_if(&report, &assumptions, machine, &request).1);
     }
     report.baseline = before.map(|before| difference(&before, &Kept::of(&report)));

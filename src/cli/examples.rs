@@ -205,7 +205,27 @@ pub const ALL: &[Examples] = &[
                 "with a directory that would not be found by itself",
             ),
         ],
-        notes: &[("Elsewhere", "every command that reads a host takes --host db7.host instead.")],
+        notes: &[
+            (
+                "Elsewhere",
+                "every command that reads a host takes --host db7.host instead, and the target's path as it was before it was \
+                 masked.",
+            ),
+            (
+                "Masked",
+                "serial numbers, UUIDs, world-wide names, names of hosts, of users and of mounts without a device, IPv4, IPv6 and \
+                 Ethernet addresses, identifiers of containers: each has one mask wherever it stands, also inside paths, labels \
+                 and names of volumes, so that what belongs together still does.",
+            ),
+            (
+                "Not masked",
+                "paths, labels, names of volumes, pools and settings, as far as nothing stands in them that is known as one of \
+                 these; serial numbers shorter than six and names shorter than three characters outside of where they are \
+                 expected, and names that are common words, such as a host called data; the domain behind a host's name where \
+                 the name alone is known; accounts of systems and servers, such as postgres; models, firmware, versions, \
+                 sizes, mount options, ids of users and processes. --no-mask masks nothing; no password is in either.",
+            ),
+        ],
     },
     Examples {
         of: "generate",

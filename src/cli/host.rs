@@ -43,9 +43,27 @@ pub(super) fn absolute(target: Option<&Path>) -> Result<Option<PathBuf>, CliErro
     Ok(Some(path))
 }
 
+/// The target as this host calls it: a capture may have masked a part of its path.
+pub(super) fn target_on(host: &dyn Host, target: Option<&Path>) -> Result<Option<PathBuf>, CliError> {
+    let Some(path) = absolute(target)? else { return Ok(None) };
+    let mut called = host.may_be_called(&path);
+    match called.len() {
+        0 => Ok(Some(path)),
+        1 => Ok(called.pop()),
+        _ => {
+            let some: Vec<String> = called.iter().take(5).map(|path| path.display().to_string()).collect();
+            Err(CliError::Usage(format!(
+                "cannot tell what {} is in this capture, where names are masked: name one of {}",
+                path.display(),
+                some.join(", ")
+            )))
+        }
+    }
+}
+
 /// What is to be read.
-pub(super) fn request(from: &From, target: Option<&Path>) -> Result<Request, CliError> {
-    Ok(Request { target: absolute(target)?, without_programs: from.no_programs })
+pub(super) fn request(host: &dyn Host, from: &From, target: Option<&Path>) -> Result<Request, CliError> {
+    Ok(Request { target: target_on(host, target)?, without_programs: from.no_programs })
 }
 
 /// A record of drills.
@@ -104,7 +122,7 @@ pub(super) fn look_assuming(
     let host = RememberingHost::new(host.as_ref());
     let session = look_at(&host, from, target, rules)?;
     let assumptions = assumptions(assumed, &session)?;
-    Ok(session.assuming(&assumptions, &host, &request(from, target)?))
+    Ok(session.assuming(&assumptions, &host, &request(&host, from, target)?))
 }
 
 /// Reads this host as the options say.
@@ -114,7 +132,13 @@ pub(super) fn look_at(
     target: Option<&Path>,
     rules: RuleSet,
 ) -> Result<Session, CliError> {
-    let request = request(from, target)?;
+    let request = request(host, from, target)?;
+    if let (Some(named), Some(called)) = (absolute(target)?, &request.target)
+        && named != *called
+    {
+        let (named, called) = (named.display(), called.display());
+        out::notice(&format!("{named} is {called} in this capture: its names are masked"));
+    }
     let show = out::stderr_is_terminal();
     let mut progress = |what: &'static str, _: &FactSet| {
         if show {

@@ -54,8 +54,9 @@ pub(super) fn run(args: Bare) -> Done {
         ascii: args.ascii || !locale_is_utf8(),
         in_tmux: in_tmux(),
     };
-    host::open(args.host.as_deref())?;
-    let request = Request { target: host::absolute(args.target.as_deref())?, without_programs: false };
+    let machine = host::open(args.host.as_deref())?;
+    let target = host::target_on(machine.as_ref(), args.target.as_deref())?;
+    let request = Request { target, without_programs: false };
     let desk = Desk { host: args.host, request, looked: Mutex::default(), failed: Mutex::default() };
     match ui::run(Arc::new(desk), options).context("the terminal gave up")? {
         Exit::Quit => Ok(0),

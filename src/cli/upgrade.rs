@@ -29,7 +29,7 @@ pub(super) fn run(args: &Upgrade) -> Done {
     let mut texts = upgrade::assumptions(&next, &session.read).map_err(CliError::Usage)?;
     texts.extend(args.assume.iter().cloned());
     let assumptions = host::assumptions(&texts, &session)?;
-    let request = host::request(&args.from, None)?;
+    let request = host::request(&machine, &args.from, None)?;
     let mut report = session.report();
     let (supposed, what_if) = session.what_if(&report, &assumptions, &machine, &request);
     let changes = report::upgrade::Upgrade::between(&report, &supposed);

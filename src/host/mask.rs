@@ -1,11 +1,13 @@
-//! Masks what identifies a machine in a capture: serials, world-wide names, UUIDs, host names, addresses.
+//! Masks what identifies a machine in a capture: serials, world-wide names, UUIDs, host names, users, addresses.
 //!
 //! First everything asked and answered is searched for identities, then each is replaced everywhere, inside paths and
 //! link targets too, by one mask of the same kind and shape: one-to-one, so whatever belonged together still does.
 //! Numbers are given in sorted order, so the same capture is always masked the same. The surprise: a serial such as
-//! `123456` or a host called `data` is replaced only where such a thing is expected, because elsewhere the same
-//! characters mean something else.
+//! `123456` and a user called `max` are replaced only where people give names, and a host called `data` only where a host
+//! is expected, because elsewhere the same characters mean something else.
 
+mod again;
+mod names;
 mod places;
 mod shapes;
 mod tools;
@@ -18,6 +20,7 @@ use std::path::PathBuf;
 
 use super::archive::Answers;
 use super::{Miss, Question, path_bytes};
+pub use again::before_masking;
 
 /// Kinds of identities, each with a shape of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -32,6 +35,10 @@ enum Kind {
     Serial,
     /// A host's name.
     Host,
+    /// The name of somebody's account or home.
+    User,
+    /// A word somebody chose for a source that is no device.
+    Name,
     /// An Ethernet address.
     Mac,
     /// An IPv4 address.
@@ -56,8 +63,8 @@ impl Span {
             Kind::Hex32 | Kind::Wwn | Kind::Mac => alphanumerics(written).to_ascii_lowercase(),
             Kind::Lvm32 => alphanumerics(written),
             Kind::Serial => spaces_as_underscores(written),
-            Kind::Host => written.split(|b| *b == b'.').next().unwrap_or_default().to_vec(),
-            Kind::Ipv4 | Kind::Ipv6 => written.to_ascii_lowercase(),
+            Kind::Host => written.split(|b| *b == b'.').next().unwrap_or_default().to_ascii_lowercase(),
+            Kind::User | Kind::Name | Kind::Ipv4 | Kind::Ipv6 => written.to_ascii_lowercase(),
         };
         Self { range, kind, canonical }
     }
@@ -81,6 +88,45 @@ fn spaces_as_underscores(text: &[u8]) -> Vec<u8> {
     text.iter().map(|b| if *b == b' ' { b'_' } else { *b }).collect()
 }
 
+/// What stands where in a text.
+#[derive(Default)]
+struct Places {
+    /// Identities of a kind that the place tells.
+    identities: Vec<(Range<usize>, Kind)>,
+    /// Words of labels that look like identities; they are found again like any other.
+    labels: Vec<Range<usize>>,
+    /// Where people give names.
+    names: Vec<Range<usize>>,
+    /// Where they give any.
+    sources: Vec<Range<usize>>,
+    /// It is a path that was asked about: what stands last may be the name of a file that walwise looks for.
+    asked: bool,
+}
+
+impl Places {
+    fn in_path(path: &[u8]) -> Self {
+        Self {
+            identities: places::in_path(path),
+            labels: names::serials_in_path(path),
+            names: names::in_path(path),
+            sources: Vec::new(),
+            asked: true,
+        }
+    }
+
+    fn in_answer(question: &Question, answer: &[u8]) -> Self {
+        // Where an identity stands does not depend on whom it was read as.
+        let question = question.bare();
+        Self {
+            identities: places::in_answer(question, answer),
+            labels: names::serials_in_labels(question, answer),
+            names: names::in_answer(question, answer),
+            sources: names::sources(question, answer),
+            asked: false,
+        }
+    }
+}
+
 /// Masks a capture.
 pub fn mask(answers: &Answers) -> Answers {
     let masks = Masks::learn(answers);
@@ -88,9 +134,10 @@ pub fn mask(answers: &Answers) -> Answers {
         .iter()
         .map(|(question, answer)| {
             let masked = match answer {
-                Ok(bytes) => Ok(masks.apply(bytes, &places::in_answer(question, bytes))),
+                Ok(bytes) => Ok(masks.apply(bytes, &Places::in_answer(question, bytes))),
                 Err(miss) => {
-                    let detail = masks.apply(miss.detail.as_bytes(), &[]);
+                    let names = names::in_path(miss.detail.as_bytes());
+                    let detail = masks.apply(miss.detail.as_bytes(), &Places { names, ..Places::default() });
                     Err(Miss::new(miss.kind, String::from_utf8_lossy(&detail)))
                 }
             };
@@ -104,8 +151,12 @@ pub fn mask(answers: &Answers) -> Answers {
 enum Reach {
     /// Wherever the characters occur.
     Anywhere,
-    /// Where no letter or digit touches them.
+    /// Where no letter or digit touches them; where people give names, wherever they occur.
     Words,
+    /// Where no letter or digit touches them.
+    WordsOnly,
+    /// The same, and only where people give names.
+    Names,
 }
 
 /// A way in which an identity that has no shape of its own was written.
@@ -126,55 +177,78 @@ struct Masks {
 /// Shorter tokens are replaced only where they are expected.
 const TOKEN_KEY: usize = 3;
 
+/// What was seen of identities.
+#[derive(Default)]
+struct Seen {
+    identities: BTreeSet<(Kind, Vec<u8>)>,
+    written: BTreeSet<(Vec<u8>, Kind, Vec<u8>)>,
+}
+
+impl Seen {
+    fn see(&mut self, text: &[u8], places: &Places) {
+        for span in spans(text, places) {
+            self.add(text, span);
+        }
+        for label in &places.labels {
+            self.add(text, Span::new(text, label.clone(), Kind::Serial));
+        }
+        for word in places.sources.iter().flat_map(|source| words(text, source.clone())) {
+            let canonical = text.get(word).unwrap_or_default().to_ascii_lowercase();
+            self.identities.insert((Kind::Name, canonical));
+        }
+    }
+
+    fn add(&mut self, text: &[u8], span: Span) {
+        if let Some(bytes) = text.get(span.range) {
+            self.written.insert((spaces_as_underscores(bytes), span.kind, span.canonical.clone()));
+            for form in forms(span.kind, &span.canonical) {
+                self.written.insert((form, span.kind, span.canonical.clone()));
+            }
+        }
+        self.identities.insert((span.kind, span.canonical));
+    }
+}
+
 impl Masks {
     fn learn(answers: &Answers) -> Self {
-        let mut identities = BTreeSet::new();
-        let mut written = BTreeSet::new();
+        let mut seen = Seen::default();
         let mut vocabulary = places::vocabulary();
-        let mut see = |text: &[u8], places: &[(Range<usize>, Kind)]| {
-            for span in spans(text, places) {
-                if let Some(bytes) = text.get(span.range) {
-                    written.insert((spaces_as_underscores(bytes), span.kind, span.canonical.clone()));
-                    if span.kind == Kind::Host {
-                        for form in host_forms(&span.canonical) {
-                            written.insert((form, span.kind, span.canonical.clone()));
-                        }
-                    }
-                }
-                identities.insert((span.kind, span.canonical));
-            }
-        };
         for (question, answer) in answers {
             if let Some(path) = question.path() {
                 let path = path_bytes(path);
-                see(path, &places::in_path(path));
+                seen.see(path, &Places::in_path(path));
                 places::add_words(&mut vocabulary, question);
             }
+            if let Question::Run(_, arguments) = question.bare() {
+                for argument in arguments {
+                    seen.see(argument.as_bytes(), &Places::in_path(argument.as_bytes()));
+                }
+            }
             if let Ok(bytes) = answer {
-                see(bytes, &places::in_answer(question, bytes));
+                seen.see(bytes, &Places::in_answer(question, bytes));
             }
         }
         let mut tokens: HashMap<[u8; TOKEN_KEY], Vec<Token>> = HashMap::new();
-        for (written, kind, canonical) in written {
+        for (written, kind, canonical) in seen.written {
             let Some(reach) = reach(kind, &written, &vocabulary) else { continue };
-            let Some(key) = written.first_chunk::<TOKEN_KEY>() else { continue };
-            tokens.entry(*key).or_default().push(Token { written, kind, canonical, reach });
+            let Some(key) = token_key(&written) else { continue };
+            tokens.entry(key).or_default().push(Token { written, kind, canonical, reach });
         }
         for list in tokens.values_mut() {
             list.sort_by_key(|token| std::cmp::Reverse(token.written.len()));
         }
-        Self { masks: number(&identities), tokens }
+        Self { masks: number(&seen.identities), tokens }
     }
 
     fn question(&self, question: &Question) -> Question {
         let mut question = question.clone();
         if let Some(path) = question.path_mut() {
             let bytes = path_bytes(path);
-            *path = PathBuf::from(OsString::from_vec(self.apply(bytes, &places::in_path(bytes))));
+            *path = PathBuf::from(OsString::from_vec(self.apply(bytes, &Places::in_path(bytes))));
         }
-        if let Question::Run(_, arguments) = &mut question {
+        if let Question::Run(_, arguments) = question.bare_mut() {
             for argument in arguments {
-                let masked = self.apply(argument.as_bytes(), &places::in_path(argument.as_bytes()));
+                let masked = self.apply(argument.as_bytes(), &Places::in_path(argument.as_bytes()));
                 *argument = String::from_utf8_lossy(&masked).into_owned();
             }
         }
@@ -182,47 +256,71 @@ impl Masks {
     }
 
     /// The text with every identity replaced.
-    fn apply(&self, text: &[u8], places: &[(Range<usize>, Kind)]) -> Vec<u8> {
+    fn apply(&self, text: &[u8], places: &Places) -> Vec<u8> {
         let mut out = Vec::with_capacity(text.len());
         let mut at = 0;
         for span in spans(text, places) {
-            self.apply_tokens(text, at..span.range.start, &mut out);
+            self.apply_tokens(text, at..span.range.start, places, &mut out);
             let written = text.get(span.range.clone()).unwrap_or_default();
             out.extend_from_slice(&self.render(span.kind, &span.canonical, written));
             at = span.range.end;
         }
-        self.apply_tokens(text, at..text.len(), &mut out);
+        self.apply_tokens(text, at..text.len(), places, &mut out);
         out
     }
 
-    fn apply_tokens(&self, text: &[u8], range: Range<usize>, out: &mut Vec<u8>) {
+    fn apply_tokens(&self, text: &[u8], range: Range<usize>, places: &Places, out: &mut Vec<u8>) {
         let mut at = range.start;
+        let (mut names, mut sources) = (Cursor::new(&places.names), Cursor::new(&places.sources));
         while at < range.end {
-            if let Some(token) = self.token(text, at..range.end) {
+            let in_source = sources.holds(at);
+            let in_names = names.holds(at).or(in_source).is_some();
+            if let Some(token) = self.token(text, at..range.end, in_names) {
                 let end = at + token.written.len();
                 let written = text.get(at..end).unwrap_or_default();
                 out.extend_from_slice(&self.render(token.kind, &token.canonical, written));
                 at = end;
-            } else {
-                out.extend(text.get(at));
-                at += 1;
+                continue;
             }
+            let begins = !shapes::before(text, at).is_some_and(|b| b.is_ascii_alphanumeric());
+            let word = in_source.filter(|_| begins).and_then(|source| words(text, at..source.end).next());
+            if let Some(word) = word.filter(|word| word.start == at && word.end <= range.end) {
+                let written = text.get(word.clone()).unwrap_or_default();
+                out.extend_from_slice(&self.render(Kind::Name, &written.to_ascii_lowercase(), written));
+                at = word.end;
+                continue;
+            }
+            out.extend(text.get(at));
+            at += 1;
         }
     }
 
     /// The longest token that begins here.
-    fn token(&self, text: &[u8], range: Range<usize>) -> Option<&Token> {
-        let key = spaces_as_underscores(text.get(range.clone())?.get(..TOKEN_KEY)?);
-        let list = self.tokens.get(key.first_chunk::<TOKEN_KEY>()?)?;
+    fn token(&self, text: &[u8], range: Range<usize>, in_names: bool) -> Option<&Token> {
+        let list = self.tokens.get(&token_key(text.get(range.clone())?)?)?;
         let free_before = !shapes::before(text, range.start).is_some_and(|b| b.is_ascii_alphanumeric())
             || follows_escape(text, range.start);
-        list.iter().find(|token| {
+        let fits = |token: &&Token| {
             let end = range.start + token.written.len();
             let here = text.get(range.start..end).filter(|_| end <= range.end);
             let free_after = !text.get(end).is_some_and(u8::is_ascii_alphanumeric);
+            let free = free_before && free_after;
+            here.is_some_and(|here| spaces_as_underscores(here).eq_ignore_ascii_case(&token.written))
+                && match token.reach {
+                    Reach::Anywhere => true,
+                    Reach::Words => free || in_names,
+                    Reach::WordsOnly => free,
+                    Reach::Names => free && in_names,
+                }
+        };
+        let exact = |token: &&Token| {
+            let here = text.get(range.start..range.start + token.written.len());
             here.is_some_and(|here| spaces_as_underscores(here) == token.written)
-                && (token.reach == Reach::Anywhere || free_before && free_after)
-        })
+        };
+        let found = list.iter().find(fits)?;
+        // Of those that differ in case alone, the one that is written like this.
+        let alike = list.iter().filter(|token| token.written.len() == found.written.len());
+        Some(alike.filter(fits).find(exact).unwrap_or(found))
     }
 
     /// The mask in the shape of what was written.
@@ -230,8 +328,11 @@ impl Masks {
         let Some(mask) = self.masks.get(&(kind, canonical.to_vec())) else { return written.to_vec() };
         match kind {
             Kind::Host if written.contains(&b'.') => return [mask, &b".example"[..]].concat(),
-            Kind::Ipv4 | Kind::Ipv6 | Kind::Host => return mask.clone(),
-            _ => {}
+            Kind::Host | Kind::User | Kind::Name if !written.iter().any(u8::is_ascii_lowercase) => {
+                return mask.to_ascii_uppercase();
+            }
+            Kind::Host | Kind::User | Kind::Name | Kind::Ipv4 | Kind::Ipv6 => return mask.clone(),
+            Kind::Hex32 | Kind::Lvm32 | Kind::Wwn | Kind::Mac | Kind::Serial => {}
         }
         let upper = kind != Kind::Serial && kind != Kind::Lvm32 && written.iter().any(u8::is_ascii_uppercase);
         let mut digits = mask.iter().map(|b| if upper { b.to_ascii_uppercase() } else { *b });
@@ -252,9 +353,10 @@ impl Masks {
 }
 
 /// Identities by shape and by place, in order and without overlap; a shape wins over a place.
-fn spans(text: &[u8], places: &[(Range<usize>, Kind)]) -> Vec<Span> {
+fn spans(text: &[u8], places: &Places) -> Vec<Span> {
     let mut spans = shapes::spans(text);
-    for (range, kind) in places {
+    spans.retain(|span| !(places.asked && span.kind == Kind::User && span.range.end == text.len()));
+    for (range, kind) in &places.identities {
         let overlaps = |span: &Span| span.range.start < range.end && range.start < span.range.end;
         if !range.is_empty() && !spans.iter().any(overlaps) {
             spans.push(Span::new(text, range.clone(), *kind));
@@ -264,11 +366,66 @@ fn spans(text: &[u8], places: &[(Range<usize>, Kind)]) -> Vec<Span> {
     spans
 }
 
-/// How a host's name is written: as it is; in names of device-mapper, which double a dash; and in names of systemd's units,
-/// which escape it (systemd.unit(5)), once more where an answer is display-safe.
-fn host_forms(name: &[u8]) -> [Vec<u8>; 4] {
-    let with = |dash: &[u8]| name.split(|b| *b == b'-').collect::<Vec<_>>().join(dash);
-    [name.to_vec(), with(b"--"), with(b"\\x2d"), with(b"\\\\x2d")]
+/// How a name is written besides: in names of device-mapper, which double a dash; and in names of systemd's units, which
+/// escape it (systemd.unit(5)), once more where an answer is display-safe. An Ethernet address has other separators, or none.
+fn forms(kind: Kind, canonical: &[u8]) -> Vec<Vec<u8>> {
+    let with = |dash: &[u8]| canonical.split(|b| *b == b'-').collect::<Vec<_>>().join(dash);
+    match kind {
+        Kind::Host | Kind::User => vec![canonical.to_vec(), with(b"--"), with(b"\\x2d"), with(b"\\\\x2d")],
+        Kind::Mac => [&b":"[..], b"-", b"_", b""]
+            .map(|separator| canonical.chunks(2).collect::<Vec<_>>().join(separator))
+            .to_vec(),
+        Kind::Serial | Kind::Name | Kind::Hex32 | Kind::Lvm32 | Kind::Wwn | Kind::Ipv4 | Kind::Ipv6 => {
+            Vec::new()
+        }
+    }
+}
+
+/// The first bytes, by which tokens are found.
+fn token_key(text: &[u8]) -> Option<[u8; TOKEN_KEY]> {
+    let mut key = *text.first_chunk::<TOKEN_KEY>()?;
+    for byte in &mut key {
+        *byte = if *byte == b' ' { b'_' } else { byte.to_ascii_lowercase() };
+    }
+    Some(key)
+}
+
+/// The words of a source that say not what it is for.
+fn words(text: &[u8], source: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+    let mut at = source.start;
+    std::iter::from_fn(move || {
+        while at < source.end {
+            let word = names::word_at(text, at..source.end);
+            at = word.end.max(at + 1);
+            let bytes = text.get(word.clone()).unwrap_or_default();
+            if !bytes.is_empty() && !bytes.starts_with(b"\\") && !names::is_purpose(bytes) {
+                return Some(word);
+            }
+        }
+        None
+    })
+}
+
+/// Ranges in their order, asked about positions in theirs.
+struct Cursor<'r> {
+    ranges: &'r [Range<usize>],
+}
+
+impl<'r> Cursor<'r> {
+    fn new(ranges: &'r [Range<usize>]) -> Self {
+        Self { ranges }
+    }
+
+    /// The range that holds this position.
+    fn holds(&mut self, at: usize) -> Option<&'r Range<usize>> {
+        while let Some((first, rest)) = self.ranges.split_first() {
+            if at < first.end {
+                return (first.start <= at).then_some(first);
+            }
+            self.ranges = rest;
+        }
+        None
+    }
 }
 
 /// Whether an escape ends here, of a blank for instance: `\040` in a mount table, `\x20` elsewhere.
@@ -287,12 +444,16 @@ fn reach(kind: Kind, written: &[u8], vocabulary: &BTreeSet<Vec<u8>>) -> Option<R
     match kind {
         // Found by their shapes wherever they are; a long one may also stand where the shape is not to be seen.
         Kind::Hex32 | Kind::Wwn if alphanumerics(written).len() >= 16 => Some(Reach::Anywhere),
-        Kind::Ipv4 | Kind::Ipv6 => Some(Reach::Words),
-        Kind::Serial | Kind::Host if vocabulary.contains(&written.to_ascii_lowercase()) => None,
+        Kind::Mac => Some(Reach::Words),
+        Kind::Ipv4 | Kind::Ipv6 => Some(Reach::WordsOnly),
+        Kind::Serial | Kind::Host | Kind::User if vocabulary.contains(&written.to_ascii_lowercase()) => None,
         Kind::Serial if mixed && written.len() >= 16 => Some(Reach::Anywhere),
-        Kind::Serial if mixed && written.len() >= 6 => Some(Reach::Words),
-        Kind::Host if has(u8::is_ascii_alphabetic) && written.len() >= 3 => Some(Reach::Words),
-        _ => None,
+        Kind::Serial if mixed && written.len() >= 8 => Some(Reach::Words),
+        Kind::Serial if mixed && written.len() >= 6 => Some(Reach::WordsOnly),
+        Kind::Serial if written.len() >= 6 => Some(Reach::Names),
+        Kind::Host if has(u8::is_ascii_alphabetic) && written.len() >= 3 => Some(Reach::WordsOnly),
+        Kind::User if written.len() >= 3 => Some(Reach::Names),
+        Kind::Serial | Kind::Host | Kind::User | Kind::Name | Kind::Hex32 | Kind::Wwn | Kind::Lvm32 => None,
     }
 }
 
@@ -325,6 +486,8 @@ fn mask_of(kind: Kind, canonical: &[u8], n: u64) -> Vec<u8> {
         Kind::Wwn => format!("{first}{n:0width$x}", width = canonical.len().saturating_sub(1)).into_bytes(),
         Kind::Mac => format!("02{n:010x}").into_bytes(),
         Kind::Host => format!("host{n}").into_bytes(),
+        Kind::User => format!("user{n}").into_bytes(),
+        Kind::Name => format!("name{n}").into_bytes(),
         // Networks for benchmarks (RFC 2544) and for documentation (RFC 3849).
         Kind::Ipv4 => format!("198.{}.{}.{}", 18 + (n >> 16 & 1), n >> 8 & 255, n & 255).into_bytes(),
         Kind::Ipv6 => format!("2001:db8::{:x}:{:x}", n >> 16 & 0xffff, n & 0xffff).into_bytes(),
@@ -340,5 +503,7 @@ fn mask_of(kind: Kind, canonical: &[u8], n: u64) -> Vec<u8> {
     }
 }
 
+#[cfg(test)]
+mod planted;
 #[cfg(test)]
 mod tests;

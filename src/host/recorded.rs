@@ -3,7 +3,10 @@
 //! It reads nothing itself; whoever opened the file hands over its bytes. What the archive lacks is *not collected*, never
 //! *absent*.
 
+use std::path::{Path, PathBuf};
+
 use super::archive::{self, Answers, NotAnArchive};
+use super::mask;
 use super::{Host, Miss, MissKind, Question};
 
 /// A machine from an archive.
@@ -31,6 +34,10 @@ impl Host for RecordedHost {
 
     fn notes(&self) -> Vec<String> {
         self.problems.clone()
+    }
+
+    fn may_be_called(&self, path: &Path) -> Vec<PathBuf> {
+        mask::before_masking(&self.answers, path)
     }
 }
 

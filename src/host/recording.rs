@@ -19,7 +19,7 @@ impl<'a> RecordingHost<'a> {
     }
 
     /// What was asked and answered so far as an archive, with `comment` at its top. With `masked`, serials, world-wide
-    /// names, UUIDs, host names and addresses are replaced one-to-one.
+    /// names, UUIDs, addresses, names of hosts and users are replaced one-to-one.
     pub fn archive(&self, comment: &str, masked: bool) -> String {
         let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         if masked {

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::ops::Deref;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::{Host, Miss, Question};
@@ -48,6 +49,10 @@ impl<H: Deref<Target: Host> + Sync> Host for RememberingHost<H> {
 
     fn notes(&self) -> Vec<String> {
         self.host.notes()
+    }
+
+    fn may_be_called(&self, path: &Path) -> Vec<PathBuf> {
+        self.host.may_be_called(path)
     }
 
     fn is_live(&self) -> bool {

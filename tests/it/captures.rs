@@ -181,3 +181,29 @@ fn no_identity_of_the_machine_is_in_a_masked_capture_and_what_belongs_together_s
     assert_eq!(places(&masked, mask), places(&plain, &uuid), "every place has the same mask");
     drop((btrfs, second, ext4));
 }
+
+#[test]
+#[ignore = "needs root: a loop device"]
+fn a_masked_directory_is_found_by_its_own_path_and_by_its_mask() {
+    let disk = ext4(&[], "");
+    let target = disk.dir("home/alice.liddell/pg");
+    let masked = capture(&[], &target);
+    assert!(!masked.contains("liddell"), "{masked}");
+    let here = disk.point.join("home");
+    let mask = masked.lines().find_map(|line| {
+        let user = line.strip_prefix("stat ")?.strip_prefix(here.to_str()?)?.strip_suffix("/pg")?;
+        Some(here.join(user.trim_start_matches('/')).join("pg"))
+    });
+    let mask = mask.unwrap_or_else(|| panic!("{masked}"));
+    for named in [&target, &mask] {
+        let arguments = ["check", "--no-probe", "--format", "json", "--host", "/dev/stdin"];
+        let report: Value =
+            serde_json::from_slice(&said(walwise(), &arguments, named, masked.as_bytes())).unwrap();
+        assert_eq!(
+            report["targets"][0]["target"],
+            format!("target {}", mask.display()),
+            "{}",
+            named.display()
+        );
+    }
+}

@@ -1,119 +1,117 @@
-//! One secret in every place where people keep them: no output of walwise holds it. The files of the machine are covered
-//! by others in a mount namespace of our own, so that the machine is not changed.
+//! A secret in every place where people keep them, each another word: no output of walwise holds one.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+mod planted;
 
 use super::support::loops::ext4;
+use super::support::mariadb::Mariadb;
 use super::support::postgres::Cluster;
 use super::support::{stderr, stdout};
+use planted::{Covered, Secrets, none_found};
 
-const SECRET: &str = "Zk7hunter2";
-
-/// fstab and mount units that hold the secret, and what is run where they are in force.
-struct Covered {
-    dir: tempfile::TempDir,
-}
-
-impl Covered {
-    /// `mounted` is a device and its mount point, which fstab names too.
-    fn new(mounted: (&str, &str)) -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        let write = |name: &str, text: String| {
-            let path = dir.path().join(name);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text.replace("SECRET", SECRET)).unwrap();
-        };
-        let (device, point) = mounted;
-        write(
-            "fstab",
-            format!(
-                "# SECRET\n\
-            //files/one /srv/one cifs username=u,password=SECRET,pass=SECRET 0 0\n\
-            //files/two /srv/two cifs credentials=/root/SECRET 0 0\n\
-            //user:SECRET@files/three /srv/three cifs rw 0 0\n\
-            user:SECRET@files:/four /srv/four fuse.sshfs rw 0 0\n\
-            https://user:SECRET@files/ /srv/five davfs rw 0 0\n\
-            198.18.0.1:/ /srv/six ceph name=admin,secret=SECRET 0 0\n\
-            {device} {point} ext4 nosuid,password=SECRET,x-own=SECRET,SECRET 0 SECRET\n\
-            SECRET\n\
-            /dev/none /srv/seven ext4 \"pass word=SECRET\" 0 0\n"
-            ),
-        );
-        let unit = "# SECRET\n[Unit]\nDescription=SECRET\n[Mount]\nWhat=https://user:SECRET@files/\nWhere=/srv/unit\n\
-            Type=davfs\nOptions=rw,password=SECRET,credentials=SECRET\nEnvironment=PASSWORD=SECRET\n";
-        write("units/srv-unit.mount", unit.to_owned());
-        write("units/srv-unit.mount.d/more.conf", "[Mount]\nOptions=password=SECRET\n".to_owned());
-        std::fs::create_dir(dir.path().join("remote")).unwrap();
-        Self { dir }
-    }
-
-    /// Everything that walwise says, on both channels.
-    fn walwise(&self, arguments: &[&str], target: &Path) -> String {
-        let cover = format!(
-            "cd \"$0\" && mount --make-rprivate / && mount --bind fstab /etc/fstab \
-             && mount --bind units /etc/systemd/system && mount -i -t tmpfs https://user:{SECRET}@files/ remote \
-             && cd / && exec \"$@\""
-        );
-        let mut command = Command::new("unshare");
-        command.args(["-m", "sh", "-c", &cover]).arg(self.dir.path()).arg(env!("CARGO_BIN_EXE_walwise"));
-        let output = command.args(arguments).arg(target).output().unwrap();
-        let said = stdout(&output) + &stderr(&output);
-        assert!(!said.is_empty(), "{arguments:?}");
-        said
-    }
-
-    fn remote(&self) -> PathBuf {
-        self.dir.path().join("remote")
-    }
-}
-
-/// Every output there is for a target; the plainest capture comes first.
-fn outputs(covered: &Covered, target: &Path) -> Vec<(String, String)> {
-    let mut all: Vec<Vec<&str>> = vec![vec!["capture", "--no-mask"], vec!["capture"]];
-    all.extend(
-        ["text", "json", "script", "conf"].map(|format| vec!["check", "--no-probe", "--format", format]),
-    );
-    all.push(vec!["explain", "boot.refused-option"]);
-    all.extend([vec!["facts", "--target"], vec!["probe", "--seconds", "1"]]);
-    all.iter().map(|arguments| (arguments.join(" "), covered.walwise(arguments, target))).collect()
-}
+const PG_CONF: &str = "\
+primary_conninfo = 'host=x password={primary_conninfo}' # {comment behind a setting}
+archive_command = 'push --key {archive_command}'
+archive_cleanup_command = 'clean {archive_cleanup_command}'
+restore_command = 'get {restore_command}'
+recovery_end_command = 'end {recovery_end_command}'
+ssl_passphrase_command = 'echo {ssl_passphrase_command}'
+my.own = '{custom setting}'
+include 'more.conf'
+";
 
 #[test]
 #[ignore = "needs root: loop devices, a mount namespace and PostgreSQL 15"]
-fn no_output_holds_a_secret_of_the_machine() {
+fn no_output_holds_a_secret_of_a_postgres() {
+    let secrets = Secrets::default();
     let disk = ext4(&[], "");
     let mut cluster = Cluster::beneath(&disk.point, &disk.point);
-    let conninfo = format!("primary_conninfo = 'host=x password={SECRET}' # {SECRET}\n");
-    cluster.append("postgresql.conf", &format!("{conninfo}include 'more.conf'\nmy.own = '{SECRET}'\n"));
-    cluster.append(
-        "more.conf",
-        &format!("{conninfo}archive_command = 'true {SECRET}'\nwal_sync_method = fsync\n"),
+    cluster.append("postgresql.conf", &secrets.in_text(PG_CONF));
+    let more = "archive_command = 'true {included archive_command}'\nwal_sync_method = fsync # {comment}\n";
+    cluster.append("more.conf", &secrets.in_text(more));
+    cluster.append("postgresql.auto.conf", &secrets.in_text("primary_conninfo = 'password={auto.conf}'\n"));
+    cluster.append(".pgpass", &secrets.in_text("*:*:*:*:{.pgpass}\n"));
+    cluster.append("pg_hba.conf", &secrets.in_text("# ldapbindpasswd={pg_hba.conf}\n"));
+    cluster.environment = vec![
+        ("PGPASSWORD".to_owned(), secrets.at("server's environment")),
+        ("https_proxy".to_owned(), secrets.in_text("http://user:{proxy}@files:3128/")),
+        ("LD_LIBRARY_PATH".to_owned(), secrets.in_text("/{variable with a path}")),
+    ];
+    cluster.arguments = secrets.in_text(
+        "-c primary_conninfo=password={argument} --my.own={long argument} -c my.more={short argument}",
     );
-    cluster.append("postgresql.auto.conf", &format!("{conninfo}restore_command = 'get {SECRET}'\n"));
-    cluster.environment = ["PGPASSWORD", "MY_OWN"].map(|name| (name.to_owned(), SECRET.to_owned())).into();
-    cluster.arguments = format!("-c primary_conninfo=password={SECRET} --my.own={SECRET}");
     cluster.start();
-    assert!(cluster.sql("show primary_conninfo").contains(SECRET));
+    // No server of these days starts with it.
+    cluster.append("recovery.conf", &secrets.in_text("primary_conninfo = 'password={recovery.conf}'\n"));
+    assert!(cluster.sql("show primary_conninfo").contains(&secrets.at("argument")));
 
     // As a superuser its owner is told every setting.
     for arguments in [&["capture", "--no-mask"][..], &["facts", "--target"]] {
         let output = cluster.walwise().args(arguments).arg(&cluster.data).output().unwrap();
         let said = stdout(&output) + &stderr(&output);
-        assert!(said.contains("wal_sync_method") && !said.contains(SECRET), "{said}");
+        assert!(said.contains("wal_sync_method"), "{said}");
+        assert_eq!(secrets.found_in(&said), []);
     }
 
-    let covered = Covered::new((&disk.disk.device, disk.path()));
-    for target in [cluster.data.clone(), disk.point.clone(), covered.remote()] {
-        let said = outputs(&covered, &target);
-        for (what, text) in &said {
-            let line = text.lines().find(|line| line.contains(SECRET));
-            assert!(line.is_none(), "{what} of {}: {line:?}", target.display());
-        }
-        let capture = &said[0].1;
-        for planted in ["/srv/six", "/srv/unit", "nosuid,password", "more.conf", "wal_sync_method"] {
-            assert!(capture.contains(planted), "{planted} was not read: {capture}");
-        }
-        assert!(capture.contains("tmpfs https://files/"), "the mount table was not read: {capture}");
+    let covered = Covered::new(&secrets, (&disk.disk.device, disk.path()));
+    assert!(secrets.count() >= 25, "{}", secrets.count());
+    let capture = none_found(&secrets, &covered, &cluster.data);
+    for planted in
+        ["/srv/six", "/srv/unit", "nosuid,password", "more.conf", "wal_sync_method", "iqn.x", "/srv/none"]
+    {
+        assert!(capture.contains(planted), "{planted} was not read: {capture}");
+    }
+    assert!(capture.contains("tmpfs https://files/"), "the mount table was not read: {capture}");
+    none_found(&secrets, &covered, &disk.point);
+    none_found(&secrets, &covered, &covered.remote());
+}
+
+const STORAGE_CNF: &str = "\
+[mysqld]
+# {server comment}
+sync_binlog = 1 # {comment behind a setting}
+loose_hashicorp_key_management_secret_id = {plugin option}
+loose-keyring_vault_config = '{plugin file}'
+loose_wsrep_sst_auth = 'sst:{wsrep_sst_auth}'
+loose_wsrep_provider_options = 'socket.ssl_password={wsrep option}'
+init_connect = 'SET @pw = \"{init_connect}\"'
+loose_innodb_encryption_password = {unknown storage option}
+[client]
+password = {client password}
+[mysqldump]
+password = {dump password}
+[mariadb-backup]
+password = '{backup password}'
+";
+
+#[test]
+#[ignore = "needs root: loop devices, a mount namespace and MariaDB 10.11"]
+fn no_output_holds_a_secret_of_a_mariadb() {
+    let secrets = Secrets::default();
+    let disk = ext4(&[], "");
+    let mut server = Mariadb::beneath(&disk.point, &secrets.in_text(STORAGE_CNF));
+    server.write(
+        "conf.d/client.cnf",
+        &secrets.in_text("[client]\nuser = root\npassword={included password}\n"),
+    );
+    server.write(".mylogin.cnf", &secrets.at("mylogin"));
+    let persisted =
+        r#"{"Version":1,"mysql_server":{"sync_binlog":{"Value":"1"},"admin_password":{"Value":"SECRET"}}}"#;
+    let place = server.data.join("mysqld-auto.cnf");
+    std::fs::write(place, persisted.replace("SECRET", &secrets.at("persisted password"))).unwrap();
+    server.environment = vec![
+        ("MYSQL_PWD".to_owned(), secrets.at("MYSQL_PWD")),
+        ("http_proxy".to_owned(), secrets.in_text("http://user:{proxy}@files:3128/")),
+    ];
+    server.arguments = ["--loose-hashicorp-key={argument}", "--loose-password={password argument}"]
+        .map(|argument| secrets.in_text(argument))
+        .to_vec();
+    server.start();
+    assert!(server.sql("SELECT @@init_connect").unwrap().contains(&secrets.at("init_connect")));
+
+    let covered = Covered::new(&secrets, (&disk.disk.device, disk.path()));
+    assert!(secrets.count() >= 25, "{}", secrets.count());
+    let capture = none_found(&secrets, &covered, &server.data);
+    for planted in ["client.cnf", "storage.cnf", "mysqld.sync_binlog", "persisted.sync_binlog", "/srv/six"] {
+        assert!(capture.contains(planted), "{planted} was not read: {capture}");
     }
 }

@@ -412,7 +412,7 @@ mod tests {
         fs::write(&odd, "text").unwrap();
         symlink("b-target", dir.path().join("a")).unwrap();
         let host = Direct;
-        assert_eq!(host.read(&odd).unwrap(), b"text");
+        assert_eq!(read(&odd).unwrap(), b"text");
         assert_eq!(host.list(dir.path()).unwrap(), ["a".into(), OsStr::from_bytes(b"b\xff\n").to_owned()]);
         assert_eq!(host.link(&dir.path().join("a")).unwrap(), Path::new("b-target"));
         assert_eq!(host.stat(&dir.path().join("a")).unwrap_err().kind, MissKind::Absent);

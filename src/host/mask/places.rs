@@ -1,12 +1,13 @@
 //! Identities that are recognised by where they stand: in a file called `serial`, in a link under /dev/disk/by-id, in a
-//! field of udev's database.
+//! field of udev's database. What has no such place is for [`super::names`] and [`super::shapes`].
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::Path;
 
 use super::Kind;
-use crate::host::{Question, Tool, path_bytes};
+use super::names::{self, Mount};
+use crate::host::{Dialect, Question, Tool, path_bytes};
 
 /// Files under /sys whose whole content is an identity.
 const FILES: [&str; 14] = [
@@ -42,7 +43,7 @@ const UDEV_FIELDS: [&str; 8] = [
 ];
 
 /// Words that are never a host's or a serial's in paths and answers, besides those that the capture itself asks for.
-const WORDS: &str = "arch backup boot btrfs centos cluster data database db debian dev disk ext4 fedora home host linux \
+pub const WORDS: &str = "arch backup boot btrfs centos cluster data database db debian dev disk ext4 fedora home host linux \
     localdomain localhost log main mariadb mysql none opt oracle pgdata pgsql postgres postgresql proc raid redhat rhel \
     rocky root run server srv storage suse swap sys tmp ubuntu unknown usr var vg vg0 volume wal xfs zfs";
 
@@ -56,17 +57,21 @@ pub fn vocabulary() -> BTreeSet<Vec<u8>> {
 /// Adds the names that a question about the kernel's own files is made of.
 pub fn add_words(vocabulary: &mut BTreeSet<Vec<u8>>, question: &Question) {
     let Some(path) = question.path() else { return };
-    if path.starts_with("/sys") || path.starts_with("/proc") {
+    if names::is_kernels(path_bytes(path)) {
         let parts = path_bytes(path).split(|b| *b == b'/');
-        vocabulary.extend(parts.map(<[u8]>::to_ascii_lowercase));
+        // A host called `max` is not what `max_sectors_kb` begins with.
+        let words = parts.flat_map(|part| [part].into_iter().chain(part.split(|b| matches!(b, b'_' | b'-'))));
+        vocabulary.extend(words.map(<[u8]>::to_ascii_lowercase));
     }
 }
 
 /// In a path, which may be a link's target.
 pub fn in_path(path: &[u8]) -> Vec<Place> {
-    const BY_ID: &[u8] = b"disk/by-id/";
-    let start = path.windows(BY_ID.len()).position(|window| window == BY_ID).map(|at| at + BY_ID.len());
-    start.and_then(|start| in_device_id(path, start..path.len())).into_iter().collect()
+    let behind =
+        |mark: &[u8]| path.windows(mark.len()).position(|part| part == mark).map(|at| at + mark.len());
+    let device = behind(b"disk/by-id/").and_then(|start| in_device_id(path, start..path.len()));
+    let array = || behind(b"/dev/md/").and_then(|start| of_array(path, start..path.len()));
+    device.or_else(array).into_iter().collect()
 }
 
 /// In an answer.
@@ -83,15 +88,18 @@ pub fn in_answer(question: &Question, answer: &[u8]) -> Vec<Place> {
         }
         Question::Run(Tool::Zpool, _) => lines(answer).filter_map(|line| in_pool(answer, line)).collect(),
         Question::Run(..) => super::tools::places(answer),
-        Question::Config(..) => {
-            let device = |line: Range<usize>| {
-                let text = answer.get(line.clone())?;
-                let mut tabs = text.iter().enumerate().filter(|(_, b)| **b == b'\t').map(|(i, _)| i);
-                let start = line.start + tabs.nth(1)? + 1;
-                server(answer, start..line.end)
+        Question::Config(_, dialect) => {
+            let of_line = |line: Range<usize>| {
+                let mut parts = pieces_of(answer, line.clone(), b'\t');
+                let (key, value) = (parts.nth(1).unwrap_or_default(), parts.next().unwrap_or_default());
+                let is_user = *dialect == Dialect::Service && answer.get(key) == Some(b"user");
+                let user = is_user.then(|| user(answer, value.clone())).flatten();
+                let field = fields(answer.get(value.clone()).unwrap_or_default()).next().unwrap_or_default();
+                user.into_iter().chain(servers(answer, value.start..value.start + field.end))
             };
-            lines(answer).filter_map(device).collect()
+            lines(answer).flat_map(of_line).collect()
         }
+        Question::UserName(_) => user(answer, trimmed(answer, 0..answer.len())).into_iter().collect(),
         _ => Vec::new(),
     }
 }
@@ -116,7 +124,7 @@ fn in_file(path: &Path, answer: &[u8]) -> Vec<Place> {
         return lines(answer).filter_map(|line| in_udev_line(answer, line)).collect();
     }
     if path.starts_with("/proc") && matches!(name, "mountinfo" | "mounts") {
-        return lines(answer).filter_map(|line| in_mount(answer, line, name == "mountinfo")).collect();
+        return lines(answer).flat_map(|line| in_mount(answer, line, name == "mountinfo")).collect();
     }
     if !path.starts_with("/sys") {
         return Vec::new();
@@ -149,10 +157,8 @@ fn in_wwid(text: &[u8]) -> Option<Place> {
 /// Of a name under /dev/disk/by-id, such as `ata-Model_Name_SERIAL-part1`, `virtio-SERIAL` or `md-name-HOST:0`.
 fn in_device_id(text: &[u8], range: Range<usize>) -> Option<Place> {
     let name = text.get(range.clone())?;
-    if let Some(array) = name.strip_prefix(b"md-name-") {
-        let start = range.start + b"md-name-".len();
-        let colon = array.iter().position(|b| *b == b':')?;
-        return Some((start..start + colon, Kind::Host));
+    if name.starts_with(b"md-name-") {
+        return of_array(text, range.start + b"md-name-".len()..range.end);
     }
     if [&b"dm-"[..], b"lvm-", b"md-", b"wwn-", b"nvme-eui."].iter().any(|prefix| name.starts_with(prefix)) {
         return None;
@@ -174,6 +180,18 @@ fn in_device_id(text: &[u8], range: Range<usize>) -> Option<Place> {
     Some((range.start + start..range.start + end, Kind::Serial))
 }
 
+/// The host in the name of an array, `HOST:0`.
+fn of_array(text: &[u8], range: Range<usize>) -> Option<Place> {
+    let colon = text.get(range.clone())?.iter().position(|b| *b == b':')?;
+    Some((range.start..range.start + colon, Kind::Host))
+}
+
+/// A user's name, unless it is an account of a system or a server.
+fn user(text: &[u8], range: Range<usize>) -> Option<Place> {
+    let name = text.get(range.clone()).filter(|name| !name.is_empty())?;
+    (!names::is_account(name)).then_some((range, Kind::User))
+}
+
 /// Where the last word before `end` begins: behind an underscore, else behind the bus.
 fn word_start(name: &[u8], end: usize) -> Option<usize> {
     let part = name.get(..end)?;
@@ -187,6 +205,9 @@ fn in_udev_line(text: &[u8], line: Range<usize>) -> Option<Place> {
     if bytes.starts_with(b"S:disk/by-id/") {
         return in_device_id(text, line.start + b"S:disk/by-id/".len()..line.end);
     }
+    if bytes.starts_with(b"S:md/") {
+        return of_array(text, line.start + b"S:md/".len()..line.end);
+    }
     let field = bytes.strip_prefix(b"E:")?;
     let equals = field.iter().position(|b| *b == b'=')?;
     let name = str::from_utf8(field.get(..equals)?).ok()?;
@@ -196,47 +217,81 @@ fn in_udev_line(text: &[u8], line: Range<usize>) -> Option<Place> {
         let start = bytes.iter().rposition(|b| *b == b'_').map_or(0, |at| at + 1);
         return Some((value.start + start..value.end, Kind::Serial));
     }
+    if matches!(name, "MD_NAME" | "MD_DEVNAME") {
+        return of_array(text, value);
+    }
     UDEV_FIELDS.contains(&name).then_some((value, Kind::Serial))
 }
 
-/// The server in a mount's source, for file systems that have one, and wherever it is an address.
-fn in_mount(text: &[u8], line: Range<usize>, mountinfo: bool) -> Option<Place> {
-    let mut words = Vec::new();
-    let mut start = line.start;
-    for word in text.get(line.clone())?.split(|b| *b == b' ') {
-        words.push(start..start + word.len());
-        start += word.len() + 1;
-    }
-    let dash = words.iter().position(|word| text.get(word.clone()) == Some(b"-"));
-    let (fstype, source) = if mountinfo { (dash? + 1, dash? + 2) } else { (2, 0) };
-    let remote: [&[u8]; 7] = [b"nfs", b"cifs", b"smb", b"ceph", b"fuse.ssh", b"fuse.gluster", b"gluster"];
-    let (fstype, source) = (text.get(words.get(fstype)?.clone())?, words.get(source)?.clone());
-    let is_url = text.get(source.clone())?.windows(3).any(|part| part == b"://");
-    (is_url || remote.iter().any(|name| fstype.starts_with(name))).then(|| server(text, source)).flatten()
+/// The servers in a mount's source, whatever mounts it.
+fn in_mount(text: &[u8], line: Range<usize>, mountinfo: bool) -> Vec<Place> {
+    let mount = Mount::of(text, line, mountinfo);
+    let is_dataset = |mount: &Mount| text.get(mount.fstype.clone()) == Some(b"zfs");
+    mount.filter(|mount| !is_dataset(mount)).map(|mount| servers(text, mount.source)).unwrap_or_default()
 }
 
-/// The host of `//host/share`, `host:/export`, `program#host:/export` or `scheme://host:port/`.
-fn server(text: &[u8], range: Range<usize>) -> Option<Place> {
-    let source = text.get(range.clone())?;
-    let is_name = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_');
+/// The hosts of `//host/share`, `host:/export`, `one,two:/export`, `host@tcp:/fs`, `program#host:/export` or
+/// `scheme://host:port/`.
+fn servers(text: &[u8], range: Range<usize>) -> Vec<Place> {
+    let Some(source) = text.get(range.clone()) else { return Vec::new() };
     let behind =
         |mark: &[u8]| source.windows(mark.len()).position(|part| part == mark).map(|at| at + mark.len());
     let share = source.starts_with(b"//").then_some(2);
     let address = share.or_else(|| behind(b"://"));
     let start = address.or_else(|| behind(b"#")).unwrap_or(0);
-    let name = source.get(start..)?;
-    let length = name.iter().take_while(|b| is_name(b)).count();
-    let end = name.get(length..)?;
-    let ends = if address.is_some() {
-        matches!(end.first(), None | Some(b'/' | b':' | b'\\'))
+    let rest = source.get(start..).unwrap_or_default();
+    let end = if address.is_some() {
+        Some(rest.iter().position(|b| matches!(b, b'/' | b'\\')).unwrap_or(rest.len()))
     } else {
-        end.starts_with(b":/")
+        // A path of this machine has no server before its first slash.
+        rest.windows(2)
+            .position(|part| part == b":/")
+            .filter(|end| !rest.iter().take(*end).any(|b| *b == b'/'))
     };
-    let found = length > 0 && ends;
-    found.then_some((range.start + start..range.start + start + length, Kind::Host))
+    let Some(end) = end else { return Vec::new() };
+    let is_name = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_');
+    let authority = range.start + start..range.start + start + end;
+    // Behind a colon there is a port or one more, behind an at sign a kind of network.
+    let pieces = [b',', b';', b':'].into_iter().fold(vec![authority], |pieces, mark| {
+        pieces.into_iter().flat_map(|piece| pieces_of(text, piece, mark)).collect()
+    });
+    let host = |piece: Range<usize>| {
+        let length = text.get(piece.clone())?.iter().take_while(|b| is_name(b)).count();
+        let name = text.get(piece.start..piece.start + length)?;
+        name.iter().any(u8::is_ascii_alphabetic).then_some((piece.start..piece.start + length, Kind::Host))
+    };
+    pieces.into_iter().filter_map(host).collect()
 }
 
-fn lines(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
+/// Fields of a line or of several: what stands between tabs, written out or not, and ends of lines and names.
+pub fn fields(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
+    const TAB: &[u8] = b"\\x09";
+    let mut at = Some(0);
+    std::iter::from_fn(move || {
+        let start = at?;
+        let rest = text.get(start..)?;
+        let end = (0..rest.len()).find(|i| {
+            rest.get(*i).is_some_and(|b| matches!(b, b'\t' | b'\n' | 0))
+                || rest.get(*i..).is_some_and(|rest| rest.starts_with(TAB))
+        });
+        at = end.map(|end| start + end + if rest.get(end) == Some(&b'\\') { TAB.len() } else { 1 });
+        Some(start..start + end.unwrap_or(rest.len()))
+    })
+}
+
+/// The words of a line, between single blanks.
+pub fn words_of(text: &[u8], line: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+    pieces_of(text, line, b' ')
+}
+
+fn pieces_of(text: &[u8], range: Range<usize>, separator: u8) -> impl Iterator<Item = Range<usize>> {
+    let start = range.start;
+    let bytes = text.get(range).unwrap_or_default();
+    pieces(bytes, separator).map(move |piece| piece.start + start..piece.end + start)
+}
+
+/// The lines of a text.
+pub fn lines(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
     pieces(text, b'\n')
 }
 
@@ -250,7 +305,7 @@ fn pieces(text: &[u8], separator: u8) -> impl Iterator<Item = Range<usize>> {
 }
 
 /// The range without blanks, zero bytes and the like around.
-fn trimmed(text: &[u8], range: Range<usize>) -> Range<usize> {
+pub fn trimmed(text: &[u8], range: Range<usize>) -> Range<usize> {
     let Some(bytes) = text.get(range.clone()) else { return range };
     let ink = |b: &u8| b.is_ascii_graphic();
     match (bytes.iter().position(ink), bytes.iter().rposition(ink)) {

@@ -6,6 +6,7 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::ops::Range;
 
+use super::names::is_account;
 use super::{Kind, Span};
 
 /// What stands before a world-wide name.
@@ -14,6 +15,10 @@ const WWN_PREFIXES: [&[u8]; 8] =
 
 /// What stands before an IPv4 address.
 const ADDRESS_PREFIXES: [&[u8]; 7] = [b"addr=", b"ip=", b"host=", b"ip-", b"//", b"@", b"["];
+
+/// What stands before the directory of a person, and where removable disks are mounted for one.
+const HOMES: [&[u8]; 2] = [b"/home/", b"/users/"];
+const MEDIA: [&[u8]; 2] = [b"/run/media/", b"/media/"];
 
 /// What stands before an identifier of a file system or partition that may be short.
 const ID_PREFIXES: [&[u8]; 2] = [b"uuid=", b"uuid/"];
@@ -41,17 +46,20 @@ pub fn before(text: &[u8], at: usize) -> Option<u8> {
 fn shape(text: &[u8], at: usize) -> Option<(Range<usize>, Kind)> {
     let rest = text.get(at..)?;
     let first = *rest.first()?;
-    if !first.is_ascii_alphanumeric() && first != b':' {
+    if !first.is_ascii_alphanumeric() && first != b':' && before(text, at) != Some(b'/') {
         return None;
     }
     hex32(text, at)
+        .or_else(|| long_hex(text, at))
         .or_else(|| lvm(text, at))
         .or_else(|| mac(text, at))
+        .or_else(|| colon_name(text, at))
         .or_else(|| wwn(text, at))
         .or_else(|| ipv4(text, at))
         .or_else(|| ipv6(text, at))
         .or_else(|| qualified_name(text, at))
         .or_else(|| short_id(text, at))
+        .or_else(|| user(text, at))
 }
 
 /// Whether the text before this position ends with one of these, in any case.
@@ -98,6 +106,37 @@ fn hex32(text: &[u8], at: usize) -> Option<(Range<usize>, Kind)> {
     // The type of a partition is no identity.
     let partition_type = follows(text, at, &[b"part_entry_type="]);
     (!nothing && !partition_type).then_some((at..end, Kind::Hex32))
+}
+
+/// Longer ones name containers, layers of images and roots of trees of hashes.
+fn long_hex(text: &[u8], at: usize) -> Option<(Range<usize>, Kind)> {
+    if before(text, at).is_some_and(|b| b.is_ascii_alphanumeric()) {
+        return None;
+    }
+    let length = run(text, at, u8::is_ascii_hexdigit);
+    let ends = !text.get(at + length).is_some_and(u8::is_ascii_alphanumeric);
+    (ends && (40..=128).contains(&length)).then_some((at..at + length, Kind::Wwn))
+}
+
+/// Eight bytes with colons between them, as Fibre Channel writes its names.
+fn colon_name(text: &[u8], at: usize) -> Option<(Range<usize>, Kind)> {
+    let part = |b: u8| b.is_ascii_alphanumeric() || b == b':';
+    let end = groups(text, at, &[2; 8], b":", u8::is_ascii_hexdigit)?;
+    let alone = !before(text, at).is_some_and(part) && !text.get(end).copied().is_some_and(part);
+    let named = matches!(text.get(at), Some(b'1' | b'2' | b'5'));
+    (alone && named).then_some((at..end, Kind::Wwn))
+}
+
+/// The name of a person behind `/home/`, or behind `/media/` where more follows.
+fn user(text: &[u8], at: usize) -> Option<(Range<usize>, Kind)> {
+    let home = follows(text, at, &HOMES);
+    if !home && !follows(text, at, &MEDIA) {
+        return None;
+    }
+    let length = run(text, at, |b| b.is_ascii_alphanumeric() || b"._-+@".contains(b) || *b >= 0x80);
+    let name = text.get(at..at + length).filter(|name| !name.is_empty())?;
+    let more = text.get(at + length) == Some(&b'/');
+    ((home || more) && !is_account(name)).then_some((at..at + length, Kind::User))
 }
 
 fn lvm(text: &[u8], at: usize) -> Option<(Range<usize>, Kind)> {
@@ -154,6 +193,8 @@ fn ipv4(text: &[u8], at: usize) -> Option<(Range<usize>, Kind)> {
     // An export or a port behind it: versions have neither.
     let with_tail = match text.get(end..) {
         Some([b':', next, ..]) => *next == b'/' || next.is_ascii_digit(),
+        // A network of Lustre.
+        Some([b'@', b't' | b'o', ..]) => true,
         _ => false,
     };
     let whole = text.trim_ascii().len() == length;

@@ -265,3 +265,52 @@ fn serials_in_a_pool_are_masked_like_those_of_links() {
     let names: Vec<&str> = text.split_whitespace().filter(|word| word.contains("by-id")).collect();
     assert!(names.len() == 2 && names[0] == names[1], "{names:?}");
 }
+
+/// Beneath /home there may be a cluster, and its files are asked for in every directory above it.
+#[test]
+fn a_home_is_somebodys_and_the_files_looked_for_in_it_are_not() {
+    let archive = "real-path /home/alice/pg\n:/home/alice/pg\nstat /home/alice/pg/PG_VERSION\n|mode=1\n\
+        stat /home/alice/PG_VERSION\n!absent gone\nstat /home/PG_VERSION\n!absent gone\nstat /home/alice\n|mode=2\n\
+        user-name 1000\n|alice\nuser-name 26\n|postgres\nstat /home/postgres/pg\n|mode=3\nlink /x\n:/home/Bob\n\
+        read /sys/block/sda/device/model\n|alice\n";
+    let text = masked(archive);
+    for kept in [
+        "real-path /home/user1/pg\n:/home/user1/pg\n",
+        "stat /home/user1/pg/PG_VERSION",
+        "stat /home/user1/PG_VERSION",
+        "stat /home/PG_VERSION",
+        "stat /home/user1\n",
+        "user-name 1000\n|user1\n",
+        "user-name 26\n|postgres\n",
+        "stat /home/postgres/pg",
+        ":/home/user2\n",
+        "read /sys/block/sda/device/model\n|alice\n",
+    ] {
+        assert!(text.contains(kept), "{kept} in {text}");
+    }
+}
+
+#[test]
+fn labels_and_sources_of_memory_name_nobody() {
+    let archive = "read /run/udev/data/b8:1\n|E:ID_FS_LABEL=pgdata\n|E:ID_FS_LABEL=bak-Z1P3495C\n\
+        link /dev/disk/by-label/bak-Z1P3495C\n:../../sdb1\n\
+        read /proc/self/mountinfo\n|1 2 0:5 / /mnt/Z1P3495C rw - tmpfs tmpfs rw\n\
+        |1 2 0:6 / /run/user/1000 rw - tmpfs alice-liddell-tmp rw\n|1 2 0:7 / /proc rw - proc proc rw\n\
+        |1 2 0:8 / /var/lib/docker/overlay2/3f4e5d6c7b8a90123f4e5d6c7b8a90123f4e5d6c7b8a90123f4e5d6c7b8a9012/merged rw - overlay overlay rw\n\
+        |1 2 0:9 / /lustre rw - lustre mgs1@tcp:10.1.2.3@tcp:/fs rw\n";
+    let text = masked(archive);
+    for secret in ["Z1P3495C", "alice", "liddell", "3f4e5d", "mgs1", "10.1.2.3"] {
+        assert!(!text.contains(secret), "{secret} in {text}");
+    }
+    for kept in [
+        "=pgdata",
+        "by-label/bak-Z",
+        "- tmpfs tmpfs",
+        "-tmp rw",
+        "- proc proc",
+        "/merged rw - overlay overlay",
+        "@tcp:/fs",
+    ] {
+        assert!(text.contains(kept), "{kept} in {text}");
+    }
+}

@@ -4,15 +4,18 @@
 //! options of local file systems, which the kernel itself has written. The surprise: a line and a unit say of themselves
 //! whether they are whole, because nobody may paste one from which an option is missing.
 
-use super::options::{LOCAL_SOURCES, is_local, options};
+use super::options::{LOCAL_SOURCES, LOCAL_TYPES, is_local, options};
 use crate::host::Setting;
 
-/// A device or address without who logs in there.
+/// A device or address without who logs in there; `none` where it is made of settings, as rclone takes them.
 fn source(text: &[u8]) -> Vec<u8> {
     if LOCAL_SOURCES.iter().any(|prefix| text.starts_with(prefix)) {
         return text.to_vec();
     }
     let text = text.split(|b| *b == b'?').next().unwrap_or_default();
+    if text.contains(&b'=') {
+        return b"none".to_vec();
+    }
     let Some(at) = text.iter().rposition(|b| *b == b'@') else { return text.to_vec() };
     let (before, host) = text.split_at(at);
     let marks: [&[u8]; 2] = [b"//", b"#"];
@@ -20,11 +23,6 @@ fn source(text: &[u8]) -> Vec<u8> {
         marks.iter().find_map(|mark| Some(before.windows(mark.len()).position(|w| w == *mark)? + mark.len()));
     let (scheme, _user) = before.split_at(scheme.unwrap_or(0));
     [scheme, host.get(1..).unwrap_or_default()].concat()
-}
-
-/// Whether an account can stand in it whatever the file system is called.
-fn is_url(source: &[u8]) -> bool {
-    source.windows(3).any(|part| part == b"://")
 }
 
 /// Lines with their numbers, counted from one.
@@ -41,7 +39,8 @@ pub fn fstab(text: &[u8]) -> Vec<Setting> {
     let row = |(line, text): (u32, &[u8])| {
         let mut fields = words(text);
         let device = fields.next().filter(|device| !device.starts_with(b"#"))?;
-        let point = fields.next()?;
+        let is_point = |point: &&[u8]| point.starts_with(b"/") || matches!(*point, b"none" | b"swap");
+        let point = fields.next().filter(is_point)?;
         let fstype = fields.next()?;
         let written = fields.next().unwrap_or(b"defaults");
         let (from, kept) = (source(device), options(written, is_local(fstype, device)));
@@ -149,8 +148,8 @@ pub fn kernel_command_line(text: &[u8]) -> Vec<Setting> {
     parameters.filter_map(setting).collect()
 }
 
-/// /proc/PID/mountinfo or /proc/PID/mounts. File systems that log in somewhere lose who does and with which options,
-/// addresses of any other who does.
+/// /proc/PID/mountinfo or /proc/PID/mounts. File systems that are not known to log in nowhere lose who does and with which
+/// options, addresses of any other who does.
 pub fn table(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     for line in text.split_inclusive(|b| *b == b'\n') {
@@ -159,9 +158,12 @@ pub fn table(text: &[u8]) -> Vec<u8> {
         // In mountinfo type, source and options stand behind a dash; in mounts they are the third, first and fourth word.
         let dash = words.iter().position(|word| *word == b"-");
         let (fstype, from, rest) = dash.map_or((2, 0, 3), |dash| (dash + 1, dash + 2, dash + 3));
-        let remote = words.get(fstype).is_some_and(|fstype| logs_in(fstype));
+        let remote = words.get(fstype).is_some_and(|fstype| !logs_in_nowhere(fstype));
+        // An account may stand in what anybody calls his memory, too; behind a dataset there may be a snapshot.
+        let is_dataset = words.get(fstype).is_some_and(|fstype| *fstype == b"zfs");
+        let is_local = |source: &[u8]| is_dataset || source.starts_with(b"/") && !source.starts_with(b"//");
         let cleaned = words.iter().enumerate().map(|(i, word)| match i {
-            i if i == from && (remote || is_url(word)) => source(word),
+            i if i == from && (remote || !is_local(word)) => source(word),
             i if i == rest && remote => options(word, false),
             _ => word.to_vec(),
         });
@@ -171,12 +173,14 @@ pub fn table(text: &[u8]) -> Vec<u8> {
     out
 }
 
-fn logs_in(fstype: &[u8]) -> bool {
-    const LOCAL: [&[u8]; 5] =
-        [b"fusectl", b"fuseblk", b"fuse.lxcfs", b"fuse.fuse-overlayfs", b"fuse.mergerfs"];
-    const REMOTE: [&[u8]; 10] =
-        [b"fuse", b"nfs", b"cifs", b"smb", b"9p", b"afs", b"ceph", b"gluster", b"ncpfs", b"dav"];
-    !LOCAL.contains(&fstype) && REMOTE.iter().any(|name| fstype.starts_with(name))
+/// Whether no option and no source of a file system can be secret: those of local disks, and those that the kernel makes of
+/// itself or of what is mounted already.
+fn logs_in_nowhere(fstype: &[u8]) -> bool {
+    const KERNELS: &str = "aufs autofs binfmt_misc bpf cgroup cgroup2 configfs cramfs debugfs devpts devtmpfs ecryptfs \
+        efivarfs erofs fuse.fuse-overlayfs fuse.lxcfs fuse.mergerfs fuseblk fusectl gfs2 hfs hfsplus hugetlbfs jffs2 minix \
+        mqueue nfsd nsfs ocfs2 overlay proc pstore ramfs resctrl rootfs rpc_pipefs securityfs selinuxfs squashfs sysfs tmpfs \
+        tracefs ubifs zfs";
+    LOCAL_TYPES.contains(&fstype) || KERNELS.split_ascii_whitespace().any(|known| known.as_bytes() == fstype)
 }
 
 #[cfg(test)]
@@ -285,8 +289,17 @@ mod tests {
         assert_eq!(String::from_utf8(table(remote.as_bytes())).unwrap(), expected);
         assert_eq!(table(b"ftp://me:pw@host/ /m fuse.x rw,pw=1 0 0"), b"ftp://host/ /m fuse.x rw 0 0");
         let others =
-            "42 26 0:52 / /o rw - zfs tank/pg@now rw\n43 26 0:53 / /p rw - newfs x://me:pw@host/ rw,a=b\n";
+            "42 26 0:52 / /o rw - zfs tank/pg@now rw\n43 26 0:53 / /p rw - tmpfs x://me:pw@host/ rw,a=b\n";
         let expected = others.replace("me:pw@", "");
         assert_eq!(String::from_utf8(table(others.as_bytes())).unwrap(), expected, "whoever mounts it");
+        let unknown = "44 26 0:54 / /q rw - newfs me:pw@host:/x rw,noatime,pw=1\n\
+            45 26 0:55 / /r rw - fuse.rclone :s3,secret_access_key=pw:bucket rw,user_id=0\n";
+        let expected =
+            "44 26 0:54 / /q rw - newfs host:/x rw,noatime\n45 26 0:55 / /r rw - fuse.rclone none rw\n";
+        assert_eq!(
+            String::from_utf8(table(unknown.as_bytes())).unwrap(),
+            expected,
+            "what nobody knows is not shown"
+        );
     }
 }

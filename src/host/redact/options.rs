@@ -275,11 +275,40 @@ const OPTIONS: &[&str] = &[
     "zone_reset",
 ];
 
-/// Options of systemd.mount(5) and mount(8), all harmless.
-const OPTION_FAMILIES: [&str; 3] = ["x-systemd.", "x-initrd.", "X-mount."];
+/// Options of systemd.mount(5), systemd-gpt-auto-generator(8) and mount(8) behind their prefixes.
+const OPTION_FAMILIES: [(&str, &[&str]); 3] = [
+    (
+        "x-systemd.",
+        &[
+            "after",
+            "automount",
+            "before",
+            "device-bound",
+            "device-timeout",
+            "growfs",
+            "idle-timeout",
+            "makefs",
+            "mount-timeout",
+            "pcrfs",
+            "required-by",
+            "requires",
+            "requires-mounts-for",
+            "rw-only",
+            "validatefs",
+            "wanted-by",
+            "wants",
+            "wants-mounts-for",
+        ],
+    ),
+    ("x-initrd.", &["attach", "mount"]),
+    (
+        "X-mount.",
+        &["auto-fstypes", "group", "idmap", "mkdir", "mode", "noloop", "nocanonicalize", "owner", "subdir"],
+    ),
+];
 
 /// File systems of a local disk that the kernel mounts by itself: no option of theirs is a secret.
-const LOCAL_TYPES: [&[u8]; 16] = [
+pub const LOCAL_TYPES: [&[u8]; 16] = [
     b"ext2",
     b"ext3",
     b"ext4",
@@ -334,7 +363,10 @@ pub fn options(list: &[u8], local: bool) -> Vec<u8> {
 
 fn is_known(name: &[u8]) -> bool {
     str::from_utf8(name).is_ok_and(|name| {
-        OPTIONS.contains(&name) || OPTION_FAMILIES.iter().any(|family| name.starts_with(family))
+        let in_family = |(prefix, names): &(&str, &[&str])| {
+            name.strip_prefix(prefix).is_some_and(|name| names.contains(&name))
+        };
+        OPTIONS.contains(&name) || OPTION_FAMILIES.iter().any(in_family)
     })
 }
 

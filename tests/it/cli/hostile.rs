@@ -7,6 +7,8 @@ use std::process::Stdio;
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError};
+use walwise::collect::{Request, run_all};
+use walwise::host::{RecordedHost, RecordingHost};
 use walwise::text::is_treacherous;
 
 use crate::support::walwise;
@@ -52,6 +54,37 @@ fn planted() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
+/// What a name may end with, as a capture writes it: escapes for terminals, controls of eight bits, what turns text around.
+const HOSTILE: [&str; 5] = [
+    "\\x1b]0;owned\\x07\\x1b[31m",
+    "\\u{202e}\\u{200b}\\u{9b}",
+    "\\xff\\x9b31m",
+    "\\x0a\\x0d",
+    "\\x7f\\u{2028}\\u{e0041}",
+];
+
+/// The words of a line, each with its place.
+fn words_of(line: &[u8]) -> Vec<&[u8]> {
+    let in_word = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
+    line.split(|b| !in_word(b)).filter(|word| word.len() >= 3).collect()
+}
+
+/// Puts text behind each of these words, wherever it stands alone.
+fn everywhere(lines: &mut [Vec<u8>], chosen: impl Fn(&[u8]) -> bool, what: &[u8]) {
+    let in_word = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
+    for line in lines.iter_mut().skip(1) {
+        let mut out = Vec::with_capacity(line.len());
+        for word in line.chunk_by(|a, b| in_word(*a) == in_word(*b)) {
+            out.extend_from_slice(word);
+            // The word of a question stands at the beginning of its line.
+            if !out.iter().all(|b| b.is_ascii_lowercase() || *b == b'-') && chosen(word) {
+                out.extend_from_slice(what);
+            }
+        }
+        *line = out;
+    }
+}
+
 /// One thing that happens to a line.
 #[derive(Clone, Debug)]
 enum Damage {
@@ -63,20 +96,23 @@ enum Damage {
     Word(prop::sample::Index, Vec<u8>),
     Insert(prop::sample::Index, Vec<u8>),
     Cut(prop::sample::Index),
+    /// A word of the line has this behind it wherever it stands, so that what belongs together still does.
+    Everywhere(prop::sample::Index, Vec<u8>),
 }
 
 fn damage() -> impl Strategy<Value = Damage> {
     let place = any::<prop::sample::Index>;
     prop_oneof![
-        Just(Damage::Remove),
-        Just(Damage::Repeat),
-        place().prop_map(Damage::Swap),
-        place().prop_map(Damage::Copy),
-        planted().prop_map(Damage::Replace),
-        (place(), planted()).prop_map(|(at, what)| Damage::Word(at, what)),
-        (place(), planted()).prop_map(|(at, what)| Damage::Word(at, what)),
-        (place(), planted()).prop_map(|(at, what)| Damage::Insert(at, what)),
-        place().prop_map(Damage::Cut),
+        1 => Just(Damage::Remove),
+        1 => Just(Damage::Repeat),
+        1 => place().prop_map(Damage::Swap),
+        1 => place().prop_map(Damage::Copy),
+        1 => planted().prop_map(Damage::Replace),
+        2 => (place(), planted()).prop_map(|(at, what)| Damage::Word(at, what)),
+        1 => (place(), planted()).prop_map(|(at, what)| Damage::Insert(at, what)),
+        1 => place().prop_map(Damage::Cut),
+        3 => (place(), prop::sample::select(HOSTILE.to_vec()))
+            .prop_map(|(at, what)| Damage::Everywhere(at, what.as_bytes().to_vec())),
     ]
 }
 
@@ -120,6 +156,12 @@ fn applied(capture: &[u8], damages: Vec<(prop::sample::Index, Damage)>) -> Vec<u
                 let within = within.index(lines[at].len() + 1);
                 lines[at].splice(within..within, what);
             }
+            Damage::Everywhere(which, what) => {
+                let words = words_of(&lines[at]);
+                if let Some(word) = (!words.is_empty()).then(|| words[which.index(words.len())].to_vec()) {
+                    everywhere(&mut lines, |found| found == word, &what);
+                }
+            }
             Damage::Cut(within) => {
                 let within = within.index(lines[at].len() + 1);
                 lines[at].truncate(within);
@@ -137,7 +179,11 @@ fn holds(capture: &[u8], arguments: &[&str]) -> Result<(), TestCaseError> {
     let code = output.status.code();
     let err = String::from_utf8_lossy(&output.stderr).into_owned();
     prop_assert!(!err.contains("panicked"), "{err}");
-    let expected: &[i32] = if arguments[0] == "check" { &[0, 3, 4, 5] } else { &[0, 2] };
+    let expected: &[i32] = match arguments[0] {
+        "check" => &[0, 3, 4, 5],
+        "upgrade" => &[0, 2, 3, 4, 5],
+        _ => &[0, 2],
+    };
     prop_assert!(code.is_some_and(|code| expected.contains(&code)), "{code:?}: {err}");
     let text = String::from_utf8(output.stdout).map_err(|e| TestCaseError::fail(e.to_string()))?;
     for shown in [&text, &err] {
@@ -152,12 +198,20 @@ fn holds(capture: &[u8], arguments: &[&str]) -> Result<(), TestCaseError> {
 }
 
 /// What looks at a capture, in every form.
-const USES: [&[&str]; 7] = [
+const USES: [&[&str]; 15] = [
     &["check", "--format", "text"],
     &["check", "/data", "--format", "text", "--fail-on", "warning", "--fail-on-undecided"],
     &["check", "/data", "--format", "json"],
     &["check", "/data", "--format", "script"],
     &["check", "/data", "--format", "conf"],
+    &["check", "--format", "json"],
+    &["check", "--format", "markdown"],
+    &["check", "--format", "script"],
+    &["check", "--format", "fstab"],
+    &["check", "--format", "unit"],
+    &["check", "--format", "udev"],
+    &["upgrade", "--kernel", "6.18"],
+    &["facts"],
     &["facts", "--target", "/data"],
     &["explain", "verdict.at-risk", "/data"],
 ];
@@ -175,4 +229,33 @@ fn no_capture_makes_it_panic_or_colours_the_screen() {
             holds(&applied(capture, damages), arguments)
         });
     outcome.unwrap_or_else(|e| panic!("{e}"));
+}
+
+/// Every word that somebody may have chosen ends with what no terminal should see: a share of the words at a time, or the
+/// tables themselves could not be read.
+#[test]
+fn hostile_names_everywhere_are_shown_as_what_they_are() {
+    const SHARES: usize = 5;
+    for name in ["tests/hosts/docker-volume.host", "tests/hosts/lab-luks-on-lvm-on-md.host"] {
+        let capture = fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).unwrap();
+        for share in 0..SHARES {
+            let mut lines: Vec<Vec<u8>> = capture.split(|b| *b == b'\n').map(<[u8]>::to_vec).collect();
+            let sum = |word: &[u8]| word.iter().map(|b| usize::from(*b)).sum::<usize>();
+            let chosen = |word: &[u8]| word.len() >= 3 && sum(word) % SHARES == share;
+            everywhere(&mut lines, chosen, HOSTILE[share].as_bytes());
+            let hostile = lines.join(&b'\n');
+            for arguments in USES {
+                holds(&hostile, arguments)
+                    .unwrap_or_else(|e| panic!("{name}, share {share}, {arguments:?}: {e}"));
+            }
+            // A capture of that machine.
+            let host = RecordedHost::parse(&hostile).unwrap();
+            let recording = RecordingHost::new(&host);
+            run_all(&recording, &Request::default(), &mut |_, _| {});
+            for text in [recording.archive("", true), recording.archive("", false)] {
+                let line = text.lines().find(|line| line.chars().any(|c| is_treacherous(c) && c != '\t'));
+                assert!(line.is_none(), "{name}, share {share}: {line:?}");
+            }
+        }
+    }
 }

@@ -17,6 +17,10 @@ pub struct Mariadb {
     server: Option<Child>,
     /// Where the server sees its data, when that is elsewhere.
     seen: Option<PathBuf>,
+    /// Environment variables of the server.
+    pub environment: Vec<(String, String)>,
+    /// Arguments of the server, behind those of its option files.
+    pub arguments: Vec<String>,
     uid: u32,
     gid: u32,
 }
@@ -27,7 +31,18 @@ impl Mariadb {
         let id = |flag| run("id", &[flag, "mysql"]).trim().parse().unwrap();
         let directory = tempfile::tempdir().unwrap();
         let (uid, gid) = (id("-u"), id("-g"));
-        let server = Self { data: data.join("mysql"), directory, server: None, seen: None, uid, gid };
+        let (environment, arguments) = Default::default();
+        let data_directory = data.join("mysql");
+        let server = Self {
+            data: data_directory,
+            directory,
+            server: None,
+            seen: None,
+            environment,
+            arguments,
+            uid,
+            gid,
+        };
         let open = std::fs::Permissions::from_mode(0o755);
         std::fs::set_permissions(server.own(), open).unwrap();
         server.give(server.own());
@@ -99,10 +114,17 @@ impl Mariadb {
         let mut command = Command::new("mariadbd");
         if let Some(seen) = &self.seen {
             command = Command::new("unshare");
-            let script = "mount --make-rprivate / && mount --bind \"$1\" \"$2\" && exec mariadbd \"$3\"";
+            let script =
+                "mount --make-rprivate / && mount --bind \"$1\" \"$2\" && shift 2 && exec mariadbd \"$@\"";
             command.args(["-m", "sh", "-c", script, "sh"]).arg(&self.data).arg(seen);
         }
-        command.arg(self.defaults()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
+        command
+            .arg(self.defaults())
+            .args(&self.arguments)
+            .envs(self.environment.clone())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log);
         self.server = Some(command.spawn().unwrap());
         wait_for("the server answers", || self.sql("SELECT 1").is_some_and(|answer| answer == "1"));
     }
@@ -110,7 +132,7 @@ impl Mariadb {
     /// What the server says to a statement.
     pub fn sql(&self, statement: &str) -> Option<String> {
         let mut client = Command::new("mariadb");
-        client.arg(self.defaults()).args(["-uroot", "-N", "-B", "-e", statement]);
+        client.arg(self.defaults()).args(["-uroot", "--password=", "-N", "-B", "-e", statement]);
         let output = client.output().unwrap();
         output.status.success().then(|| stdout(&output).trim().to_owned())
     }

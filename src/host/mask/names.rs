@@ -1,0 +1,237 @@
+//! Where people give names: paths, labels, sources of mounts, names of volumes.
+//!
+//! In them what is too weak to be replaced everywhere is replaced too: a serial number of digits alone, a user's name. It
+//! names nobody itself. The surprise: what a mount without a device calls its source is anybody's text, so there every
+//! word goes that is not listed here.
+
+use std::ops::Range;
+use std::path::Path;
+
+use super::places::{WORDS, fields, lines, trimmed, words_of};
+use crate::host::{Dialect, Question, Tool, path_bytes};
+
+/// What stands before a label.
+const LABEL_MARKS: [&[u8]; 4] = [b"label=", b"label_enc=", b"part_entry_name=", b"label/"];
+
+/// Accounts that come with a system or a server, and directories beside people's own.
+const ACCOUNTS: &str = "admin bin cdrom daemon floppy games lost+found lp mail maria mysqld nfsnobody nobody nogroup operator \
+    pgbouncer shared sync usb user www-data";
+
+/// What file systems without a device are called as their sources.
+const SOURCES: &str = "binfmt_misc bpf cgmfs cgroup cgroup2 configfs debugfs dev devpts devtmpfs drivers drvfs efivarfs fuse \
+    fusectl gvfsd-fuse hugetlbfs lxcfs mergerfs mqueue nfsd nsfs overlay overlayfs portal pstore ramfs rootfs rpc_pipefs \
+    securityfs selinuxfs shm snapfuse squashfuse_ll sshfs sunrpc sysfs systemd-1 tags tmpfs tracefs udev";
+
+/// Words in such sources that say what it is for.
+const PURPOSES: &str = "and cache dir file files for fs memory o2ib pg private public ram scratch shared socket spool stat stats tcp temp \
+    temporary work";
+
+/// Whether a list of words holds this one, in any case.
+fn lists(list: &str, word: &[u8]) -> bool {
+    list.split_ascii_whitespace().any(|known| known.as_bytes().eq_ignore_ascii_case(word))
+}
+
+/// Whether an account is nobody's name.
+pub fn is_account(name: &[u8]) -> bool {
+    lists(WORDS, name) || lists(ACCOUNTS, name)
+}
+
+/// Whether a word of a source is nobody's name.
+pub fn is_purpose(word: &[u8]) -> bool {
+    let said = [WORDS, ACCOUNTS, SOURCES, PURPOSES].into_iter().any(|list| lists(list, word));
+    said || word.len() < 3 || word.iter().all(u8::is_ascii_digit)
+}
+
+/// Whether a path is one of the kernel's own, of which nobody chooses the names; what a process sees beneath its root is none.
+pub fn is_kernels(path: &[u8]) -> bool {
+    let mut parts = path.split(|b| *b == b'/').skip(1);
+    match (parts.next(), parts.next(), parts.next()) {
+        (Some(b"proc"), _, Some(b"root" | b"cwd")) => false,
+        (Some(b"sys" | b"proc"), ..) => true,
+        _ => false,
+    }
+}
+
+/// In the path of a question, or in a word of one.
+pub fn in_path(path: &[u8]) -> Vec<Range<usize>> {
+    if is_kernels(path) { Vec::new() } else { std::iter::once(0..path.len()).collect() }
+}
+
+/// In an answer.
+pub fn in_answer(question: &Question, answer: &[u8]) -> Vec<Range<usize>> {
+    let whole = || std::iter::once(0..answer.len()).collect();
+    match question {
+        Question::Read(path) => in_file(path, answer),
+        Question::List(path) | Question::Link(path) | Question::RealPath(path) => {
+            if is_kernels(path_bytes(path)) { Vec::new() } else { whole() }
+        }
+        Question::UserName(_) | Question::Run(Tool::Zpool | Tool::Zfs | Tool::Dmsetup, _) => whole(),
+        Question::CommandLine(_)
+        | Question::Environment(_)
+        | Question::Config(..)
+        | Question::PgSettings(_)
+        | Question::MysqlSettings(_)
+        | Question::Run(..) => of_paths(answer),
+        Question::Empty(_)
+        | Question::Stat(_)
+        | Question::StatFs(_)
+        | Question::Flags(_)
+        | Question::Uname
+        | Question::Identity
+        | Question::Summary
+        | Question::Servers
+        | Question::Tablespaces(_)
+        | Question::Signatures(_) => Vec::new(),
+        Question::As(_, inner) => in_answer(inner, answer),
+    }
+}
+
+/// The fields in which paths or labels stand; a number elsewhere is a number.
+fn of_paths(text: &[u8]) -> Vec<Range<usize>> {
+    let named = |range: &Range<usize>| {
+        text.get(range.clone()).is_some_and(|field| field.contains(&b'/') || !label_marks(field).is_empty())
+    };
+    fields(text).filter(named).collect()
+}
+
+fn in_file(path: &Path, answer: &[u8]) -> Vec<Range<usize>> {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let whole = || std::iter::once(0..answer.len()).collect();
+    if path.starts_with("/run/udev/data") {
+        let named = |line: &Range<usize>| {
+            let bytes = answer.get(line.clone()).unwrap_or_default();
+            let key = bytes.split(|b| *b == b'=').next().unwrap_or_default();
+            let marks: [&[u8]; 3] = [b"LABEL", b"NAME", b"DEVLINKS"];
+            bytes.starts_with(b"S:")
+                || marks.iter().any(|mark| key.windows(mark.len()).any(|part| part == *mark))
+        };
+        return lines(answer).filter(named).collect();
+    }
+    if path.starts_with("/proc") && matches!(name, "mountinfo" | "mounts") {
+        let named =
+            |line: Range<usize>| Mount::of(answer, line, name == "mountinfo").map(|mount| mount.names);
+        return lines(answer).filter_map(named).flatten().collect();
+    }
+    let chosen = matches!(name, "array_name" | "backing_file" | "label" | "name" | "swaps");
+    if chosen || !is_kernels(path_bytes(path)) { whole() } else { Vec::new() }
+}
+
+/// A line of a mount table.
+pub struct Mount {
+    /// Root, mount point and source, as far as the table has them.
+    pub names: Vec<Range<usize>>,
+    /// The type.
+    pub fstype: Range<usize>,
+    /// The source.
+    pub source: Range<usize>,
+}
+
+impl Mount {
+    /// Of /proc/PID/mountinfo or /proc/PID/mounts.
+    pub fn of(text: &[u8], line: Range<usize>, mountinfo: bool) -> Option<Self> {
+        let words: Vec<Range<usize>> = words_of(text, line).collect();
+        let dash = words.iter().position(|word| text.get(word.clone()) == Some(b"-"));
+        let (fstype, source, named) = if mountinfo { (dash? + 1, dash? + 2, 3..5) } else { (2, 0, 1..2) };
+        let source = words.get(source)?.clone();
+        let mut names = words.get(named)?.to_vec();
+        names.push(source.clone());
+        Some(Self { names, fstype: words.get(fstype)?.clone(), source })
+    }
+}
+
+/// Sources that are anybody's text, of which every word is replaced that says not what it is for.
+pub fn sources(question: &Question, answer: &[u8]) -> Vec<Range<usize>> {
+    let free = |source: &Range<usize>, fstype: Option<Range<usize>>| {
+        let text = answer.get(source.clone()).unwrap_or_default();
+        let fstype = fstype.and_then(|range| answer.get(range)).unwrap_or_default();
+        let is_device =
+            text.starts_with(b"/") || text.contains(&b'=') || text.windows(3).any(|part| part == b"://");
+        !is_device && text != fstype && fstype != b"zfs" && !lists(SOURCES, text)
+    };
+    match question {
+        Question::Read(path) if path.starts_with("/proc") => {
+            let mountinfo = match path.file_name().and_then(|name| name.to_str()) {
+                Some("mountinfo") => true,
+                Some("mounts") => false,
+                _ => return Vec::new(),
+            };
+            let mounts = lines(answer).filter_map(|line| Mount::of(answer, line, mountinfo));
+            mounts
+                .filter(|mount| free(&mount.source, Some(mount.fstype.clone())))
+                .map(|mount| mount.source)
+                .collect()
+        }
+        Question::Config(_, Dialect::Fstab) => lines(answer)
+            .filter_map(|line| {
+                let mut fields = fields(answer.get(..line.end)?).skip_while(|field| field.start < line.start);
+                let source = fields.nth(2)?;
+                free(&source, fields.next()).then_some(source)
+            })
+            .collect(),
+        Question::Config(_, Dialect::MountUnit) => lines(answer)
+            .filter_map(|line| {
+                let mut fields = fields(answer.get(..line.end)?).skip_while(|field| field.start < line.start);
+                let key = fields.nth(1)?;
+                let source = fields.next().filter(|_| answer.get(key) == Some(b"what"))?;
+                free(&source, None).then_some(source)
+            })
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Words of labels that look like serial numbers.
+pub fn serials_in_labels(question: &Question, answer: &[u8]) -> Vec<Range<usize>> {
+    let whole = match question {
+        Question::List(path) => path.ends_with("disk/by-label") || path.ends_with("disk/by-partlabel"),
+        Question::Read(path) => path.ends_with("label"),
+        _ => false,
+    };
+    let labels = if whole { std::iter::once(0..answer.len()).collect() } else { label_marks(answer) };
+    labels.into_iter().flat_map(|label| serials(answer, label)).collect()
+}
+
+/// The same in a path.
+pub fn serials_in_path(path: &[u8]) -> Vec<Range<usize>> {
+    label_marks(path).into_iter().flat_map(|label| serials(path, label)).collect()
+}
+
+fn serials(text: &[u8], label: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+    let end = label.end;
+    let mut at = label.start;
+    std::iter::from_fn(move || {
+        while at < end {
+            let word = word_at(text, at..end);
+            at = word.end.max(at + 1);
+            let bytes = text.get(word.clone()).unwrap_or_default();
+            if bytes.len() >= 6 && bytes.iter().filter(|b| b.is_ascii_digit()).count() >= 4 {
+                return Some(word);
+            }
+        }
+        None
+    })
+}
+
+/// The letters and digits that begin here, none where an escape does.
+pub fn word_at(text: &[u8], range: Range<usize>) -> Range<usize> {
+    let bytes = text.get(range.clone()).unwrap_or_default();
+    if bytes.starts_with(b"\\x") {
+        return range.start..range.end.min(range.start + 4);
+    }
+    let length = bytes.iter().take_while(|b| b.is_ascii_alphanumeric() || **b >= 0x80).count();
+    range.start..range.start + length
+}
+
+/// What stands behind a mark of a label, up to the end of the field.
+fn label_marks(text: &[u8]) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    for field in fields(text) {
+        let bytes = text.get(field.clone()).unwrap_or_default();
+        let behind = |mark: &&[u8]| {
+            let at = bytes.windows(mark.len()).position(|part| part.eq_ignore_ascii_case(mark))?;
+            Some(trimmed(text, field.start + at + mark.len()..field.end))
+        };
+        found.extend(LABEL_MARKS.iter().filter_map(behind).min_by_key(|range| range.start));
+    }
+    found
+}

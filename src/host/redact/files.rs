@@ -1,0 +1,213 @@
+//! Files that are read as they are: those of the kernel, and a few more that are listed here, each in its own shape.
+//!
+//! A stranger may have put another file where one of them is expected, or a link to it, so nothing of a file that has not
+//! its shape ever leaves. The surprise: mount tables are filtered too, because a user space file system shows its source
+//! as it was typed, with the password in it.
+
+use std::path::{Component, Path};
+
+use super::mounts;
+use crate::host::{Miss, MissKind};
+
+/// Lines of a postmaster.pid that leave: process id, data directory, start time, port, socket directory. The address that
+/// it listens on stands behind them.
+const PID_LINES: [Line; 5] = [Line::Number, Line::Path, Line::Number, Line::Number, Line::Path];
+
+/// PATH_MAX of linux/limits.h.
+const LONGEST_PATH: usize = 4096;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Line {
+    Number,
+    Path,
+}
+
+/// Files with a shape of their own.
+enum Shape {
+    /// The kernel's: as it is.
+    Kernel,
+    /// /proc/PID/mountinfo and mounts.
+    MountTable,
+    /// A file of udev's database, of which the names of ZFS volumes are wanted.
+    Udev,
+    /// Of an administrator, in a place that only root writes.
+    System,
+    /// A PostgreSQL cluster's PG_VERSION.
+    Version,
+    /// A PostgreSQL server's postmaster.pid.
+    Pid,
+}
+
+fn shape(path: &Path) -> Option<Shape> {
+    if path.components().any(|part| part == Component::ParentDir) {
+        return None;
+    }
+    let name = path.file_name()?.as_encoded_bytes();
+    // What a process sees beneath its root is as anywhere else.
+    let parts: Vec<&[u8]> = path.iter().map(std::ffi::OsStr::as_encoded_bytes).collect();
+    let kernels = match parts.get(1..) {
+        Some([b"proc", _, b"root" | b"cwd", ..]) => false,
+        // Command lines and environments have questions of their own.
+        Some([b"proc", .., b"environ" | b"cmdline" | b"mem" | b"auxv" | b"stack"]) => return None,
+        Some([b"proc" | b"sys", ..]) => true,
+        _ => false,
+    };
+    if kernels {
+        let table = path.starts_with("/proc") && matches!(name, b"mountinfo" | b"mounts");
+        return Some(if table { Shape::MountTable } else { Shape::Kernel });
+    }
+    if path.starts_with("/run/udev/data") {
+        return Some(Shape::Udev);
+    }
+    let system = ["/etc/os-release", "/usr/lib/os-release", "/etc/ld.so.preload", "/run/systemd/container"];
+    if system.iter().any(|known| path == Path::new(known)) {
+        return Some(Shape::System);
+    }
+    match name {
+        b"PG_VERSION" => Some(Shape::Version),
+        b"postmaster.pid" => Some(Shape::Pid),
+        _ => None,
+    }
+}
+
+/// Why the plain text of this file is never given out.
+pub fn reserved(path: &Path) -> Option<&'static str> {
+    shape(path)
+        .is_none()
+        .then_some("files may hold passwords; only known ones are read, and known keys of them")
+}
+
+/// A plain file as it may leave: what is in a shape of its own, as far as it is.
+pub fn plain(path: &Path, text: Vec<u8>) -> Result<Vec<u8>, Miss> {
+    let left = match shape(path) {
+        Some(Shape::Kernel | Shape::System) => return Ok(text),
+        Some(Shape::MountTable) => return Ok(mounts::table(&text)),
+        Some(Shape::Udev) => return Ok(volumes(&text)),
+        Some(Shape::Version) => version(&text),
+        Some(Shape::Pid) => pid(&text),
+        None => None,
+    };
+    left.ok_or_else(|| Miss::new(MissKind::Failed, "what stands in it is not what such a file holds"))
+}
+
+/// `16`, or `9.6` before version 10.
+fn version(text: &[u8]) -> Option<Vec<u8>> {
+    let word = text.trim_ascii();
+    let fits = (1..=8).contains(&word.len()) && word.iter().all(|b| b.is_ascii_digit() || *b == b'.');
+    fits.then(|| text.to_vec())
+}
+
+/// The first lines, as far as they are what stands there; the process id at least.
+fn pid(text: &[u8]) -> Option<Vec<u8>> {
+    let lines = text.split_inclusive(|b| *b == b'\n').zip(PID_LINES);
+    let fits = |line: &[u8], shape: Line| {
+        let text = line.trim_ascii();
+        match shape {
+            // A server for one session writes its own with a minus.
+            Line::Number => {
+                let digits = text.strip_prefix(b"-").unwrap_or(text);
+                (1..=20).contains(&digits.len()) && digits.iter().all(u8::is_ascii_digit)
+            }
+            // Without a socket the line is empty.
+            Line::Path => {
+                text.is_empty() || text.starts_with(b"/") && !text.contains(&b'=') && text.len() <= LONGEST_PATH
+            }
+        }
+    };
+    let kept: Vec<&[u8]> =
+        lines.take_while(|(line, shape)| fits(line, *shape)).map(|(line, _)| line).collect();
+    (!kept.is_empty()).then(|| kept.concat())
+}
+
+/// The lines that name ZFS volumes.
+fn volumes(text: &[u8]) -> Vec<u8> {
+    text.split_inclusive(|b| *b == b'\n')
+        .filter(|line| line.starts_with(b"S:zvol/"))
+        .flatten()
+        .copied()
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn left(path: &str, text: &str) -> Option<String> {
+        plain(Path::new(path), text.as_bytes().to_vec()).ok().map(|left| String::from_utf8(left).unwrap())
+    }
+
+    #[test]
+    fn only_known_files_are_given_out_plain() {
+        for path in [
+            "/proc/1/environ",
+            "/proc/cmdline",
+            "/proc/7/root/etc/shadow",
+            "/proc/7/root/proc/cmdline",
+            "/sys/../etc/shadow",
+            "/etc/shadow",
+            "/etc/fstab",
+            "/x/postgresql.auto.conf",
+            "/root/.pgpass",
+            "/root/.my.cnf",
+            "/root/.mylogin.cnf",
+            "/etc/nvme/config.json",
+            "/etc/systemd/system/a.mount",
+            "/etc/mysql/debian.cnf",
+            "/x/PG_VERSION.bak",
+        ] {
+            assert!(reserved(Path::new(path)).is_some(), "{path}");
+            assert_eq!(left(path, "secret"), None, "{path}");
+        }
+        for path in [
+            "/proc/self/mountinfo",
+            "/etc/os-release",
+            "/x/PG_VERSION",
+            "/proc/7/root/x/postmaster.pid",
+            "/sys/a.mount",
+        ] {
+            assert!(reserved(Path::new(path)).is_none(), "{path}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_such_file_is_not_quoted() {
+        for (path, text, expected) in [
+            ("/x/PG_VERSION", "16\n", Some("16\n")),
+            ("/x/PG_VERSION", "9.6", Some("9.6")),
+            ("/x/PG_VERSION", "root:$y$secret:1::::\n", None),
+            ("/x/PG_VERSION", "16\nroot:secret\n", None),
+            ("/x/PG_VERSION", "", None),
+            (
+                "/x/postmaster.pid",
+                "10\n/data\n17\n5432\n/run\n10.1.2.3\n 1 2\nready\n",
+                Some("10\n/data\n17\n5432\n/run\n"),
+            ),
+            ("/x/postmaster.pid", "10\n/data\n17\n5432\n\nlocalhost\n", Some("10\n/data\n17\n5432\n\n")),
+            ("/x/postmaster.pid", "10\nroot:secret:1\n", Some("10\n")),
+            ("/x/postmaster.pid", "root:secret:1\n", None),
+            ("/x/postmaster.pid", "PGPASSWORD=secret\0A=b", None),
+            (
+                "/run/udev/data/b8:1",
+                "S:zvol/tank/pg\nE:PASSWORD=secret\nS:disk/by-id/x\n",
+                Some("S:zvol/tank/pg\n"),
+            ),
+        ] {
+            assert_eq!(left(path, text).as_deref(), expected, "{path} {text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_a_file_holds_only_its_shape_leaves(
+            text in "([ -~]{0,12}\n){0,8}", name in prop::sample::select(vec!["PG_VERSION", "postmaster.pid"])
+        ) {
+            let path = format!("/data/{name}");
+            for line in left(&path, &text).unwrap_or_default().lines() {
+                let number = line.trim().bytes().all(|b| b.is_ascii_digit() || matches!(b, b'.' | b'-'));
+                prop_assert!(number || line.trim().starts_with('/'), "{line}");
+            }
+        }
+    }
+}
