@@ -133,9 +133,9 @@ impl Mount {
         let dash = words.iter().position(|word| text.get(word.clone()) == Some(b"-"));
         let (fstype, source, named) = if mountinfo { (dash? + 1, dash? + 2, 3..5) } else { (2, 0, 1..2) };
         let source = words.get(source)?.clone();
-        let mut names = words.get(named)?.to_vec();
-        names.push(source.clone());
-        Some(Self { names, fstype: words.get(fstype)?.clone(), source })
+        let mut chosen = words.get(named)?.to_vec();
+        chosen.push(source.clone());
+        Some(Self { names: chosen, fstype: words.get(fstype)?.clone(), source })
     }
 }
 

@@ -152,7 +152,8 @@ fn archive(places: &str, names: &[&str]) -> Answers {
         let of_each: Vec<&[&str]> =
             if question.contains('@') { names.chunks(1).collect() } else { vec![names] };
         for names in of_each {
-            text += &format!("{}\n", question.replace('@', names[0]));
+            text.push_str(&question.replace('@', names[0]));
+            text.push('\n');
             for line in answer {
                 // What ends without a newline is one.
                 let lines = if line.contains('@') && line.starts_with('|') { names } else { &names[..1] };

@@ -132,7 +132,7 @@ impl Covered {
              && mount --bind units /etc/systemd/system && mount --bind cmdline /proc/cmdline"
             .to_owned();
         for (number, source) in self.sources.iter().enumerate() {
-            cover += &format!(" && mount -i -t tmpfs '{source}' remote{number}");
+            cover.extend([" && mount -i -t tmpfs '", source, "' remote", &number.to_string()]);
         }
         cover += " && cd / && exec \"$@\"";
         let out = self.dir.path().join("out");
