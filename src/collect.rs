@@ -47,7 +47,7 @@ use crate::workers;
 pub struct Request {
     /// The directory, mount point or block device asked for; `None` for everything found.
     pub target: Option<PathBuf>,
-    /// Whether programs may be run (versions of tools, `dumpe2fs -h`).
+    /// Whether no programs may be run (versions of tools, what disks and controllers say).
     pub without_programs: bool,
 }
 

@@ -14,6 +14,7 @@ mod mysql;
 mod postgres;
 mod processes;
 mod programs;
+mod superblock;
 mod trust;
 
 use std::path::{Path, PathBuf};
@@ -28,7 +29,7 @@ pub use trust::doubt;
 /// Deadline of a read that may hang.
 const READ_DEADLINE: Duration = Duration::from_secs(2);
 
-/// Deadline of reading a device's signatures: a disk that sleeps takes seconds to spin up.
+/// Deadline of reading a device: a disk that sleeps takes seconds to spin up.
 const DEVICE_DEADLINE: Duration = Duration::from_secs(10);
 
 /// Deadline of a question to a server, beyond the one the client keeps itself.
@@ -64,7 +65,7 @@ impl LiveHost {
         match question {
             // Connecting waits without an end while a stopped server's queue is full.
             Question::PgSettings(_) | Question::MysqlSettings(_) => Some(SERVER_DEADLINE),
-            Question::Signatures(_) => Some(DEVICE_DEADLINE),
+            Question::Signatures(_) | Question::Superblock(..) => Some(DEVICE_DEADLINE),
             // Reading these takes a lock of that process, which it may hold while it is stuck.
             Question::CommandLine(_) | Question::Environment(_) => {
                 self.mounts().any_hang().then_some(READ_DEADLINE)
@@ -124,6 +125,7 @@ pub(super) fn answer(question: &Question) -> Result<Vec<u8>, Miss> {
             programs::run(*tool, arguments).map(|text| redact::printed(*tool, arguments, text))
         }
         Question::Signatures(path) => device::signatures(path),
+        Question::Superblock(path, kind) => superblock::features(path, *kind),
         Question::PgSettings(path) => postgres::settings(path),
         Question::MysqlSettings(path) => mysql::settings(path),
     }

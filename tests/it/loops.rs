@@ -79,11 +79,17 @@ fn ext4_facts_are_what_its_tools_say() {
 
 #[test]
 #[ignore = "needs root: loop devices"]
-fn xfs_and_btrfs_facts_are_what_findmnt_says() {
+fn xfs_and_btrfs_facts_are_what_their_tools_say() {
     for mounted in [loops::xfs(""), loops::btrfs(""), loops::btrfs("nodatacow")] {
         let (_, report) = without_probe(&mounted.point);
         agrees_with_findmnt(&report, &mounted);
     }
+    let mounted = loops::xfs("");
+    let (_, report) = without_probe(&mounted.point);
+    let version = run("xfs_db", &["-r", "-c", "version", &mounted.disk.device]);
+    let (_, theirs) = version.split_once(" = ").unwrap();
+    let subject = format!("mount {}", mounted.path());
+    assert_eq!(list(fact(&report, &subject, "xfs.features")), words(&theirs.to_lowercase()));
 }
 
 #[test]
