@@ -79,10 +79,9 @@ pub const ALL: &[Collector] = &[
     block::blank::COLLECTOR,
     block::controller::COLLECTOR,
     block::drive::COLLECTOR,
-    tools::COLLECTOR,
+    databases::COLLECTOR,
     boot::COLLECTOR,
     block::trim::COLLECTOR,
-    databases::COLLECTOR,
     targets::COLLECTOR,
     wal_room::COLLECTOR,
 ];
