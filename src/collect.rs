@@ -48,7 +48,7 @@ use crate::workers;
 pub struct Request {
     /// The directory, mount point or block device asked for; `None` for everything found.
     pub target: Option<PathBuf>,
-    /// Whether programs may be run (versions of tools, `dumpe2fs -h`).
+    /// Whether no programs may be run (versions of tools, what disks and controllers say).
     pub without_programs: bool,
 }
 
@@ -80,10 +80,9 @@ pub const ALL: &[Collector] = &[
     block::blank::COLLECTOR,
     block::controller::COLLECTOR,
     block::drive::COLLECTOR,
-    tools::COLLECTOR,
+    databases::COLLECTOR,
     boot::COLLECTOR,
     block::trim::COLLECTOR,
-    databases::COLLECTOR,
     targets::COLLECTOR,
     wal_room::COLLECTOR,
 ];

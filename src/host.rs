@@ -83,6 +83,10 @@ pub enum Question {
     Config(PathBuf, Dialect),
     /// What reading a block device found: see [`Signatures`].
     Signatures(PathBuf),
+    /// Features of the file system on a block device, from its superblock: `features` and their words on one line, by the
+    /// names of `dumpe2fs -h` or, in lower case and behind the version, of `xfs_db -c version`. Neither counters nor
+    /// identities.
+    Superblock(PathBuf, Superblock),
     /// Storage settings of a running PostgreSQL, through its Unix socket (this path), as the invoking user. A line each, of
     /// name, setting, unit, source, sourcefile and sourceline with tabs between, every field display-safe; what is NULL is
     /// empty. `server_version` and `data_directory` are among the names.
@@ -112,6 +116,7 @@ macro_rules! path_in {
             | Question::Flags(path)
             | Question::Config(path, _)
             | Question::Signatures(path)
+            | Question::Superblock(path, _)
             | Question::PgSettings(path)
             | Question::MysqlSettings(path) => Some(path),
             Question::Uname
@@ -187,6 +192,20 @@ impl Dialect {
         Self::MountUnit,
         Self::KernelCommandLine,
     ];
+}
+
+/// Whose superblock is read, and so where it lies and how it is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Superblock {
+    /// That of ext2, ext3 and ext4.
+    Ext,
+    /// That of XFS.
+    Xfs,
+}
+
+impl Superblock {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Ext, Self::Xfs];
 }
 
 /// Why a question has no answer.

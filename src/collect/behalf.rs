@@ -49,6 +49,7 @@ fn leads_to_files(question: &Question) -> bool {
             !of_kernel || path.iter().nth(3).is_some_and(|name| name == "root")
         }
         Question::Signatures(_)
+        | Question::Superblock(..)
         | Question::Uname
         | Question::Identity
         | Question::Summary

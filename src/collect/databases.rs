@@ -1,4 +1,5 @@
-//! Database servers of every kind, side by side: most of their time goes into programs that say which version they are.
+//! Database servers of every kind and the tools of file systems, side by side: most of their time goes into programs that
+//! say which version they are.
 //!
 //! Where they are and what they say is for the collectors of each kind. The surprise: several leads end at one program (two
 //! clusters of one release, a server that runs and the same one installed), so each question is asked once for all.
@@ -6,23 +7,24 @@
 use std::panic::resume_unwind;
 use std::thread;
 
-use super::{Collector, Request, mysql, postgres};
+use super::{Collector, Request, mysql, postgres, tools};
 use crate::facts::FactSet;
 use crate::host::{Host, RememberingHost};
 
-/// Reads the database servers.
+/// Reads the database servers, and what version the tools have.
 pub const COLLECTOR: Collector = Collector { id: "database servers", run };
 
 fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let host = RememberingHost::new(host);
-    let known = &*facts;
-    let (postgres, mysql) = thread::scope(|scope| {
-        let postgres = scope.spawn(|| postgres::look(&host, request, known));
-        let mysql = mysql::look(&host, request, known);
-        (postgres.join().unwrap_or_else(|cause| resume_unwind(cause)), mysql)
+    let (host, known) = (&host, &*facts);
+    let looks = [postgres::look, mysql::look, tools::look];
+    let found: Vec<FactSet> = thread::scope(|scope| {
+        let looking = looks.map(|look| scope.spawn(move || look(host, request, known)));
+        looking.into_iter().map(|one| one.join().unwrap_or_else(|cause| resume_unwind(cause))).collect()
     });
-    facts.merge(postgres);
-    facts.merge(mysql);
+    for found in found {
+        facts.merge(found);
+    }
 }
 
 #[cfg(test)]
@@ -98,6 +100,6 @@ mod tests {
         run.sort();
         let all = run.len();
         run.dedup();
-        assert_eq!((all, run.len()), (4, 4), "two versions and two control files: {run:?}");
+        assert_eq!((all, run.len()), (5, 5), "two versions, two control files, and util-linux: {run:?}");
     }
 }

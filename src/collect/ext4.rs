@@ -1,7 +1,7 @@
 //! ext2, ext3 and ext4 as the ext4 driver runs them: all options in force, the journal, counted errors, features.
 //!
 //! Options and journal can be read by anybody (/proc/fs/ext4, /sys/fs/ext4); the features of the superblock only by
-//! root, with `dumpe2fs -h`. Whether barriers are on is concluded in [`super::barrier`]. The surprise: the file `fc_info`
+//! root. Whether barriers are on is concluded in [`super::barrier`]. The surprise: the file `fc_info`
 //! exists with and without fast commits, so only a count above zero says anything.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,9 +10,9 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use super::{Collector, Request, attribute, refused, superblocks};
-use crate::facts::catalog::{device, mount};
+use crate::facts::catalog::mount;
 use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
-use crate::host::{Host, Miss, Tool, path_bytes};
+use crate::host::{Host, Superblock, path_bytes};
 use crate::text::{raw, safe};
 use crate::workers;
 
@@ -33,7 +33,7 @@ struct Ext4 {
     fast_commit: Reading<bool>,
 }
 
-fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
+fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     let mut by_device: BTreeMap<Subject, Vec<Subject>> = BTreeMap::new();
     for subject in facts.which(&mount::FSTYPE, |fstype| ["ext2", "ext3", "ext4"].contains(&fstype.as_str())) {
         if let Some(device) = facts.resolve(&subject, Scope::Device) {
@@ -41,9 +41,7 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
         }
     }
     let devices: Vec<&Subject> = by_device.keys().collect();
-    let features = features(host, request, facts, &devices);
-    let each: Vec<(&Subject, Reading<Vec<String>>)> = devices.iter().copied().zip(features).collect();
-    let found = workers::each(&each, |(device, features)| look(host, device, features.clone()));
+    let found = workers::each(&devices, |device| look(host, facts, device));
     let outside = outside_journals(host, facts, &devices, &found);
     for (((device, mounts), found), outside) in by_device.iter().zip(&found).zip(outside) {
         if let Some(journal) = outside.value().map(Subject::device).filter(|journal| journal != device) {
@@ -64,7 +62,8 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     }
 }
 
-fn look(host: &dyn Host, device: &Subject, features: Reading<Vec<String>>) -> Ext4 {
+fn look(host: &dyn Host, facts: &FactSet, device: &Subject) -> Ext4 {
+    let features = superblocks::features(host, facts, device, Superblock::Ext);
     let name = PathBuf::from(OsString::from_vec(raw(device.name())));
     let proc = Path::new("/proc/fs/ext4").join(&name);
     let sys = Path::new("/sys/fs/ext4").join(&name);
@@ -159,42 +158,13 @@ fn counted_commits(host: &dyn Host, path: &Path) -> Option<Reading<bool>> {
     (count? > 0).then(|| Reading::known(true, Source::file(safe(path_bytes(path)))))
 }
 
-/// Features of the superblocks, in the order of the devices.
-fn features(
-    host: &dyn Host,
-    request: &Request,
-    facts: &FactSet,
-    devices: &[&Subject],
-) -> Vec<Reading<Vec<String>>> {
-    let node = |device: &&Subject| facts.value(device, &device::PATH).unwrap_or_default();
-    let nodes: Vec<String> = devices.iter().map(node).collect();
-    let ask = |node: &str| host.run(Tool::Dumpe2fs, &["-h", node]);
-    superblocks::each(request, facts, &nodes, ask, dumped)
-}
-
-fn dumped(node: &str, answer: Result<Vec<u8>, Miss>) -> Reading<Vec<String>> {
-    let argv = format!("dumpe2fs -h {node}");
-    let answer = match answer {
-        Ok(answer) => answer,
-        Err(miss) => return superblocks::unanswered(Tool::Dumpe2fs, &argv, &miss),
-    };
-    let text = String::from_utf8_lossy(&answer).into_owned();
-    match text.lines().find_map(|line| line.strip_prefix("Filesystem features:")) {
-        Some(line) => {
-            let words = line.split_whitespace().map(|word| safe(word.as_bytes())).collect();
-            Reading::known(words, Source::Command { argv })
-        }
-        None => Reading::unknown(Why::Malformed, format!("`{argv}` lists no features")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::collect::testing::Fake;
     use crate::facts::Remedy;
-    use crate::facts::catalog::host as machine;
-    use crate::host::Question;
+    use crate::facts::catalog::{device, host as machine};
+    use crate::host::{MissKind, Question};
 
     const OPTIONS: &str = "rw\nbarrier\ndelalloc\ncommit=5\ndata=ordered\nstripe=0\n";
     const IDLE: &str =
@@ -242,15 +212,15 @@ mod tests {
 
     #[test]
     fn root_reads_the_features() {
-        let answer = "dumpe2fs 1.47.0\nFilesystem features:      has_journal extent fast_commit 64bit\nJournal features: FEATURE_I5\n";
-        let argv = vec!["-h".to_owned(), "/dev/sda1".to_owned()];
-        let facts = collect(&machine(IDLE).answer(Question::Run(Tool::Dumpe2fs, argv), answer), true);
+        let question = || Question::Superblock("/dev/sda1".into(), Superblock::Ext);
+        let answer = "features has_journal fast_commit extent 64bit\n";
+        let facts = collect(&machine(IDLE).answer(question(), answer), true);
         let root = Subject::mount("/");
         assert_eq!(facts.value(&root, &mount::EXT4_FAST_COMMIT), Some(true));
         assert_eq!(facts.value(&root, &mount::EXT4_FEATURES).unwrap().len(), 4);
-        let facts = collect(&machine(IDLE), true);
+        let facts = collect(&machine(IDLE).refuse(question(), MissKind::Failed), true);
         let reading = facts.get(&root, &mount::EXT4_FEATURES);
-        assert!(matches!(reading, Reading::Unknown { remedy: Some(Remedy::Install(_)), .. }), "{reading:?}");
+        assert!(matches!(reading, Reading::Unknown { why: Why::Malformed, .. }), "{reading:?}");
     }
 
     #[test]

@@ -1,65 +1,42 @@
-//! Asks a tool for the superblocks of many file systems: as root, once each, several at a time.
+//! Features of a file system from its superblock, as root.
 //!
-//! What is asked and how the answer reads is the caller's. The surprise: the first is asked alone, since a program that is
-//! missing need not be looked for again and again.
+//! How a superblock is read and parsed is the live host's. The surprise: it needs no program, so that a run without programs
+//! has them too.
 
-use std::thread;
+use super::refused;
+use crate::facts::catalog::{device, host as machine};
+use crate::facts::{FactSet, Reading, Remedy, Source, Subject, Why};
+use crate::host::{Host, Question, Superblock};
+use crate::text::safe;
 
-use super::{Request, refused, tools};
-use crate::facts::catalog::host as machine;
-use crate::facts::{FactSet, Reading, Remedy, Subject, Why};
-use crate::host::{Miss, MissKind, Tool};
-
-/// How many file systems are asked for at a time.
-const AT_A_TIME: usize = 8;
-
-/// What is read of a superblock.
-type Words = Reading<Vec<String>>;
-
-/// The readings of these nodes, in their order: `ask` runs the tool on one, `read` says what its answer means.
-pub fn each(
-    request: &Request,
+/// The features of what is on this device.
+pub fn features(
+    host: &dyn Host,
     facts: &FactSet,
-    nodes: &[String],
-    ask: impl Fn(&str) -> Result<Vec<u8>, Miss> + Sync,
-    read: fn(&str, Result<Vec<u8>, Miss>) -> Words,
-) -> Vec<Words> {
-    if request.without_programs {
-        return nodes.iter().map(|_| tools::not_run()).collect();
-    }
+    device: &Subject,
+    kind: Superblock,
+) -> Reading<Vec<String>> {
     if facts.value(&Subject::host(), &machine::PRIVILEGED) != Some(true) {
-        let denied =
-            || Reading::unknown(Why::Denied, "only root can read the superblock").or_try(Remedy::RunAsRoot);
-        return nodes.iter().map(|_| denied()).collect();
+        let denied = Reading::unknown(Why::Denied, "only root can read the superblock");
+        return denied.or_try(Remedy::RunAsRoot);
     }
-    let ask = &ask;
-    let Some((first, others)) = nodes.split_first() else { return Vec::new() };
-    let answer = ask(first);
-    let missing = answer.as_ref().err().filter(|miss| miss.kind == MissKind::Absent).cloned();
-    let mut readings = vec![read(first, answer)];
-    if let Some(miss) = missing {
-        readings.extend(others.iter().map(|node| read(node, Err(miss.clone()))));
-        return readings;
-    }
-    for some in others.chunks(AT_A_TIME) {
-        thread::scope(|scope| {
-            let asked: Vec<_> = some.iter().map(|node| scope.spawn(move || read(node, ask(node)))).collect();
-            let gone = |_| Reading::unknown(Why::Malformed, "reading the superblock failed");
-            readings.extend(asked.into_iter().map(|thread| thread.join().unwrap_or_else(gone)));
-        });
-    }
-    readings
-}
-
-/// No answer, as a reading.
-pub fn unanswered(tool: Tool, argv: &str, miss: &Miss) -> Words {
-    let reading = refused(miss, argv);
-    match miss.kind {
-        MissKind::Absent => reading.or_try(Remedy::Install(tool.package().to_owned())),
+    let node = match facts.get(device, &device::PATH) {
+        Reading::Known { value, .. } => value,
+        Reading::Unknown { why, detail, remedy } => return Reading::Unknown { why, detail, remedy },
+    };
+    let source = format!("superblock of {node}");
+    match host.ask(&Question::Superblock(node.into(), kind)) {
+        Ok(answer) => match answer.trim_ascii().strip_prefix(b"features ") {
+            Some(words) => {
+                let words = words.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+                Reading::known(words.map(safe).collect(), Source::call(source))
+            }
+            None => Reading::unknown(Why::Malformed, format!("{source}: no features")),
+        },
         // The container or the system forbids even root to open the device: being root is no help.
-        _ if miss.detail.contains("Operation not permitted") => {
-            Reading::unknown(Why::Denied, format!("{argv}: {miss}"))
+        Err(miss) if miss.detail.contains("Operation not permitted") => {
+            Reading::unknown(Why::Denied, format!("{source}: {miss}"))
         }
-        _ => reading,
+        Err(miss) => refused(&miss, &source),
     }
 }

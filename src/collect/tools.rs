@@ -1,44 +1,74 @@
 //! Versions of the tools that make and mount file systems: what they are decides which options can be advised.
 //!
-//! They are asked side by side, so that together they cost no more than the slowest; with `without_programs` nothing is
-//! run. The surprise: mke2fs and mdadm answer on standard error, which [`Host::run`] joins to the rest.
+//! Asked are those that something in sight needs, side by side, so that together they cost no more than the slowest; with
+//! `without_programs` nothing is run. The surprise: mke2fs and mdadm answer on standard error, which [`Host::run`] joins to
+//! the rest.
 
 use std::thread;
 
-use super::{Collector, Request, refused};
-use crate::facts::catalog::host as machine;
-use crate::facts::{FactSet, Key, Reading, Remedy, Source, Subject, Why};
+use super::{Request, refused};
+use crate::facts::catalog::{device, host as machine};
+use crate::facts::{FactSet, Key, Reading, Remedy, Scope, Source, Subject, Why};
 use crate::host::{Host, MissKind, Tool};
 use crate::text::safe;
 use crate::version::Version;
 
-/// Asks the tools for their versions.
-pub const COLLECTOR: Collector = Collector { id: "tool versions", run };
+/// What a tool is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum For {
+    /// Making file systems: whatever stands on a device can be advised to be made anew, as any of them.
+    Devices,
+    /// Arrays of md.
+    Arrays,
+    /// The machine as a whole.
+    Machine,
+}
 
-const TOOLS: &[(&Key<Version>, Tool, &str)] = &[
-    (&machine::E2FSPROGS, Tool::Mke2fs, "-V"),
-    (&machine::XFSPROGS, Tool::MkfsXfs, "-V"),
-    (&machine::BTRFSPROGS, Tool::MkfsBtrfs, "--version"),
-    (&machine::MDADM, Tool::Mdadm, "--version"),
-    (&machine::UTIL_LINUX, Tool::Mount, "--version"),
+const TOOLS: &[(&Key<Version>, Tool, &str, For)] = &[
+    (&machine::E2FSPROGS, Tool::Mke2fs, "-V", For::Devices),
+    (&machine::XFSPROGS, Tool::MkfsXfs, "-V", For::Devices),
+    (&machine::BTRFSPROGS, Tool::MkfsBtrfs, "--version", For::Devices),
+    (&machine::MDADM, Tool::Mdadm, "--version", For::Arrays),
+    (&machine::UTIL_LINUX, Tool::Mount, "--version", For::Machine),
 ];
 
-fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
-    let readings: Vec<Reading<Version>> = if request.without_programs {
-        TOOLS.iter().map(|_| not_run()).collect()
-    } else {
-        thread::scope(|scope| {
-            let ask = |&(_, tool, argument): &(_, Tool, &'static str)| {
-                scope.spawn(move || version(host, tool, argument))
-            };
-            let asked: Vec<_> = TOOLS.iter().map(ask).collect();
-            let gone = |_| Reading::unknown(Why::Malformed, "reading the tool's answer failed");
-            asked.into_iter().map(|thread| thread.join().unwrap_or_else(gone)).collect()
-        })
-    };
+impl For {
+    fn is_in_sight(self, facts: &FactSet) -> bool {
+        match self {
+            Self::Devices => facts.subjects(Scope::Device).next().is_some(),
+            Self::Arrays => facts.known(&device::KIND).iter().any(|(_, kind)| kind == "md"),
+            Self::Machine => true,
+        }
+    }
+}
+
+/// Asks the tools for their versions.
+pub fn look(host: &dyn Host, request: &Request, known: &FactSet) -> FactSet {
+    let readings: Vec<Reading<Version>> = thread::scope(|scope| {
+        let ask = |&(_, tool, argument, what): &(_, Tool, &'static str, For)| {
+            let asks = !request.without_programs && what.is_in_sight(known);
+            asks.then(|| scope.spawn(move || version(host, tool, argument)))
+        };
+        let asked: Vec<_> = TOOLS.iter().map(ask).collect();
+        let gone = |_| Reading::unknown(Why::Malformed, "reading the tool's answer failed");
+        let unasked = || {
+            if request.without_programs {
+                not_run()
+            } else {
+                Reading::unknown(Why::Absent, "nothing in sight needs it")
+            }
+        };
+        let read = |one: Option<thread::ScopedJoinHandle<'_, _>>| match one {
+            Some(thread) => thread.join().unwrap_or_else(gone),
+            None => unasked(),
+        };
+        asked.into_iter().map(read).collect()
+    });
+    let mut facts = FactSet::default();
     for ((key, ..), reading) in TOOLS.iter().zip(readings) {
         facts.put(&Subject::host(), key, reading);
     }
+    facts
 }
 
 /// The reading of what only a program could say, in a run without programs.
@@ -91,9 +121,9 @@ mod tests {
     ];
 
     fn collect(host: &Fake, without_programs: bool) -> FactSet {
-        let mut facts = FactSet::default();
-        run(host, &Request { without_programs, ..Request::default() }, &mut facts);
-        facts
+        let mut known = FactSet::default();
+        known.know(&Subject::device("md0"), &device::KIND, "md".to_owned(), Source::Assumed);
+        look(host, &Request { without_programs, ..Request::default() }, &known)
     }
 
     #[test]
@@ -119,6 +149,19 @@ mod tests {
         let reading = collect(&host, true).get(&Subject::host(), &machine::E2FSPROGS);
         assert!(matches!(reading, Reading::Unknown { why: Why::NotCollected, .. }));
         assert!(host.asked().is_empty());
+    }
+
+    #[test]
+    fn what_nothing_needs_is_not_asked() {
+        let asked = |known: &FactSet| {
+            let host = Fake::default();
+            look(&host, &Request::default(), known);
+            host.asked().len()
+        };
+        let mut known = FactSet::default();
+        assert_eq!(asked(&known), 1, "the machine's own");
+        known.know(&Subject::device("sda"), &device::KIND, "disk".to_owned(), Source::Assumed);
+        assert_eq!(asked(&known), 4, "and what makes file systems");
     }
 
     proptest! {

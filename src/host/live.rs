@@ -16,6 +16,7 @@ mod owners;
 mod postgres;
 pub(super) mod processes;
 mod programs;
+mod superblock;
 mod trust;
 
 use std::path::{Path, PathBuf};
@@ -33,7 +34,7 @@ pub use trust::doubt;
 /// Deadline of a read that may hang.
 const READ_DEADLINE: Duration = Duration::from_secs(2);
 
-/// Deadline of reading a device's signatures: a disk that sleeps takes seconds to spin up.
+/// Deadline of reading a device: a disk that sleeps takes seconds to spin up.
 const DEVICE_DEADLINE: Duration = Duration::from_secs(10);
 
 /// Deadline of a question to a server, beyond the one the client keeps itself.
@@ -74,7 +75,7 @@ impl LiveHost {
         match question.bare() {
             // Connecting waits without an end while a stopped server's queue is full.
             Question::PgSettings(_) | Question::MysqlSettings(_) => Some(SERVER_DEADLINE),
-            Question::Signatures(_) => Some(DEVICE_DEADLINE),
+            Question::Signatures(_) | Question::Superblock(..) => Some(DEVICE_DEADLINE),
             // These are read out of the memory of that process, and what it has mapped there may never come; what it has
             // open may lie anywhere.
             Question::CommandLine(_) | Question::Environment(_) | Question::Tablespaces(_) => {
@@ -172,6 +173,7 @@ pub(super) fn answer(question: &Question) -> Result<Vec<u8>, Miss> {
             programs::run(*tool, arguments).map(|text| redact::printed(*tool, arguments, text))
         }
         Question::Signatures(path) => device::signatures(path),
+        Question::Superblock(path, kind) => superblock::features(path, *kind),
         Question::PgSettings(path) => postgres::settings(path, None),
         Question::MysqlSettings(path) => mysql::settings(path, None),
         Question::As(uid, inner) => match &**inner {

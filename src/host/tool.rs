@@ -6,12 +6,8 @@
 pub enum Tool {
     /// e2fsprogs' mke2fs, for `-V`.
     Mke2fs,
-    /// e2fsprogs' dumpe2fs, for `-h DEVICE`.
-    Dumpe2fs,
     /// xfsprogs' mkfs.xfs, for `-V`.
     MkfsXfs,
-    /// xfsprogs' xfs_db, for `-r -c version DEVICE`.
-    XfsDb,
     /// btrfs-progs' mkfs.btrfs, for `--version`.
     MkfsBtrfs,
     /// mdadm, for `--version`.
@@ -58,11 +54,9 @@ pub enum Tool {
 
 impl Tool {
     /// All programs but those of PostgreSQL, of which each version has its own.
-    pub const FIXED: [Self; 23] = [
+    pub const FIXED: [Self; 21] = [
         Self::Mke2fs,
-        Self::Dumpe2fs,
         Self::MkfsXfs,
-        Self::XfsDb,
         Self::MkfsBtrfs,
         Self::Mdadm,
         Self::Mount,
@@ -88,9 +82,7 @@ impl Tool {
     pub fn name(self) -> String {
         match self {
             Self::Mke2fs => "mke2fs".to_owned(),
-            Self::Dumpe2fs => "dumpe2fs".to_owned(),
             Self::MkfsXfs => "mkfs.xfs".to_owned(),
-            Self::XfsDb => "xfs_db".to_owned(),
             Self::MkfsBtrfs => "mkfs.btrfs".to_owned(),
             Self::Mdadm => "mdadm".to_owned(),
             Self::Mount => "mount".to_owned(),
@@ -129,8 +121,8 @@ impl Tool {
     /// The package that brings it, as most distributions call it.
     pub fn package(self) -> &'static str {
         match self {
-            Self::Mke2fs | Self::Dumpe2fs => "e2fsprogs",
-            Self::MkfsXfs | Self::XfsDb => "xfsprogs",
+            Self::Mke2fs => "e2fsprogs",
+            Self::MkfsXfs => "xfsprogs",
             Self::MkfsBtrfs => "btrfs-progs",
             Self::Mdadm => "mdadm",
             Self::Mount => "util-linux",

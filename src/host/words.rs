@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-use super::{Dialect, MissKind, Question, Tool, path_bytes};
+use super::{Dialect, MissKind, Question, Superblock, Tool, path_bytes};
 use crate::text;
 
 const DIALECTS: [(Dialect, &str); 7] = [
@@ -19,6 +19,8 @@ const DIALECTS: [(Dialect, &str); 7] = [
     (Dialect::MountUnit, "mount-unit"),
     (Dialect::KernelCommandLine, "kernel-command-line"),
 ];
+
+const SUPERBLOCKS: [(Superblock, &str); 2] = [(Superblock::Ext, "ext"), (Superblock::Xfs, "xfs")];
 
 const MISSES: [(MissKind, &str); 5] = [
     (MissKind::Absent, "absent"),
@@ -47,11 +49,9 @@ pub fn encode(question: &Question) -> String {
         Question::CommandLine(pid) => format!("command-line {pid}"),
         Question::Environment(pid) => format!("environment {pid}"),
         Question::UserName(uid) => format!("user-name {uid}"),
-        Question::Config(path, dialect) => {
-            let name = DIALECTS.iter().find(|(d, _)| d == dialect).map_or("", |(_, name)| name);
-            with_path(&format!("config {name}"), path)
-        }
+        Question::Config(path, dialect) => with_kind("config", &DIALECTS, *dialect, path),
         Question::Signatures(path) => with_path("signatures", path),
+        Question::Superblock(path, kind) => with_kind("superblock", &SUPERBLOCKS, *kind, path),
         Question::PgSettings(path) => with_path("pg-settings", path),
         Question::MysqlSettings(path) => with_path("mysql-settings", path),
         Question::Run(tool, arguments) => {
@@ -65,6 +65,19 @@ pub fn encode(question: &Question) -> String {
 
 fn with_path(verb: &str, path: &Path) -> String {
     format!("{verb} {}", text::safe(path_bytes(path)))
+}
+
+/// Behind the verb the name of a kind, then the path.
+fn with_kind<K: Copy + PartialEq>(verb: &str, kinds: &[(K, &str)], kind: K, path: &Path) -> String {
+    let name = kinds.iter().find(|(known, _)| *known == kind).map_or("", |(_, name)| name);
+    with_path(&format!("{verb} {name}"), path)
+}
+
+/// The inverse of what stands behind the verb in [`with_kind`].
+fn kind_and_path<K: Copy>(kinds: &[(K, &str)], words: &str) -> Option<(PathBuf, K)> {
+    let (name, path) = words.split_once(' ')?;
+    let (kind, _) = kinds.iter().find(|(_, known)| *known == name)?;
+    Some((PathBuf::from(OsString::from_vec(text::raw(path))), *kind))
 }
 
 /// The question that these words say; `None` if they say none.
@@ -89,10 +102,9 @@ pub fn decode(words: &str) -> Option<Question> {
         "command-line" => rest.parse().ok().map(Question::CommandLine),
         "environment" => rest.parse().ok().map(Question::Environment),
         "user-name" => rest.parse().ok().map(Question::UserName),
-        "config" => {
-            let (name, path) = rest.split_once(' ')?;
-            let (dialect, _) = DIALECTS.iter().find(|(_, n)| *n == name)?;
-            Some(Question::Config(PathBuf::from(OsString::from_vec(text::raw(path))), *dialect))
+        "config" => kind_and_path(&DIALECTS, rest).map(|(path, dialect)| Question::Config(path, dialect)),
+        "superblock" => {
+            kind_and_path(&SUPERBLOCKS, rest).map(|(path, kind)| Question::Superblock(path, kind))
         }
         "signatures" => Some(Question::Signatures(path())),
         "pg-settings" => Some(Question::PgSettings(path())),
@@ -160,6 +172,8 @@ pub mod tests {
             any::<u32>().prop_map(Question::UserName),
             (path(), dialect).prop_map(|(p, d)| Question::Config(p, d)),
             path().prop_map(Question::Signatures),
+            (path(), prop::sample::select(Superblock::ALL.to_vec()))
+                .prop_map(|(path, kind)| Question::Superblock(path, kind)),
             path().prop_map(Question::PgSettings),
             path().prop_map(Question::MysqlSettings),
             (tool, prop::collection::vec(any::<String>(), 0..4)).prop_map(|(t, a)| Question::Run(t, a)),

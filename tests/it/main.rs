@@ -33,6 +33,7 @@ mod plans;
 mod postgres;
 mod probes;
 mod questions;
+mod quiet;
 mod script;
 mod seam;
 mod secrets;

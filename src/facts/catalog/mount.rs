@@ -42,11 +42,11 @@ facts! {
     EXT4_DATA: String = Mount "ext4.data" Kind::Choice(&["ordered", "journal", "writeback"]), prices;
     /// Errors ext4 has counted on this file system, from /sys/fs/ext4/DEV/errors_count.
     EXT4_ERRORS: u64 = Mount "ext4.errors" Kind::Count;
-    /// Whether the superblock has the fast_commit feature, from `dumpe2fs -h`, or from the commits counted in /proc/fs/ext4/DEV/fc_info.
+    /// Whether it has the fast_commit feature, from its superblock, or from the commits counted in /proc/fs/ext4/DEV/fc_info.
     EXT4_FAST_COMMIT: bool = Mount "ext4.fast_commit" Kind::Bool, prices;
-    /// Features of the superblock, from `dumpe2fs -h`.
+    /// Features of the superblock, as root, by the names of `dumpe2fs -h`.
     EXT4_FEATURES: Vec<String> = Mount "ext4.features" Kind::List;
-    /// Features that an XFS was made with, from `xfs_db -r -c version` as root: `v5`, `crc`, `reflink`, `bigtime` ...
+    /// Features that an XFS was made with, from its superblock as root: `v5`, `crc`, `reflink`, `bigtime` ...
     XFS_FEATURES: Vec<String> = Mount "xfs.features" Kind::List;
     /// Member devices, from /sys/fs/btrfs/UUID/devices.
     BTRFS_DEVICES: Vec<String> = Mount "btrfs.devices" Kind::List, assigned, prices;

@@ -73,6 +73,7 @@ impl Behalf {
             | Question::Environment(_)
             | Question::UserName(_)
             | Question::Signatures(_)
+            | Question::Superblock(..)
             | Question::Run(..)
             | Question::As(..) => refuse(),
         }

@@ -1,10 +1,12 @@
-//! Looks at a block device, to tell whether anything is on it.
+//! Opens block devices, for reading only, and looks at one to tell whether anything is on it.
 //!
 //! Read are its beginning, its end, the places where signatures are known to lie, and samples in between. That nothing is
-//! found is the proof that a disk is blank, so everything unknown counts as data. It is opened for reading only.
+//! found is the proof that a disk is blank, so everything unknown counts as data. The surprise: what is opened first is
+//! the path alone, since opening a tape or a watchdog that was put there does something already.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
@@ -23,15 +25,23 @@ const PIECE: u64 = 4096;
 /// How many samples are taken between the ends.
 const SAMPLES: u64 = 32;
 
-/// Known signatures, and whether there is any data.
-pub fn signatures(path: &Path) -> Result<Vec<u8>, Miss> {
-    let metadata = fs::metadata(path).map_err(|e| miss(&e))?;
-    if !metadata.file_type().is_block_device() {
+/// Opens a block device for reading, and nothing else: what is opened is what was looked at, whatever becomes of its name.
+/// Closing it writes nothing, since nobody wrote through it.
+pub fn open(path: &Path, also: OFlag) -> Result<File, Miss> {
+    let by_name = |flags: OFlag, path: &Path| {
+        OpenOptions::new().read(true).custom_flags(flags.bits()).open(path).map_err(|e| miss(&e))
+    };
+    let place = by_name(OFlag::O_PATH | OFlag::O_CLOEXEC, path)?;
+    if !place.metadata().map_err(|e| miss(&e))?.file_type().is_block_device() {
         return Err(Miss::new(MissKind::Failed, "is no block device"));
     }
-    let flags = OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;
-    let device = OpenOptions::new().read(true).custom_flags(flags.bits()).open(path).map_err(|e| miss(&e))?;
-    examine(device).map(|found| found.encode()).map_err(|e| miss(&e))
+    let flags = OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC | also;
+    by_name(flags, Path::new(&format!("/proc/self/fd/{}", place.as_raw_fd())))
+}
+
+/// Known signatures, and whether there is any data.
+pub fn signatures(path: &Path) -> Result<Vec<u8>, Miss> {
+    examine(open(path, OFlag::empty())?).map(|found| found.encode()).map_err(|e| miss(&e))
 }
 
 fn examine(mut device: File) -> io::Result<Signatures> {

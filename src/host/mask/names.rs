@@ -81,6 +81,7 @@ pub fn in_answer(question: &Question, answer: &[u8]) -> Vec<Range<usize>> {
         | Question::Summary
         | Question::Servers
         | Question::Tablespaces(_)
+        | Question::Superblock(..)
         | Question::Signatures(_) => Vec::new(),
         Question::As(_, inner) => in_answer(inner, answer),
     }

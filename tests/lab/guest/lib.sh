@@ -154,6 +154,40 @@ no_quota() {
     [ -z "$(ls -A "/lab/$stack/data")" ] || fail "something was left: $(ls -A "/lab/$stack/data")"
 }
 
+# dirty: how many MiB wait to be written, in this machine that has one file system on a disk.
+dirty() {
+    awk '$1 == "nr_dirty" || $1 == "nr_writeback" { pages += $2 } END { print int(pages / 256) }' /proc/vmstat
+}
+
+# keeps_dirty: that looking at the stack writes nothing of what waits to be written, while the kernel is told to write
+# nothing by itself: as much is left after every command that only looks as after the same time without one.
+keeps_dirty() {
+    settings="dirty_writeback_centisecs=0 dirty_expire_centisecs=8640000 dirty_background_ratio=95 dirty_ratio=95"
+    before=
+    for setting in $settings; do
+        before="$before ${setting%=*}=$(cat "/proc/sys/vm/${setting%=*}")"
+        echo "${setting#*=}" >"/proc/sys/vm/${setting%=*}"
+    done
+    dd if=/dev/zero of="/lab/$stack/dirty" bs=1M count=$1 2>/dev/null
+    held=$(dirty)
+    [ "$held" -ge "$1" ] || fail "of $1 MiB written only $held wait"
+    read -r begun _ </proc/uptime
+    for look in "check --no-probe" "check --no-probe /lab/$stack" facts capture; do
+        timeout 300 walwise $look >/dev/null 2>&1 || [ $? -le 5 ] || fail "walwise $look failed"
+    done
+    read -r ended _ </proc/uptime
+    looked=$(dirty)
+    sleep "$((${ended%.*} - ${begun%.*}))"
+    waited=$(dirty)
+    for setting in $before; do echo "${setting#*=}" >"/proc/sys/vm/${setting%=*}"; done
+    echo "MiB that wait: $held, $looked after looking, $waited after as long without"
+    # A page or two of the file system's own come and go.
+    [ "$looked" -ge "$((held - 4))" ] && [ "$looked" -ge "$((waited - 4))" ] || fail "looking wrote: $held MiB, then $looked"
+    sync -f "/lab/$stack"
+    [ "$(dirty)" -lt "$((held / 2))" ] || fail "what waits cannot be seen here"
+    rm "/lab/$stack/dirty"
+}
+
 # Options that mount(8) and the kernel know of every file system.
 of_every_file_system() {
     printf '%s\n' X-walwise _netdev async atime auto comment=text defaults dev diratime dirsync exec group iversion \

@@ -9,7 +9,7 @@ use crate::host::Tool;
 pub fn only_reads(tool: Tool, arguments: &[String]) -> bool {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match (tool, arguments.as_slice()) {
-        (Tool::Mke2fs | Tool::Dumpe2fs | Tool::MkfsXfs, ["-V"])
+        (Tool::Mke2fs | Tool::MkfsXfs, ["-V"])
         | (
             Tool::MkfsBtrfs | Tool::Mdadm | Tool::Mount | Tool::Postgres(_) | Tool::Mysqld | Tool::Mariadbd,
             ["--version"],
@@ -31,9 +31,6 @@ const ZFS_GET: [&str; 6] = ["get", "-Hp", "-t", "filesystem,volume", "-o", "name
 /// Whether these arguments before the node of a device only read it.
 fn reads_device(tool: Tool, arguments: &[&str]) -> bool {
     match tool {
-        Tool::Dumpe2fs => arguments == ["-h"],
-        // Without -r it could write.
-        Tool::XfsDb => arguments == ["-r", "-c", "version"],
         Tool::Nvme => {
             matches!(arguments, ["id-ctrl" | "smart-log", "-o", "json"] | ["get-feature", "-f", "6", "-H"])
         }
@@ -98,10 +95,9 @@ mod tests {
             only_reads(tool, &arguments.iter().map(|&a| a.to_owned()).collect::<Vec<_>>())
         };
         assert!(allowed(Tool::Mke2fs, &["-V"]));
-        assert!(allowed(Tool::Dumpe2fs, &["-h", "/dev/mapper/vg-lv"]));
-        assert!(allowed(Tool::XfsDb, &["-r", "-c", "version", "/dev/sda1"]));
+        assert!(allowed(Tool::Hdparm, &["-W", "/dev/mapper/vg-lv"]));
         assert!(allowed(Tool::PgControldata(15), &["-D", "/var/lib/postgresql/15/main"]));
-        let refused: [(Tool, &[&str]); 16] = [
+        let refused: [(Tool, &[&str]); 13] = [
             (Tool::PgControldata(15), &["-D", "pg"]),
             (Tool::PgControldata(15), &["-D", "/srv/../etc"]),
             (Tool::PgControldata(15), &["/srv/pg"]),
@@ -109,13 +105,10 @@ mod tests {
             (Tool::Mysqld, &["--version", "--initialize"]),
             (Tool::Mke2fs, &["/dev/sda"]),
             (Tool::Mke2fs, &["-V", "/dev/sda"]),
-            (Tool::Dumpe2fs, &["-h", "/etc/passwd"]),
-            (Tool::XfsDb, &["-x", "-c", "version", "/dev/sda1"]),
-            (Tool::XfsDb, &["-c", "version", "/dev/sda1"]),
-            (Tool::XfsDb, &["-r", "-c", "write 0", "/dev/sda1"]),
-            (Tool::Dumpe2fs, &["-h", "/dev/../etc/passwd"]),
-            (Tool::Dumpe2fs, &["-h", "/dev/"]),
-            (Tool::Dumpe2fs, &["-h", "-o"]),
+            (Tool::Hdparm, &["-W", "/etc/passwd"]),
+            (Tool::Hdparm, &["-W", "/dev/../etc/passwd"]),
+            (Tool::Hdparm, &["-W", "/dev/"]),
+            (Tool::Hdparm, &["-W", "-o"]),
             (Tool::Mount, &[]),
             (Tool::Postgres(16), &["-V", "--single"]),
         ];

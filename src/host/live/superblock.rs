@@ -1,0 +1,147 @@
+//! Reads the superblock of a file system from its device, and says which features it has.
+//!
+//! No tool is asked: `dumpe2fs` and `xfs_db` make the kernel write (fsync and BLKFLSBUF on the device). One small read does
+//! not. The surprise is how it is done: ext4's own buffers are the device's page cache, and reading past it would write the
+//! dirty page out; XFS has buffers of its own, and a page in the device's cache may be older than the disk.
+
+mod crc32c;
+mod ext;
+mod xfs;
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use nix::fcntl::OFlag;
+
+use super::device;
+use super::files::miss;
+use crate::host::{Miss, MissKind, Superblock};
+
+/// How much is read of an XFS, and the alignment that direct reading wants of disks with the largest blocks.
+const PAGE: usize = 4096;
+
+/// The answer to [`crate::host::Question::Superblock`].
+pub fn features(path: &Path, kind: Superblock) -> Result<Vec<u8>, Miss> {
+    let words = match kind {
+        Superblock::Ext => {
+            let device = device::open(path, OFlag::empty())?;
+            twice(|| cached(&device), ext::features)?
+        }
+        Superblock::Xfs => {
+            let device = device::open(path, OFlag::O_DIRECT)?;
+            twice(|| direct(&device), xfs::features)?
+        }
+    };
+    Ok(format!("features {}\n", words.join(" ")).into_bytes())
+}
+
+/// Why bytes say nothing of a file system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unreadable {
+    /// They are of something else, or too few.
+    Foreign,
+    /// The checksum differs from the content, as it does while the kernel changes it.
+    Checksum,
+    /// A size that this reading does not cover.
+    Sectors,
+}
+
+impl Unreadable {
+    fn says(self) -> &'static str {
+        match self {
+            Self::Foreign => "no superblock of this kind is where it should be",
+            Self::Checksum => "the checksum of the superblock is wrong",
+            Self::Sectors => "the superblock is larger than 4096 bytes",
+        }
+    }
+}
+
+/// Reads and parses, and once more where the checksum is wrong: the kernel may have been writing.
+fn twice(
+    read: impl Fn() -> io::Result<Vec<u8>>,
+    parse: impl Fn(&[u8]) -> Result<Vec<String>, Unreadable>,
+) -> Result<Vec<String>, Miss> {
+    let once = || read().map(|bytes| parse(&bytes)).map_err(|e| miss(&e));
+    let parsed = match once()? {
+        Err(Unreadable::Checksum) => once()?,
+        parsed => parsed,
+    };
+    parsed.map_err(|why| Miss::new(MissKind::Failed, why.says()))
+}
+
+/// Through the page cache.
+fn cached(device: &File) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; ext::SIZE];
+    let count = device.read_at(&mut bytes, ext::OFFSET)?;
+    bytes.truncate(count);
+    Ok(bytes)
+}
+
+/// Past the page cache, into memory whose address is a multiple of the page as the kernel wants it.
+fn direct(device: &File) -> io::Result<Vec<u8>> {
+    let mut room = vec![0; 2 * PAGE];
+    let start = room.as_ptr().align_offset(PAGE);
+    let page = room.get_mut(start..).and_then(|rest| rest.get_mut(..PAGE)).unwrap_or_default();
+    let count = device.read_at(page, 0)?;
+    Ok(page.get(..count).unwrap_or_default().to_vec())
+}
+
+/// `N` bytes at this place; `None` where there are too few.
+fn bytes<const N: usize>(block: &[u8], at: usize) -> Option<[u8; N]> {
+    block.get(at..)?.first_chunk().copied()
+}
+
+/// Names of the bits that are set, the lowest first; a bit without a name is called by its number behind `prefix`.
+fn named<'a>(
+    bits: u32,
+    names: &'a [(u32, &'static str)],
+    prefix: &'a str,
+) -> impl Iterator<Item = String> + 'a {
+    (0..u32::BITS).filter(move |bit| bits >> bit & 1 == 1).map(move |bit| {
+        let name = names.iter().find(|(known, _)| *known == 1 << bit);
+        name.map_or_else(|| format!("{prefix}{bit}"), |(_, name)| (*name).to_owned())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    #[test]
+    fn a_wrong_checksum_is_read_once_more() {
+        let reads = Cell::new(0);
+        let read = || {
+            reads.set(reads.get() + 1);
+            Ok(vec![reads.get()])
+        };
+        let good_from = |first: u8| {
+            move |bytes: &[u8]| {
+                if bytes[0] >= first { Ok(vec!["x".to_owned()]) } else { Err(Unreadable::Checksum) }
+            }
+        };
+        assert_eq!(twice(read, good_from(2)).unwrap(), ["x"]);
+        assert_eq!(reads.replace(0), 2);
+        let miss = twice(read, good_from(3)).unwrap_err();
+        assert_eq!((miss.kind, reads.replace(0)), (MissKind::Failed, 2));
+        assert!(miss.detail.contains("checksum"), "{miss}");
+        assert!(twice(read, |_| Err(Unreadable::Foreign)).is_err());
+        assert_eq!(reads.get(), 1, "what is something else stays so");
+    }
+
+    #[test]
+    fn what_is_no_block_device_is_not_opened() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        for path in [file.path(), Path::new("/dev/null"), Path::new("/proc")] {
+            for kind in Superblock::ALL {
+                assert_eq!(
+                    features(path, kind).unwrap_err(),
+                    Miss::new(MissKind::Failed, "is no block device")
+                );
+            }
+        }
+    }
+}

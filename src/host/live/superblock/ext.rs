@@ -1,0 +1,145 @@
+//! The superblock of ext2, ext3 and ext4: its features, by the names that e2fsprogs gives them.
+//!
+//! Counters, labels and identities in it are left alone. The layout is that of fs/ext4/ext4.h, the names are those of
+//! lib/e2p/feature.c. The surprise: the kernel keeps the checksum without its last inversion.
+
+use super::{Unreadable, bytes, crc32c, named};
+
+/// Where it lies.
+pub const OFFSET: u64 = 1024;
+
+/// How long it is.
+pub const SIZE: usize = 1024;
+
+const MAGIC: [u8; 2] = [0x53, 0xef];
+
+/// Where the checksum lies, which is over all that is before it.
+const CHECKSUM: usize = 0x3fc;
+
+/// The feature `metadata_csum`, with which there is a checksum.
+const METADATA_CSUM: u32 = 0x400;
+
+const COMPATIBLE: &[(u32, &str)] = &[
+    (0x1, "dir_prealloc"),
+    (0x2, "imagic_inodes"),
+    (0x4, "has_journal"),
+    (0x8, "ext_attr"),
+    (0x10, "resize_inode"),
+    (0x20, "dir_index"),
+    (0x40, "lazy_bg"),
+    (0x100, "snapshot_bitmap"),
+    (0x200, "sparse_super2"),
+    (0x400, "fast_commit"),
+    (0x800, "stable_inodes"),
+    (0x1000, "orphan_file"),
+];
+
+const INCOMPATIBLE: &[(u32, &str)] = &[
+    (0x1, "compression"),
+    (0x2, "filetype"),
+    (0x4, "needs_recovery"),
+    (0x8, "journal_dev"),
+    (0x10, "meta_bg"),
+    (0x40, "extent"),
+    (0x80, "64bit"),
+    (0x100, "mmp"),
+    (0x200, "flex_bg"),
+    (0x400, "ea_inode"),
+    (0x1000, "dirdata"),
+    (0x2000, "metadata_csum_seed"),
+    (0x4000, "large_dir"),
+    (0x8000, "inline_data"),
+    (0x1_0000, "encrypt"),
+    (0x2_0000, "casefold"),
+];
+
+const READ_ONLY: &[(u32, &str)] = &[
+    (0x1, "sparse_super"),
+    (0x2, "large_file"),
+    (0x8, "huge_file"),
+    (0x10, "uninit_bg"),
+    (0x20, "dir_nlink"),
+    (0x40, "extra_isize"),
+    (0x100, "quota"),
+    (0x200, "bigalloc"),
+    (METADATA_CSUM, "metadata_csum"),
+    (0x800, "replica"),
+    (0x1000, "read-only"),
+    (0x2000, "project"),
+    (0x4000, "shared_blocks"),
+    (0x8000, "verity"),
+    (0x1_0000, "orphan_present"),
+];
+
+/// In the order in which `dumpe2fs -h` lists them.
+pub fn features(block: &[u8]) -> Result<Vec<String>, Unreadable> {
+    if block.len() < SIZE || bytes(block, 0x38) != Some(MAGIC) {
+        return Err(Unreadable::Foreign);
+    }
+    let number = |at| bytes(block, at).map(u32::from_le_bytes).ok_or(Unreadable::Foreign);
+    let (compatible, incompatible, read_only) = (number(0x5c)?, number(0x60)?, number(0x64)?);
+    let summed = block.get(..CHECKSUM).ok_or(Unreadable::Foreign)?;
+    if read_only & METADATA_CSUM != 0 && number(CHECKSUM)? != !crc32c::of([summed]) {
+        return Err(Unreadable::Checksum);
+    }
+    Ok(named(compatible, COMPATIBLE, "FEATURE_C")
+        .chain(named(incompatible, INCOMPATIBLE, "FEATURE_I"))
+        .chain(named(read_only, READ_ONLY, "FEATURE_R"))
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn block(compatible: u32, incompatible: u32, read_only: u32) -> Vec<u8> {
+        let mut block = vec![0; SIZE];
+        block[0x38..0x3a].copy_from_slice(&MAGIC);
+        for (at, word) in [(0x5c, compatible), (0x60, incompatible), (0x64, read_only)] {
+            block[at..at + 4].copy_from_slice(&word.to_le_bytes());
+        }
+        let sum = !crc32c::of([&block[..CHECKSUM]]);
+        block[CHECKSUM..].copy_from_slice(&sum.to_le_bytes());
+        block
+    }
+
+    /// What mke2fs 1.47 makes by default, and what its dumpe2fs says of it.
+    #[test]
+    fn a_file_system_of_today() {
+        let words = "has_journal ext_attr resize_inode dir_index orphan_file filetype extent 64bit flex_bg \
+            metadata_csum_seed sparse_super large_file huge_file dir_nlink extra_isize metadata_csum";
+        assert_eq!(features(&block(0x103c, 0x22c2, 0x46b)).unwrap().join(" "), words);
+    }
+
+    #[test]
+    fn bits_without_a_name_have_their_number() {
+        assert_eq!(
+            features(&block(0x80, 1 << 18, 1 << 31)).unwrap(),
+            ["FEATURE_C7", "FEATURE_I18", "FEATURE_R31"]
+        );
+    }
+
+    #[test]
+    fn a_changed_byte_is_noticed_where_there_is_a_checksum() {
+        for at in [0, 0x5d, CHECKSUM - 1, CHECKSUM] {
+            let mut with = block(4, 0, METADATA_CSUM);
+            with[at] ^= 1;
+            assert_eq!(features(&with), Err(Unreadable::Checksum), "{at}");
+        }
+        let mut without = block(4, 0, 0);
+        without[CHECKSUM] ^= 1;
+        assert_eq!(features(&without).unwrap(), ["has_journal"]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_do_no_harm(mut bytes in prop::collection::vec(any::<u8>(), 0..SIZE), is_ext: bool) {
+            if let (true, Some(magic)) = (is_ext, bytes.get_mut(0x38..0x3a)) {
+                magic.copy_from_slice(&MAGIC);
+            }
+            prop_assert!(features(&bytes).is_err(), "it is too short");
+        }
+    }
+}

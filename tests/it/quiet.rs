@@ -1,0 +1,161 @@
+//! Looking never makes the kernel write: what walwise and the programs that it runs call, by strace, over real file systems.
+//!
+//! Outputs go to pipes here, so that nothing at all is opened for writing. How many dirty pages are left after looking is
+//! counted in the lab (tests/lab/stacks/quiet-*.sh), where nobody else writes.
+
+use std::path::Path;
+
+use crate::support::loops::{self, Mounted};
+use crate::support::pty::Pty;
+use crate::support::strace::{Call, calls, watch};
+use crate::support::{scratch_free, stdout};
+
+/// What is opened for writing: who opens what, and why that writes nothing.
+const OPENED: [(&str, &str, &str); 4] = [
+    ("walwise", "/dev/null", "what children complain about goes there"),
+    ("walwise", "/dev/tty", "the screens draw there"),
+    ("strace", "/dev/null", "for what it starts"),
+    (
+        "dmsetup",
+        "/dev/mapper/control",
+        "tables are asked for by ioctls on it, of which the kernel takes none without writing",
+    ),
+];
+
+/// ioctls that walwise makes itself.
+const OWN: [(&str, &str); 7] = [
+    ("FS_IOC_GETFLAGS", "inode flags of a directory: whether it is NOCOW"),
+    ("TCGETS", "whether it is a terminal"),
+    ("TCGETS2", "the same with newer libraries"),
+    ("TIOCGWINSZ", "how large the terminal is"),
+    ("TCSETS", "the screens' keys come one by one"),
+    ("TCSETS2", "the same with newer libraries"),
+    ("FIONBIO", "signals wake the screens through a pipe that must not block"),
+];
+
+/// ioctls of the programs that are run: what they ask a device for, and what their libraries look at. Which devices there
+/// are is the machine's, so all of them are listed.
+const OF_PROGRAMS: [(&str, &str); 17] = [
+    ("TCGETS", "whether it is a terminal"),
+    ("TIOCGWINSZ", "how wide its lines may be"),
+    ("SIOCGIFCONF", "mariadbd looks for a network card to make identifiers with"),
+    ("SIOCGIFHWADDR", "the same"),
+    ("DM_VERSION", "dmsetup"),
+    ("DM_LIST_DEVICES", "dmsetup"),
+    ("DM_LIST_VERSIONS", "dmsetup"),
+    ("DM_GET_TARGET_VERSION", "dmsetup"),
+    ("DM_DEV_STATUS", "dmsetup"),
+    ("DM_TABLE_STATUS", "dmsetup table and status"),
+    ("SG_IO", "smartctl and sdparm: INQUIRY, MODE SENSE, IDENTIFY"),
+    ("FIBMAP", "SCSI_IOCTL_SEND_COMMAND has the same number: smartctl's way where SG_IO is refused"),
+    ("HDIO_GET_IDENTITY", "hdparm -W"),
+    ("HDIO_DRIVE_CMD", "hdparm -W: IDENTIFY; smartctl: CHECK POWER MODE"),
+    ("BLKROGET", "nvme and libblkid: whether the device is read-only"),
+    ("BLKSSZGET", "the size of its blocks"),
+    ("NVME_IOCTL", "nvme id-ctrl, smart-log, get-feature: commands of the admin queue that read"),
+];
+
+/// What these calls do that looking may not do.
+fn disturbances(calls: &[Call]) -> Vec<String> {
+    let bad = |call: &&Call| match call.name.as_str() {
+        "open" | "openat" | "openat2" => {
+            let for_writing = ["O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC", "O_TMPFILE"];
+            let known = |(program, path, _): &(&str, &str, &str)| {
+                call.program == *program && call.rest.contains(&format!("\"{path}\""))
+            };
+            for_writing.iter().any(|flag| call.rest.contains(flag)) && !OPENED.iter().any(known)
+        }
+        "ioctl" => {
+            let listed: &[(&str, &str)] = if call.program == "walwise" { &OWN } else { &OF_PROGRAMS };
+            let word = call.rest.split(", ").nth(1).unwrap_or_default().trim_end_matches(')');
+            !listed
+                .iter()
+                .any(|(known, _)| word == *known || *known == "NVME_IOCTL" && word.starts_with(known))
+        }
+        // All others that are watched change or flush something.
+        _ => true,
+    };
+    calls.iter().filter(bad).map(|call| format!("{}: {}({}", call.program, call.name, call.rest)).collect()
+}
+
+fn file_systems() -> [Mounted; 3] {
+    [loops::ext4(&[], ""), loops::xfs(""), loops::btrfs("")]
+}
+
+/// Holds a trace to what looking may do; it must have seen the superblocks being read.
+fn is_quiet(trace: &Path, what: &str, mounted: &[Mounted; 3]) {
+    let calls = calls(trace);
+    let opened = |device: &str| calls.iter().any(|call| call.rest.contains(&format!("\"{device}\"")));
+    assert!(mounted[..2].iter().all(|one| opened(&one.disk.device)), "{what} reads the superblocks");
+    assert_eq!(disturbances(&calls), [""; 0], "{what}");
+    assert!(mounted.iter().all(|one| scratch_free(&one.point)), "{what}");
+}
+
+#[test]
+#[ignore = "needs root: loop devices and strace"]
+fn commands_that_look_open_nothing_for_writing_and_flush_nothing() {
+    let mounted = file_systems();
+    let targets = mounted.each_ref().map(Mounted::path);
+    let trace = tempfile::NamedTempFile::new().unwrap();
+    let alone: [&[&str]; 5] =
+        [&["facts"], &["check"], &["check", "--no-probe"], &["capture"], &["upgrade", "--kernel", "6.12"]];
+    for arguments in alone {
+        let output = watch(trace.path()).args(arguments).output().unwrap();
+        assert!(!output.stdout.is_empty(), "{arguments:?}: {output:?}");
+        is_quiet(trace.path(), &arguments.join(" "), &mounted);
+    }
+    for target in targets {
+        for arguments in [&["check", "--no-probe"][..], &["capture"]] {
+            let output = watch(trace.path()).args(arguments).arg(target).output().unwrap();
+            assert!(stdout(&output).contains(target), "{arguments:?} {target}: {output:?}");
+            assert_eq!(disturbances(&calls(trace.path())), [""; 0], "{arguments:?} {target}");
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs root: loop devices and strace"]
+fn screens_open_nothing_for_writing_and_flush_nothing() {
+    let mounted = file_systems();
+    let trace = tempfile::NamedTempFile::new().unwrap();
+    let command = watch(trace.path());
+    let arguments: Vec<&str> = command.get_args().map(|argument| argument.to_str().unwrap()).collect();
+    let mut pty = Pty::program_in(Path::new("/"), &[], "strace", &arguments);
+    pty.until_shown("1 Overview");
+    pty.until_gone("reading");
+    for screen in ["2", "3", "4", "5", "6", "1"] {
+        pty.press(screen);
+    }
+    pty.press("?");
+    pty.until_shown("type to filter");
+    pty.press("\x1b");
+    pty.until_gone("type to filter");
+    pty.press("q");
+    pty.ends(0);
+    is_quiet(trace.path(), "the screens", &mounted);
+}
+
+#[test]
+fn what_would_disturb_is_seen() {
+    let trace = tempfile::NamedTempFile::new().unwrap();
+    let lines = "7 execve(\"/usr/bin/walwise\", [], 0x1 /* 3 vars */) = 0\n\
+        7 openat(AT_FDCWD, \"/dev/null\", O_WRONLY|O_CLOEXEC) = 3\n\
+        8 execve(\"/usr/sbin/dumpe2fs\", [], 0x1 /* 3 vars */) = 0\n\
+        8 fsync(3)                           = 0\n\
+        9 execve(\"/usr/sbin/xfs_db\", [], 0x1 /* 3 vars */) = 0\n\
+        9 ioctl(4, BLKFLSBUF, 0)             = 0\n\
+        7 <... openat resumed>)              = 5\n\
+        9 openat(AT_FDCWD, \"/dev/sda\", O_RDWR) = 3\n\
+        10 ioctl(0, FS_IOC_SETFLAGS, [0]) = 0\n\
+        7 ioctl(0, TCGETS, 0x7ffd) = -1 ENOTTY (Inappropriate ioctl for device)\n";
+    std::fs::write(trace.path(), lines).unwrap();
+    let seen = disturbances(&calls(trace.path()));
+    let begins = [
+        "dumpe2fs: fsync(",
+        "xfs_db: ioctl(4, BLKFLSBUF",
+        "xfs_db: openat(",
+        "walwise: ioctl(0, FS_IOC_SETFLAGS",
+    ];
+    assert_eq!(seen.len(), begins.len(), "{seen:?}");
+    assert!(seen.iter().zip(begins).all(|(call, begin)| call.starts_with(begin)), "{seen:?}");
+}
