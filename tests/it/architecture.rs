@@ -9,21 +9,33 @@ const EDGES: &[(&str, &[&str])] = &[
     ("truth", &[]),
     ("version", &["truth"]),
     ("text", &[]),
+    ("quote", &["text"]),
     ("workers", &[]),
     ("facts", &["truth", "version", "text", "workers"]),
     ("drill", &["facts", "text"]),
     ("host", &["text"]),
-    ("collect", &["facts", "host", "text", "truth", "version", "workers"]),
+    ("collect", &["facts", "host", "quote", "text", "truth", "version", "workers"]),
     ("measure", &["facts", "text"]),
     ("durability", &["facts", "text", "truth", "version", "validity", "workers"]),
     ("validity", &["facts", "text", "truth", "version"]),
-    ("probes", &["drill", "facts", "host", "measure", "text", "version"]),
-    ("rules", &["facts", "text", "truth", "version"]),
+    ("probes", &["drill", "facts", "host", "measure", "quote", "text", "version"]),
+    ("rules", &["facts", "quote", "text", "truth", "version"]),
     (
         "report",
-        &["durability", "facts", "measure", "rules", "text", "truth", "validity", "version", "workers"],
+        &[
+            "durability",
+            "facts",
+            "measure",
+            "quote",
+            "rules",
+            "text",
+            "truth",
+            "validity",
+            "version",
+            "workers",
+        ],
     ),
-    ("ui", &["durability", "facts", "measure", "report", "rules", "text", "truth"]),
+    ("ui", &["durability", "facts", "measure", "quote", "report", "rules", "text", "truth"]),
     (
         "pipeline",
         &[
@@ -53,6 +65,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "measure",
             "pipeline",
             "probes",
+            "quote",
             "report",
             "rules",
             "text",
@@ -63,8 +76,19 @@ const EDGES: &[(&str, &[&str])] = &[
 ];
 
 /// Modules that take values and return values, and what they may therefore not mention.
-const PURE: &[&str] =
-    &["truth", "version", "text", "facts", "measure", "drill", "durability", "validity", "rules", "report"];
+const PURE: &[&str] = &[
+    "truth",
+    "version",
+    "text",
+    "quote",
+    "facts",
+    "measure",
+    "drill",
+    "durability",
+    "validity",
+    "rules",
+    "report",
+];
 const IMPURE: &[&str] = &[
     "std::env",
     "std::process",

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::facts::{Reading, Scope, Source, Subject, Value, catalog};
+use crate::quote::Command;
 use crate::report::sample;
 use crate::rules::{Advice, Change, Reach, Risk};
 
@@ -188,7 +189,7 @@ fn destruction_is_named() {
     step.advice = Advice {
         reach: Reach::WholeFilesystem,
         risk: Risk::NeedsNewFilesystem,
-        apply: vec!["mkfs.ext4 /dev/md0\nreboot".to_owned()],
+        apply: vec![Command::new("mkfs.ext4 /dev/md0\nreboot")],
         ..sample::advice("filesystem", Change::Set("ext4".to_owned()))
     };
     let script = render(&report);
