@@ -144,6 +144,58 @@ fn pure_layers_touch_nothing() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// How lines begin that a person runs.
+const PROGRAMS: &[&str] = &[
+    "walwise check ",
+    "walwise drill ",
+    "walwise rules ",
+    "walwise facts -",
+    "sudo ",
+    "ssh ",
+    "rm -",
+    "blkid ",
+    "findmnt ",
+    "lsattr ",
+    "chattr ",
+    "mount -",
+    "umount ",
+    "tune2fs ",
+    "e2fsck ",
+    "smartctl ",
+    "systemctl ",
+    "mysql -",
+    "psql -",
+];
+
+/// The one file that writes a shell script by itself; it checks that every word is plain.
+const WRITES_SCRIPT: &str = "src/report/script/new.rs";
+
+/// A command is a `quote::Command`, in which every value is a word; text with a value in it is not quoted by anybody.
+#[test]
+fn no_command_is_made_of_text() {
+    let mut wrong = Vec::new();
+    for file in sources().into_iter().filter(|file| !file.ends_with(WRITES_SCRIPT)) {
+        for (number, line) in code(&file) {
+            for program in PROGRAMS {
+                let told =
+                    line.split(program).skip(1).map(|rest| rest.split(['"', '`']).next().unwrap_or(rest));
+                if told.into_iter().any(|rest| rest.contains('{')) {
+                    wrong.push(format!(
+                        "{}:{number} puts a value behind `{program}`: use quote::Command",
+                        file.display()
+                    ));
+                }
+            }
+            let may =
+                ["src/quote/command.rs", "src/rules/template.rs"].iter().any(|place| file.ends_with(place));
+            if line.contains(".of_rule(") && !may {
+                wrong.push(format!("{}:{number}: what is no rule's is no `of_rule`", file.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 #[test]
 fn every_file_says_what_it_is_for() {
     for file in sources() {

@@ -95,7 +95,7 @@ impl Recipe {
         let serial = self.serial.as_deref().unwrap_or_default();
         let (file, value) = match &self.identity {
             Some((file, value)) => (file.as_str(), value.as_str()),
-            None => ("", ""),
+            None => ("", "''"),
         };
         let known = if self.serial.is_none() && self.identity.is_none() {
             "\nI_COMPARED_THE_DISK=no  # EDIT: yes. Neither serial number nor WWN is known: only you can tell it from another\n\
