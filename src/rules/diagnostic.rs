@@ -110,7 +110,7 @@ pub fn line_of(text: &str, at: usize) -> usize {
 }
 
 /// How many mistakes of a file are told.
-pub const TOLD: usize = 100;
+pub const TOLD: usize = 1000;
 
 /// As many mistakes and remarks as people read, in order; what is beyond them is counted.
 pub fn few(mut diags: Vec<Diag>) -> Vec<Diag> {
@@ -207,6 +207,6 @@ mod tests {
         assert_eq!(few(diags(TOLD)).len(), TOLD);
         let few = few(diags(TOLD * 50));
         assert_eq!(few.len(), TOLD + 1);
-        assert!(few.last().unwrap().message.starts_with("more than 100 mistakes"));
+        assert!(few.last().unwrap().message.starts_with("more than 1000 mistakes"));
     }
 }
