@@ -3,6 +3,7 @@
 //! The program is a pipeline of values; each module knows only those above it in this list:
 //!
 //! - [`truth`], [`version`], [`text`] — vocabulary
+//! - [`quote`] — names and values in commands, units, rules, lines and comments
 //! - [`workers`] — one piece of work on many things, by all processors
 //! - [`facts`] — readings: known with a source, or unknown with a reason
 //! - [`host`] — the one seam through which the machine is read, live or recorded
@@ -24,6 +25,7 @@ pub mod host;
 pub mod measure;
 pub mod pipeline;
 pub mod probes;
+pub mod quote;
 pub mod report;
 pub mod rules;
 pub mod text;

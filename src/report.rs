@@ -44,9 +44,3 @@ pub use what_if::{Assumed, StepChange, WhatIf, WouldBeOffered, can_be_assumed};
 /// How a disk was found to be blank.
 const LOOKED_AT: &str =
     "No signature was found on it; both ends and samples between were read, not every byte.";
-
-/// Text that may stand in a comment of a script or a configuration file: on one line, and nothing that changes how a
-/// terminal shows it. Facts are safe already; this is the second lock.
-fn comment(text: &str) -> String {
-    text.chars().map(|c| if crate::text::is_treacherous(c) { '?' } else { c }).collect()
-}

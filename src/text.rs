@@ -158,19 +158,6 @@ pub fn safe_lines(message: &str) -> String {
     out
 }
 
-/// A word as one argument of a POSIX shell, quoted only where it must be. `None` for text that holds escapes of
-/// [`safe`]: a path that cannot be shown cannot be pasted.
-pub fn shell_word(text: &str) -> Option<String> {
-    if text.contains('\\') {
-        return None;
-    }
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:,@%".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
-        return Some(text.to_owned());
-    }
-    Some(format!("'{}'", text.replace('\'', "'\\''")))
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -214,12 +201,5 @@ mod tests {
         assert_eq!(micros(2130.0), "2.13 ms");
         assert_eq!(grouped(5490), "5 490");
         assert_eq!(grouped(412), "412");
-    }
-
-    #[test]
-    fn shell_words_survive_or_are_refused() {
-        assert_eq!(shell_word("/srv/data").as_deref(), Some("/srv/data"));
-        assert_eq!(shell_word("/a b'c").as_deref(), Some("'/a b'\\''c'"));
-        assert_eq!(shell_word("/a\\x1b"), None);
     }
 }

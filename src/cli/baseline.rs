@@ -18,6 +18,7 @@ use crate::facts::Subject;
 use crate::facts::catalog::host;
 use crate::host::path_bytes;
 use crate::pipeline::Session;
+use crate::quote::Command;
 use crate::report::difference::Kept;
 use crate::report::{Format, output};
 use crate::text;
@@ -50,9 +51,9 @@ pub(super) fn load(args: &Check, session: &Session) -> Result<Option<Kept>, CliE
     let refuse = |what: String| CliError::Usage(format!("cannot compare with {}: {what}", path.display()));
     let file = File::open(&path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound if last => CliError::Usage(format!(
-            "no baseline is kept in {}; `walwise check {}--save` keeps one",
-            path.display(),
-            args.target.as_ref().map(|target| format!("{} ", target.display())).unwrap_or_default()
+            "no baseline is kept in {}; `{}` keeps one",
+            text::safe(path_bytes(&path)),
+            keeps(args.target.as_deref())
         )),
         _ => refuse(text::error_words(&error)),
     })?;
@@ -62,6 +63,12 @@ pub(super) fn load(args: &Check, session: &Session) -> Result<Option<Kept>, CliE
         )));
     }
     Kept::parse(file).map(Some).map_err(|error| refuse(error.to_string()))
+}
+
+/// The command that keeps a baseline.
+fn keeps(target: Option<&Path>) -> String {
+    let of = |target: &Path| Command::check(&text::safe(path_bytes(target)), " --save");
+    Command::or_why(target.map_or(Some(Command::new("walwise check --save")), of))
 }
 
 /// Keeps a report for the next time; gives the place.

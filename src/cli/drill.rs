@@ -20,9 +20,10 @@ use crate::host::{Host, LiveHost, Question, path_bytes};
 use crate::measure::Method;
 use crate::pipeline::now;
 use crate::probes::drill::{self, Segments};
+use crate::quote::Command;
 use crate::report::output;
 use crate::rules::RuleSet;
-use crate::text::{safe, shell_word};
+use crate::text::safe;
 
 /// The largest log that is read.
 const LARGEST_LOG: u64 = 1 << 30;
@@ -45,16 +46,25 @@ fn steps(directory: &Path) -> Result<String, CliError> {
     let shown = safe(path_bytes(directory));
     let cannot =
         || CliError::Usage(format!("{shown} cannot be written into a command; give it another name"));
-    let dir = shell_word(&shown).ok_or_else(cannot)?;
+    // A name that begins with a dash would be taken for an option.
+    let dir = if shown.starts_with('-') { format!("./{shown}") } else { shown.clone() };
+    let own = format!("{}/{}", dir.trim_end_matches('/'), drill::DIRECTORY);
+    let remote = |program: &'static str, name: &str| {
+        Command::new("ssh HOST ").command(&Command::new(program).value(name)?)
+    };
+    let write = remote("walwise drill write ", &dir).ok_or_else(cannot)?;
+    let read = remote("walwise drill read ", &dir).ok_or_else(cannot)?;
+    let remove = remote("rm -r ", &own).ok_or_else(cannot)?;
+    let check = Command::check(&dir, " --drill drills.json").ok_or_else(cannot)?;
     Ok(format!(
         "\
-A drill of {dir}: whether commits that this machine calls durable are there after its power was cut.
+A drill of {shown}: whether commits that this machine calls durable are there after its power was cut.
 No program can see that from within. Do it on a machine that holds nothing you need: what loses power may break.
 
 1. On another machine, one that keeps its power, start the writer and keep what it acknowledges:
-     ssh HOST walwise drill write {dir} | tee acknowledged.log
+     {write} | tee acknowledged.log
    Only what arrived there counts. --method and --segments say how it writes; fdatasync into a recycled segment is
-   what PostgreSQL does by default. It fills 16 MiB in {dir}/{own}, in turn with others only with --segments fresh.
+   what PostgreSQL does by default. It fills 16 MiB in {own}, in turn with others only with --segments fresh.
 
 2. After a minute of load, cut the power: pull the plug, or switch the outlet off. A reset, a soft power-off or a
    virtual machine that is killed shows less: disks keep their power then, and with it what is in their caches.
@@ -62,18 +72,17 @@ No program can see that from within. Do it on a machine that holds nothing you n
    tried too.
 
 3. When it is up again, with the file system mounted as before:
-     ssh HOST walwise drill read {dir} > survived.log
+     {read} > survived.log
 
 4. Anywhere:
      walwise drill check acknowledged.log survived.log --record drills.json
    Exit code 0: nothing is lost. 3: something is. With that record, on this machine,
-     walwise check {dir} --drill drills.json
-   says *proven by drill* where nothing but a test could show it, as long as {dir} stands on what was drilled.
+     {check}
+   says *proven by drill* where nothing but a test could show it, as long as {shown} stands on what was drilled.
 
-5. Remove what was written before the next round: ssh HOST rm -r {dir}/{own}
+5. Remove what was written before the next round: {remove}
    One round that loses nothing shows little, for a cache may have been empty by chance: make twenty.
-",
-        own = drill::DIRECTORY
+"
     ))
 }
 
@@ -238,9 +247,11 @@ mod tests {
     #[test]
     fn a_directory_is_one_word_of_the_commands() {
         let told = |directory: &str| steps(Path::new(directory));
-        assert!(told("/srv/pg-15").unwrap().contains("walwise drill write /srv/pg-15 |"));
-        assert!(told("/srv/a b").unwrap().contains("walwise drill write '/srv/a b' |"));
-        assert!(told("/srv/it's here").unwrap().contains(r"drill write '/srv/it'\''s here' |"));
+        assert!(told("/srv/pg-15").unwrap().contains("ssh HOST 'walwise drill write /srv/pg-15' |"));
+        // Two shells read it, one on each machine.
+        assert!(told("/srv/a b").unwrap().contains(r"ssh HOST 'walwise drill write '\''/srv/a b'\''' |"));
+        assert!(told("/srv/a b").unwrap().contains("\n     walwise check '/srv/a b' --drill drills.json\n"));
+        assert!(told("-x").unwrap().contains("ssh HOST 'walwise drill write ./-x' |"));
         assert!(told("/srv/a\x1b").is_err(), "nobody can paste what cannot be shown");
     }
 }

@@ -14,6 +14,7 @@ use super::{Collector, Request, attribute, refused, tools};
 use crate::facts::catalog::{device, kernel, mount};
 use crate::facts::{FactSet, Key, Kind, Reading, Remedy, Scope, Source, Subject, Why};
 use crate::host::{Host, MissKind, Tool};
+use crate::quote::shell;
 use crate::text::{raw, safe};
 use crate::version::Version;
 
@@ -151,7 +152,7 @@ fn ask(host: &dyn Host, request: &Request) -> (Reading<Vec<u8>>, Reading<Vec<u8>
         return (tools::not_run(), tools::not_run());
     }
     let run = |tool: Tool, arguments: &[&str]| {
-        let argv = format!("{} {}", tool.name(), arguments.join(" "));
+        let argv = shell::line(&tool.name(), arguments);
         match host.run(tool, arguments) {
             Ok(text) => Reading::known(text, Source::Command { argv }),
             Err(miss) if miss.kind == MissKind::Absent => {

@@ -7,6 +7,7 @@ use thiserror::Error;
 
 use crate::host::path_bytes;
 use crate::measure::Measurement;
+use crate::quote::Command;
 use crate::text;
 
 /// Why walwise will not probe there. Nothing was written.
@@ -157,10 +158,11 @@ impl ProbeError {
                 ErrorKind::Gone,
                 format!("{at} or what walwise wrote in it was removed; probe again when it is left alone"),
             ),
-            Errno::ACCESS | Errno::PERM => (
-                ErrorKind::Other,
-                format!("{at} does not allow it; probe as its owner or as root, and see lsattr -d {at}"),
-            ),
+            Errno::ACCESS | Errno::PERM => {
+                let look = Command::or_why(Command::new("lsattr -d ").value(&at));
+                let says = format!("{at} does not allow it; probe as its owner or as root, and see {look}");
+                (ErrorKind::Other, says)
+            }
             errno => (ErrorKind::Other, format!("{at}: {errno}")),
         };
         Self::new(kind, format!("{doing} failed: {says}"))

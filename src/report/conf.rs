@@ -4,10 +4,11 @@
 //! file. Every setting has where its value in force is set, because a line that something else wins over changes nothing.
 //! The surprise: not everything under `pg.` is a line of that file; checksums, for one, are chosen when a cluster is made.
 
-use super::{Report, Step, comment, origin};
+use super::{Report, Step, origin};
 use crate::facts::catalog::cluster::KIND;
 use crate::facts::catalog::probe;
 use crate::facts::{Scope, Subject};
+use crate::quote::comment;
 use crate::rules::Change;
 
 /// Settings that no line of postgresql.conf can change.
@@ -17,17 +18,17 @@ const NOT_IN_FILE: &[&str] = &["data_checksums"];
 pub fn render(report: &Report) -> String {
     let mut parts = vec![format!(
         "# walwise {} on {}, {}: for review, nothing was changed.\n",
-        comment(&report.tool.version),
-        comment(&report.host.name),
-        comment(&report.when)
+        comment::inline(&report.tool.version),
+        comment::inline(&report.host.name),
+        comment::inline(&report.when)
     )];
     let missing = report.warnings.iter().filter(|warning| warning.starts_with("not measured"));
-    parts.extend(missing.map(|warning| format!("# {}\n", comment(warning))));
+    parts.extend(missing.map(|warning| format!("# {}\n", comment::inline(warning))));
     let mut done: Vec<(&Subject, &str)> = Vec::new();
     let mut open: Vec<&Subject> = Vec::new();
     for target in &report.targets {
         let steps = report.plan(&target.target).map(|plan| plan.steps.as_slice()).unwrap_or_default();
-        let mut lines = vec![format!("\n# {}\n", comment(&target.title))];
+        let mut lines = vec![format!("\n# {}\n", comment::inline(&target.title))];
         for step in steps {
             let key = (&step.subject, step.advice.setting.as_str());
             if let Some(line) = line(step).filter(|_| !done.contains(&key)) {
@@ -69,14 +70,14 @@ fn open_method(report: &Report, cluster: &Subject) -> Option<String> {
     let line = now.value().map(|value| format!("{name} = {}", quoted(&super::plan::as_written(value))));
     Some(format!(
         "# now: {}\n# {}   # {why}\n",
-        comment(&origin::of(now)),
+        comment::inline(&origin::of(now)),
         line.unwrap_or_else(|| name.to_owned())
     ))
 }
 
 /// Where the value in force is set, and what wins over the line that follows.
 fn in_force(step: &Step) -> String {
-    let now = format!("# now: {}\n", comment(&origin::now(&step.advice)));
+    let now = format!("# now: {}\n", comment::inline(&origin::now(&step.advice)));
     let stronger = origin::stronger(&step.advice).filter(|_| step.advice.change != Change::Keep);
     let says = stronger.map(|stronger| format!("# {}\n", stronger.says("this file")));
     now + &says.unwrap_or_default()
@@ -88,14 +89,14 @@ fn line(step: &Step) -> Option<String> {
         return option(step, name);
     }
     let name = step.advice.setting.strip_prefix("pg.").filter(|name| is_name(name))?;
-    let why = comment(&step.title);
+    let why = comment::inline(&step.title);
     let note = match step.advice.risk {
         crate::rules::Risk::NeedsRestart => " (needs a restart)",
         _ => "",
     };
     match &step.advice.change {
         Change::Set(value) if NOT_IN_FILE.contains(&name) => {
-            Some(format!("# {name}: {}; not a line of this file. {why}\n", comment(value)))
+            Some(format!("# {name}: {}; not a line of this file. {why}\n", comment::inline(value)))
         }
         Change::Set(value) => Some(format!("{name} = {}   # {why}{note}\n", quoted(value))),
         Change::Keep => Some(match step.advice.current.value().map(super::plan::as_written) {
@@ -108,9 +109,11 @@ fn line(step: &Step) -> Option<String> {
 
 /// A setting of MySQL or MariaDB. It is a comment, because it belongs into another file.
 fn option(step: &Step, name: &str) -> Option<String> {
-    let why = comment(&step.title);
+    let why = comment::inline(&step.title);
     match &step.advice.change {
-        Change::Set(value) => Some(format!("# my.cnf, [mysqld]: {name} = {}   # {why}\n", comment(value))),
+        Change::Set(value) => {
+            Some(format!("# my.cnf, [mysqld]: {name} = {}   # {why}\n", comment::inline(value)))
+        }
         Change::Keep => Some(format!("# my.cnf: {name}   # leave it as it is: {why}\n")),
         Change::Add(_) | Change::Remove(_) | Change::Edit { .. } => None,
     }
@@ -120,7 +123,7 @@ fn option(step: &Step, name: &str) -> Option<String> {
 pub fn statement(name: &str, change: &Change) -> Option<String> {
     let Change::Set(value) = change else { return None };
     // Quoted always, because a bare `default` means something else; in an SQL string a backslash is a backslash.
-    let value = comment(value).replace('\'', "''");
+    let value = comment::inline(value).replace('\'', "''");
     (is_name(name) && !NOT_IN_FILE.contains(&name)).then(|| format!("ALTER SYSTEM SET {name} = '{value}';"))
 }
 
@@ -131,7 +134,7 @@ fn is_name(name: &str) -> bool {
 /// A value as postgresql.conf wants it: words and whole numbers as they are, everything else in quotes, in which a
 /// backslash would begin an escape (guc-file.l, GUC_scanstr).
 fn quoted(value: &str) -> String {
-    let value = comment(value);
+    let value = comment::inline(value);
     let number = value.chars().all(|c| c.is_ascii_digit());
     let word = value.starts_with(|c: char| c.is_ascii_alphabetic()) && is_name(&value);
     if !value.is_empty() && (number || word) {

@@ -19,6 +19,7 @@ pub use probes::{Cause, ProbeShift, RowShift};
 
 use crate::durability::Standing;
 use crate::facts::{Nature, Subject, catalog};
+use crate::quote::Command;
 use crate::rules::Level;
 use names::Names;
 
@@ -350,7 +351,8 @@ fn remarks(before: &Kept, now: &Kept) -> Vec<String> {
     for target in unmeasured.filter(|target| now.targets.contains_key(*target)) {
         let name = target.name();
         remarks.push(format!(
-            "the baseline measured a commit on {name}, this run did not: walwise check {name}"
+            "the baseline measured a commit on {name}, this run did not: {}",
+            Command::or_why(Command::check(name, ""))
         ));
     }
     if before.foreign > 0 {

@@ -1,6 +1,7 @@
 //! The command that makes an advised file system, from words that are plainly safe in a shell and force nothing.
 
 use super::{Step, options};
+use crate::quote::Command;
 use crate::rules::Change;
 use crate::validity::mkfs_flag;
 
@@ -46,7 +47,7 @@ pub fn plain(word: &str, also: &str) -> bool {
 }
 
 /// `mkfs.ext4 -m 1`, without the device; the error says what is wrong with an option.
-pub fn command(steps: &[Step], fstype: &str) -> Result<String, String> {
+pub fn command(steps: &[Step], fstype: &str) -> Result<Command, String> {
     let values = |setting| step(steps, setting).into_iter().flat_map(|step| step.advice.change.values());
     let mut words: Vec<String> = values("mkfs.options").cloned().collect();
     for feature in values("mkfs.features") {
@@ -66,10 +67,13 @@ pub fn command(steps: &[Step], fstype: &str) -> Result<String, String> {
         Some(flag) => !plain(flag, "") || flag.contains(['f', 'F']),
         None => !plain(word, "^_,=.:/-"),
     };
-    match line.split_whitespace().find(bad) {
-        Some(word) => Err(format!("a mkfs option that is not a plain word: {word}")),
-        None => Ok(format!("mkfs.{fstype} {line}").trim_end().to_owned()),
+    if let Some(word) = line.split_whitespace().find(bad) {
+        return Err(format!("a mkfs option that is not a plain word: {word}"));
     }
+    let made = Command::new("mkfs.").value(fstype);
+    let with = |command: Option<Command>, word: &str| command?.code(" ").option(word);
+    let all = line.split_whitespace().fold(made, with);
+    all.ok_or_else(|| format!("mkfs options that cannot be written in a command: {line}"))
 }
 
 /// Gives the steps for a blank disk the commands that follow from all of them together, where no rule gave any.
@@ -84,12 +88,16 @@ pub fn complete(steps: &mut [Step], node: &str) {
         let advice = &mut step.advice;
         match (advice.setting.as_str(), &mount) {
             ("filesystem", _) => {
-                advice.apply = vec![format!("{command} {node}")];
-                advice.verify = vec![format!("blkid -p {node}")];
+                advice.apply = command.clone().code(" ").value(node).into_iter().collect();
+                advice.verify = Command::new("blkid -p ").value(node).into_iter().collect();
             }
             ("mount.options", Some(options)) => {
-                advice.apply = vec![format!("mount -t {fstype} -o {options} {node} MOUNTPOINT")];
-                advice.verify = vec!["findmnt MOUNTPOINT".to_owned()];
+                let mount = |node| {
+                    let typed = Command::new("mount -t ").value(&fstype)?.code(" -o ").value(options)?;
+                    Some(typed.code(" ").value(node)?.code(" MOUNTPOINT"))
+                };
+                advice.apply = mount(node).into_iter().collect();
+                advice.verify = vec![Command::new("findmnt MOUNTPOINT")];
             }
             _ => {}
         }

@@ -13,7 +13,8 @@ pub mod udev;
 pub mod unit;
 
 use self::boot::Line;
-use super::{Report, Step, TargetSummary, comment};
+use super::{Report, Step, TargetSummary};
+use crate::quote::{Command, comment};
 use crate::rules::Risk;
 
 /// When, where and by what it was made, what it is, and what to do with it.
@@ -32,15 +33,14 @@ fn head(report: &Report, what: &str, how: &[&str]) -> String {
     comments(&lines)
 }
 
-/// Lines as comments, each on one line whatever it holds.
+/// Lines as comments.
 fn comments<S: AsRef<str>>(lines: &[S]) -> String {
-    let one = |line: &S| format!("# {}", comment(line.as_ref())).trim_end().to_owned() + "\n";
-    lines.iter().map(one).collect()
+    comment::lines(lines)
 }
 
 /// The heading of one part.
 fn part(title: &str) -> String {
-    format!("\n# ==== {} ====\n", comment(title))
+    format!("\n# ==== {} ====\n", comment::inline(title))
 }
 
 /// Why something is to be changed: level, title and rules of each step.
@@ -59,14 +59,14 @@ fn pasted<S: AsRef<str>>(report: &Report, steps: &[&Step], lines: &[S]) -> Strin
     if !report.host.live {
         return comments(lines);
     }
-    lines.iter().flat_map(|line| [comment(line.as_ref()), "\n".to_owned()]).collect()
+    lines.iter().flat_map(|line| [comment::inline(line.as_ref()), "\n".to_owned()]).collect()
 }
 
 /// A document about what mounts at boot: each line that is to be changed, then each blank disk, told by these.
 fn of_boot(
     report: &Report,
     head: String,
-    format: &str,
+    format: &'static str,
     changed: fn(&Report, &Line<'_>) -> Option<String>,
     fresh: fn(&Report, &TargetSummary) -> String,
 ) -> String {
@@ -88,11 +88,19 @@ fn of_boot(
 }
 
 /// For a blank disk among other targets: where to ask, since what is made on disks is told of one disk at a time.
-fn ask_alone(target: &TargetSummary, format: &str) -> String {
+fn ask_alone(target: &TargetSummary, format: &'static str) -> String {
     comments(&[
         "A blank disk. For what belongs to the file system that is made on it:".to_owned(),
-        format!("  walwise check {} --format {format}", target.target.name()),
+        format!("  {}", Command::or_why(Command::check(target.target.name(), format))),
     ])
+}
+
+/// For a blank disk: what comes before what is told of its file system, up to the command that prints the UUID.
+fn not_before(target: &TargetSummary) -> String {
+    let device = target.target.name();
+    let script = Command::or_why(Command::check(device, " --format script"));
+    let uuid = Command::or_why(Command::new("blkid -p -s UUID -o value ").value(device));
+    comments(&[format!("Not before the file system is made ({script}). Put in what"), format!("  {uuid}")])
 }
 
 /// Why there is nothing to paste.

@@ -105,7 +105,7 @@ fn chosen_filesystem<'a>(pieces: &[Piece<'a>]) -> Option<&'a str> {
 fn filesystem_of<'a>(piece: &Piece<'a>) -> Option<&'a str> {
     let siblings = piece.finding.advice.iter().filter(|advice| advice.setting == FILESYSTEM);
     let sibling = siblings.flat_map(|advice| advice.change.values()).map(String::as_str).next();
-    let mut words = piece.advice.apply.iter().flat_map(|command| command.split_whitespace());
+    let mut words = piece.advice.apply.iter().flat_map(|command| command.as_str().split_whitespace());
     let made = words.find_map(|word| word.strip_prefix("mkfs."));
     sibling.or(made)
 }

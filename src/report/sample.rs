@@ -8,6 +8,7 @@ use crate::durability::{Evidence, Layer, Path, Standing, Verdict};
 use crate::facts::catalog::{boot, device, host, kernel, mount, postgres, target};
 use crate::facts::{FactSet, Need, Reading, Remedy, Source, Subject, Value, Why};
 use crate::measure::{Caveat, Comparison, Estimate, Measurement, Method, MethodResult, Settled};
+use crate::quote::Command;
 use crate::rules::{
     Advice, Change, Confidence, Evaluation, Finding, Level, Outcome, Pack, Reach, Risk, RuleSet, Trace,
 };
@@ -291,12 +292,12 @@ fn at_risk_verdict() -> Verdict {
 fn at_risk_findings() -> Vec<Finding> {
     let (fs, next) = (Subject::mount("/srv"), Subject::boot("/srv"));
     let now = |text: &str| Reading::known(Value::List(words(text)), Source::line("/proc/self/mountinfo", 24));
-    let remount = |option: &str| vec![format!("mount -o remount,{option} /srv")];
+    let remount = |option: &'static str| vec![Command::new("mount -o remount,").code(option).code(" /srv")];
     let barrier = Advice {
         current: now("rw,nobarrier,errors=remount-ro"),
         reach: Reach::WholeFilesystem,
         apply: remount("barrier=1"),
-        verify: vec!["grep -w barrier /proc/fs/ext4/md0/options".to_owned()],
+        verify: vec![Command::new("grep -w barrier /proc/fs/ext4/md0/options")],
         undo: remount("nobarrier"),
         ..advice("mount.options", Change::Remove(words("nobarrier,barrier=0")))
     };
@@ -320,7 +321,7 @@ fn at_risk_findings() -> Vec<Finding> {
     let method = server("pg.wal_sync_method", Change::Keep, Value::Text("fdatasync".to_owned()));
     let delay = Advice {
         price: Some("each commit waits 100 µs longer when others are in flight".to_owned()),
-        apply: vec!["psql -c 'alter system set commit_delay = 100'".to_owned()],
+        apply: vec![Command::new("psql -c 'alter system set commit_delay = 100'")],
         ..server("pg.commit_delay", Change::Set("100".to_owned()), Value::Whole(0))
     };
     let lazy = advice("mount.options", Change::Add(words("lazytime")));
@@ -444,10 +445,10 @@ fn blank_findings(place: &Subject) -> Vec<Finding> {
         };
         Finding { confidence: Confidence::Documented, ..finding(rule, place, Level::Advice, vec![advice]) }
     };
-    let mkfs = |value: &str, apply: &[&str]| Advice {
+    let mkfs = |value: &str, apply: &[&'static str]| Advice {
         reach: Reach::WholeFilesystem,
         risk: Risk::NeedsNewFilesystem,
-        apply: apply.iter().map(|&command| command.to_owned()).collect(),
+        apply: apply.iter().map(|&command| Command::new(command)).collect(),
         ..advice("mkfs.options", Change::Add(words(value)))
     };
     vec![

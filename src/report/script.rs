@@ -7,7 +7,8 @@
 mod existing;
 mod new;
 
-use super::{Report, TargetSummary, comment};
+use super::{Report, TargetSummary};
+use crate::quote::{Command, comment};
 
 /// The script for every target of a report. A blank disk gets its part only when it is the one target: a script that
 /// makes file systems on several disks is asking for a mistake.
@@ -15,12 +16,12 @@ pub fn render(report: &Report) -> String {
     let alone = report.targets.len() == 1;
     let mut parts = vec![head(report)];
     for target in &report.targets {
-        parts.push(format!("\n# ==== {} ====\n", comment(&target.title)));
+        parts.push(format!("\n# ==== {} ====\n", comment::inline(&target.title)));
         parts.push(match target.kind.as_str() {
             "device" if alone => new::part(report, target),
             "device" => commented(&format!(
-                "A blank disk. For a script that makes its file system:\n  walwise check {} --format script",
-                target.target.name()
+                "A blank disk. For a script that makes its file system:\n  {}",
+                Command::or_why(Command::check(target.target.name(), " --format script"))
             )),
             _ => existing::part(report, target),
         });
@@ -57,20 +58,20 @@ fn head(report: &Report) -> String {
          \n\
          [ \"$I_HAVE_READ_THIS\" = yes ] || stop 'read this script, then set I_HAVE_READ_THIS=yes; nothing was done'\n\
          [ \"$(id -u)\" = 0 ] || stop 'this needs root; nothing was done'\n",
-        comment(&report.tool.version),
-        comment(&report.host.name),
-        comment(&report.when),
+        comment::inline(&report.tool.version),
+        comment::inline(&report.host.name),
+        comment::inline(&report.when),
     )
 }
 
 /// Lines as comments.
 fn commented(text: &str) -> String {
-    text.lines().flat_map(|line| ["# ".to_owned(), comment(line), "\n".to_owned()]).collect()
+    comment::lines(text.lines())
 }
 
 /// What the plan's title lines say of a target that has no plan.
 fn nothing(target: &TargetSummary) -> String {
-    format!("# Nothing is advised for {}.\n", comment(&target.title))
+    format!("# Nothing is advised for {}.\n", comment::inline(&target.title))
 }
 
 #[cfg(test)]

@@ -109,18 +109,44 @@ pub fn line_of(text: &str, at: usize) -> usize {
     1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count()
 }
 
+/// How many mistakes of a file are told.
+pub const TOLD: usize = 1000;
+
+/// As many mistakes and remarks as people read, in order; what is beyond them is counted.
+pub fn few(mut diags: Vec<Diag>) -> Vec<Diag> {
+    let rest = diags.split_off(TOLD.min(diags.len()));
+    if let Some(first) = rest.into_iter().find(|diag| diag.weight == Weight::Mistake) {
+        let message = format!("more than {TOLD} mistakes; from here on they are not told");
+        diags.push(Diag::mistake(first.span, message, "correct those before it first".to_owned()));
+    }
+    diags
+}
+
 /// Collects the mistakes of a file.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Problems {
+    /// Where lines end.
+    ends: Vec<usize>,
     diags: Vec<Diag>,
     /// By line: broken syntax.
     broken: BTreeMap<usize, Diag>,
 }
 
 impl Problems {
+    /// None yet of this file.
+    pub fn of(source: &str) -> Self {
+        let ends = source.match_indices('\n').map(|(at, _)| at).collect();
+        Self { ends, diags: Vec::new(), broken: BTreeMap::new() }
+    }
+
+    /// The line of a position, counted from one.
+    pub fn line(&self, at: usize) -> usize {
+        1 + self.ends.partition_point(|end| *end < at)
+    }
+
     /// A mistake of syntax. The first of a line stands for all that follows from it there.
-    pub fn broken_syntax(&mut self, span: Span, message: &str, source: &str) {
-        let line = line_of(source, span.start);
+    pub fn broken_syntax(&mut self, span: Span, message: &str) {
+        let line = self.line(span.start);
         self.broken.entry(line).or_insert(Diag::mistake(span, message, None));
     }
 
@@ -137,8 +163,10 @@ impl Problems {
     }
 
     /// The mistakes in the order of the file.
-    pub fn into_diags(mut self, source: &str) -> Vec<Diag> {
-        self.diags.retain(|diag| !self.broken.contains_key(&line_of(source, diag.span.start)));
+    pub fn into_diags(mut self) -> Vec<Diag> {
+        let mut diags = std::mem::take(&mut self.diags);
+        diags.retain(|diag| !self.broken.contains_key(&self.line(diag.span.start)));
+        self.diags = diags;
         self.diags.extend(self.broken.into_values());
         self.diags.sort_by_key(|diag| (diag.span.start, diag.span.end));
         self.diags
@@ -149,8 +177,36 @@ impl Problems {
         self.diags.len()
     }
 
+    /// Whether there are more than are told, so that nobody needs help with another.
+    pub fn is_full(&self) -> bool {
+        self.diags.len() >= TOLD
+    }
+
     /// Whether the syntax is broken anywhere.
     pub fn is_broken(&self) -> bool {
         !self.broken.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn lines_are_counted_alike(text in "[a\n]{0,20}", at in 0usize..24) {
+            prop_assert_eq!(Problems::of(&text).line(at), line_of(&text, at));
+        }
+    }
+
+    #[test]
+    fn what_is_beyond_many_mistakes_is_counted_and_not_told() {
+        let diags = |count| (0..count).map(|at| Diag::mistake(at..at, "wrong", None)).collect::<Vec<_>>();
+        assert_eq!(few(diags(TOLD)).len(), TOLD);
+        let few = few(diags(TOLD * 50));
+        assert_eq!(few.len(), TOLD + 1);
+        assert!(few.last().unwrap().message.starts_with("more than 1000 mistakes"));
     }
 }

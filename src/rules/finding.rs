@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::facts::{Need, Reading, Subject, Value};
+use crate::quote::Command;
 use crate::truth::Truth;
 
 /// How much a finding matters, least first. One scale everywhere.
@@ -219,11 +220,14 @@ pub struct Advice {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub price: Option<String>,
     /// Commands that do it, for review.
-    pub apply: Vec<String>,
+    #[schemars(with = "Vec<String>")]
+    pub apply: Vec<Command>,
     /// Commands that show that it is done.
-    pub verify: Vec<String>,
+    #[schemars(with = "Vec<String>")]
+    pub verify: Vec<Command>,
     /// Commands that take it back.
-    pub undo: Vec<String>,
+    #[schemars(with = "Vec<String>")]
+    pub undo: Vec<Command>,
 }
 
 /// Whether a rule's condition holds for a subject.

@@ -19,12 +19,15 @@ use toml::de::DeTable;
 use self::cond::Sight;
 use self::fields::{Fields, Item, Shape, Text};
 use self::pieces::Piece;
-use super::diagnostic::{Diag, Problems, Span, Weight, line_of};
+use super::diagnostic::{Diag, Problems, Span, Weight, few};
 use super::model::{Author, Cond, Expect, Rule};
 use super::others::{Off, Override};
 use super::template::Template;
 use super::{Confidence, Level};
 use crate::facts::Scope;
+
+/// The longest title, in bytes.
+const LONGEST_TITLE: usize = 200;
 
 const FILE: Shape = Shape { what: "a rule file", required: &[], optional: &["rule", "off", "override"] };
 const RULE: Shape = Shape {
@@ -93,8 +96,22 @@ struct Read {
     strange: bool,
 }
 
-/// Reads a file.
+/// The largest file that is read, in bytes.
+const LARGEST: usize = 1 << 20;
+
+/// Reads a file. What it costs is bounded: by its size, the length of its texts and lists, and the mistakes that are told.
 pub(super) fn load(file: &str, source: &str, author: Author) -> Loaded {
+    if source.len() > LARGEST {
+        let message = format!("a file of {} bytes; the largest that is read has {LARGEST}", source.len());
+        let help = "put its rules into several files".to_owned();
+        return Loaded { diags: vec![Diag::mistake(0..0, message, help)], ..Loaded::default() };
+    }
+    let mut loaded = whole_or_pieces(file, source, author);
+    loaded.diags = few(loaded.diags);
+    loaded
+}
+
+fn whole_or_pieces(file: &str, source: &str, author: Author) -> Loaded {
     let whole = read(file, source, author, true);
     if !whole.broken && !whole.strange {
         return whole.loaded;
@@ -113,10 +130,10 @@ pub(super) fn load(file: &str, source: &str, author: Author) -> Loaded {
 
 /// Reads a text; of one that is not known to be of a rule file only the keys are looked at.
 fn read(file: &str, source: &str, author: Author, known: bool) -> Read {
-    let mut problems = Problems::default();
+    let mut problems = Problems::of(source);
     let (document, errors) = DeTable::parse_recoverable(source);
     for error in errors {
-        problems.broken_syntax(error.span().unwrap_or(0..0), error.message(), source);
+        problems.broken_syntax(error.span().unwrap_or(0..0), error.message());
     }
     let mut loaded = Loaded::default();
     let before = problems.count();
@@ -124,25 +141,24 @@ fn read(file: &str, source: &str, author: Author, known: bool) -> Read {
     let strange = problems.count() > before;
     if known {
         for item in top.many("rule", &mut problems) {
-            let rule = rule(item, file, source, author, &mut loaded, &mut problems);
+            let rule = rule(item, file, author, &mut loaded, &mut problems);
             loaded.rules.extend(rule);
         }
         for item in top.many("off", &mut problems) {
-            loaded.off.extend(others::off(item, file, source, &mut problems));
+            loaded.off.extend(others::off(item, file, &mut problems));
         }
         for item in top.many("override", &mut problems) {
-            loaded.levels.extend(others::level(item, file, source, &mut problems));
+            loaded.levels.extend(others::level(item, file, &mut problems));
         }
     }
     let broken = problems.is_broken();
-    loaded.diags = problems.into_diags(source);
+    loaded.diags = problems.into_diags();
     Read { loaded, broken, strange }
 }
 
 fn rule(
     item: Item<'_>,
     file: &str,
-    source: &str,
     author: Author,
     loaded: &mut Loaded,
     problems: &mut Problems,
@@ -163,6 +179,10 @@ fn rule(
     let level = fields.word("level", &Level::ALL, Level::word, problems);
     let confidence = fields.word("confidence", &Confidence::ALL, Confidence::word, problems);
     let title = fields.text("title", problems);
+    if let Some(title) = title.as_ref().filter(|title| title.text.len() > LONGEST_TITLE) {
+        let message = format!("a title of {} bytes; the longest has {LONGEST_TITLE}", title.text.len());
+        problems.report(title.span.clone(), message, "say the rest in `because`".to_owned());
+    }
     let because = fields.text("because", problems);
     let refs = fields.get("refs").map(|item| fields::texts(item, problems));
     if fields.get("refs").and_then(|refs| refs.get_ref().as_array()).is_some_and(|refs| refs.is_empty()) {
@@ -197,7 +217,7 @@ fn rule(
     }
     let mut examples = Vec::new();
     for item in fields.tables("example", problems) {
-        examples.extend(example::example(item, source, &sight, problems));
+        examples.extend(example::example(item, &sight, problems));
     }
     let lacking = |expect: &Expect| !examples.iter().any(|example| example.expect == *expect);
     let lacking: Vec<&str> = Expect::ALL.into_iter().filter(lacking).map(Expect::word).collect();
@@ -225,7 +245,7 @@ fn rule(
         examples,
         author,
         file: file.to_owned(),
-        line: line_of(source, item.span().start),
+        line: problems.line(item.span().start),
     };
     Some((rule, id.span))
 }

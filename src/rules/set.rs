@@ -11,6 +11,7 @@ use super::model::{Author, Rule};
 use super::others::{GIVEN, Off, Override};
 use super::suggest::did_you_mean;
 use super::{builtin, pack};
+use crate::quote::Command;
 
 /// A rule file.
 #[derive(Clone, Debug)]
@@ -217,8 +218,9 @@ fn left_out(file: &FileDiags) -> Option<String> {
     let lines = if lines.len() == 1 { "line" } else { "lines" };
     (count > 0).then(|| {
         format!(
-            "{name} has {mistakes} ({lines} {}{more}), and what they are in is left out: `walwise rules check {name}`",
-            named.join(", ")
+            "{name} has {mistakes} ({lines} {}{more}), and what they are in is left out: `{}`",
+            named.join(", "),
+            Command::or_why(Command::new("walwise rules check ").value(name))
         )
     })
 }

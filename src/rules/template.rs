@@ -1,15 +1,19 @@
 //! Texts with facts in them: `{mount.point} is mounted without barriers`.
 //!
-//! In titles and reasons a fact comes out as people read it, `unknown` where it is not known. In commands it comes out
-//! shell-quoted, and a command with a fact that is unknown or cannot be pasted is not made at all. `{subject}` is the
-//! name of the subject itself, `{which}` what of its stack the condition is about. The surprise: only `{a.name}` is a placeholder; `${VAR}`, `{}` and `{ print $1 }` are
-//! text, for commands are full of braces.
+//! In titles and reasons a fact comes out as people read it, `unknown` where it is not known, and between backticks as a
+//! word of a shell, because a command stands there. In commands it comes out shell-quoted, and a command with a fact that is
+//! unknown or cannot be pasted is not made at all; `{fact? --option=}` is that text and the fact where it is known, and
+//! nothing where it is not. `{subject}` is the name of the subject itself, `{which}` what of its stack the condition is
+//! about. The surprise: only `{a.name}` is a placeholder; `${VAR}`, `{}` and `{ print $1 }` are text, for commands are full
+//! of braces.
 
+use std::iter::Peekable;
 use std::ops::Range;
+use std::str::CharIndices;
 use std::sync::Arc;
 
 use crate::facts::{FactSet, KeyInfo, Subject};
-use crate::text;
+use crate::quote::{Command, shell};
 
 /// A text with placeholders, each of a fact that exists.
 #[derive(Clone, Debug, Default)]
@@ -20,21 +24,24 @@ pub struct Template {
 #[derive(Clone, Debug)]
 enum Part {
     Text(Arc<str>),
+    Place(Place),
+}
+
+/// A placeholder.
+#[derive(Clone, Debug)]
+struct Place {
+    means: Means,
+    /// Where the fact is known this stands before it, and where it is not there is nothing.
+    prefix: Option<Arc<str>>,
+    /// Whether it stands between backticks.
+    in_code: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Means {
     Fact(&'static KeyInfo),
     Subject,
     Which,
-}
-
-impl Part {
-    /// As it was written.
-    fn source(&self) -> String {
-        match self {
-            Self::Text(text) => text.to_string(),
-            Self::Fact(fact) => format!("{{{}}}", fact.name),
-            Self::Subject => format!("{{{SUBJECT}}}"),
-            Self::Which => format!("{{{WHICH}}}"),
-        }
-    }
 }
 
 /// The placeholder for the subject's name.
@@ -44,6 +51,45 @@ const WHICH: &str = "which";
 /// How many elements are named before the rest is counted.
 const NAMED: usize = 4;
 
+impl Means {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Fact(fact) => fact.name,
+            Self::Subject => SUBJECT,
+            Self::Which => WHICH,
+        }
+    }
+}
+
+impl Place {
+    /// As it was written.
+    fn source(&self) -> String {
+        let prefix = self.prefix.as_ref().map(|prefix| format!("?{prefix}")).unwrap_or_default();
+        format!("{{{}{prefix}}}", self.means.name())
+    }
+
+    /// In a text for reading; the elements of the condition are at hand.
+    fn text(&self, facts: &FactSet, subject: &Subject, which: &[&Subject]) -> String {
+        let shown = match self.means {
+            Means::Subject if self.in_code => word(SUBJECT, subject.name()),
+            Means::Subject => subject.name().to_owned(),
+            Means::Which => listed(which),
+            Means::Fact(fact) => match (facts.lookup(subject, fact).value(), &self.prefix) {
+                (None, Some(_)) => return String::new(),
+                (None, None) => "unknown".to_owned(),
+                (Some(value), _) if self.in_code => word(fact.name, &value.to_string()),
+                (Some(value), _) => fact.show(value),
+            },
+        };
+        self.prefix.as_deref().unwrap_or_default().to_owned() + &shown
+    }
+}
+
+/// A name in a command that stands in a sentence; `PATH` for one that cannot be written there.
+fn word(name: &str, shown: &str) -> String {
+    shell::word(shown).unwrap_or_else(|| name.rsplit('.').next().unwrap_or(name).to_uppercase())
+}
+
 impl Template {
     /// Reads a text; `find` says which fact a name means. Names that mean none stay text and are returned.
     pub fn parse(
@@ -51,52 +97,64 @@ impl Template {
         mut find: impl FnMut(&str) -> Option<&'static KeyInfo>,
     ) -> (Self, Vec<String>) {
         let (mut parts, mut unknown, mut done) = (Vec::new(), Vec::new(), 0);
-        for Range { start, end } in placeholders(source) {
-            let name = source.get(start + 1..end - 1).unwrap_or_default();
-            let part = match name {
-                SUBJECT => Some(Part::Subject),
-                WHICH => Some(Part::Which),
-                name => find(name).map(Part::Fact),
+        for Spot { range: Range { start, end }, name, prefix, in_code } in Spots::of(source) {
+            let means = match name {
+                SUBJECT => Some(Means::Subject),
+                WHICH => Some(Means::Which),
+                name => find(name).map(Means::Fact),
             };
-            let Some(part) = part else {
+            let Some(means) = means else {
                 unknown.push(name.to_owned());
                 continue;
             };
             parts.push(Part::Text(source.get(done..start).unwrap_or_default().into()));
-            parts.push(part);
+            parts.push(Part::Place(Place { means, prefix: prefix.map(Into::into), in_code }));
             done = end;
         }
         parts.push(Part::Text(source.get(done..).unwrap_or_default().into()));
         (Self { parts }, unknown)
     }
 
+    fn places(&self) -> impl Iterator<Item = &Place> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Place(place) => Some(place),
+            Part::Text(_) => None,
+        })
+    }
+
     /// The facts in it.
     pub fn facts(&self) -> impl Iterator<Item = &'static KeyInfo> {
-        self.parts.iter().filter_map(|part| match part {
-            Part::Fact(fact) => Some(*fact),
-            Part::Text(_) | Part::Subject | Part::Which => None,
+        self.places().filter_map(|place| match place.means {
+            Means::Fact(fact) => Some(fact),
+            Means::Subject | Means::Which => None,
         })
     }
 
     /// Whether it names elements of a quantifier.
     pub fn names_which(&self) -> bool {
-        self.parts.iter().any(|part| matches!(part, Part::Which))
+        self.places().any(|place| matches!(place.means, Means::Which))
     }
 
     /// As it was written.
     pub fn source(&self) -> String {
-        self.parts.iter().map(Part::source).collect()
+        self.written(Place::source)
     }
 
     /// For reading, of nothing in particular: facts by their names.
     pub fn unfilled(&self) -> String {
-        let shown = |part: &Part| match part {
+        self.written(|place| match place.means {
+            Means::Fact(fact) => fact.name.to_owned(),
+            Means::Subject => "it".to_owned(),
+            Means::Which => listed(&[]),
+        })
+    }
+
+    fn written(&self, shown: impl Fn(&Place) -> String) -> String {
+        let one = |part: &Part| match part {
             Part::Text(text) => text.to_string(),
-            Part::Fact(fact) => fact.name.to_owned(),
-            Part::Subject => "it".to_owned(),
-            Part::Which => listed(&[]),
+            Part::Place(place) => shown(place),
         };
-        self.parts.iter().map(shown).collect()
+        self.parts.iter().map(one).collect()
     }
 
     /// For reading: facts as people read them, `unknown` where they are not known. `which` are the elements that the
@@ -105,39 +163,41 @@ impl Template {
         if let [Part::Text(text)] = self.parts.as_slice() {
             return Arc::clone(text);
         }
-        let shown = |part: &Part| match part {
-            Part::Text(text) => text.to_string(),
-            Part::Subject => subject.name().to_owned(),
-            Part::Which => listed(which),
-            Part::Fact(fact) => {
-                let reading = facts.lookup(subject, fact);
-                reading.value().map_or_else(|| "unknown".to_owned(), |value| fact.show(value))
-            }
-        };
-        self.parts.iter().map(shown).collect::<String>().into()
+        self.written(|place| place.text(facts, subject, which)).into()
     }
 
     /// For a shell: facts quoted. A command that would need an unknown fact, or one that cannot be pasted, becomes a
     /// comment that says so.
-    pub fn command(&self, facts: &FactSet, subject: &Subject) -> String {
-        let mut out = String::new();
+    pub fn command(&self, facts: &FactSet, subject: &Subject) -> Command {
+        let mut command = Command::new("");
         for part in &self.parts {
-            let (name, value) = match part {
+            let place = match part {
                 Part::Text(text) => {
-                    out.push_str(text);
+                    command = command.of_rule(text);
                     continue;
                 }
-                Part::Subject => (SUBJECT, Some(subject.name().to_owned())),
-                Part::Which => (WHICH, None),
-                Part::Fact(fact) => (fact.name, facts.lookup(subject, fact).value().map(ToString::to_string)),
+                Part::Place(place) => place,
             };
-            let Some(value) = value else { return format!("# {}: {name} is not known", self.source()) };
-            match text::shell_word(&value) {
-                Some(word) => out.push_str(&word),
-                None => return format!("# {}: {name} cannot be written in a command", self.source()),
-            }
+            let value = match place.means {
+                Means::Subject => Some(subject.name().to_owned()),
+                Means::Which => None,
+                Means::Fact(fact) => facts.lookup(subject, fact).value().map(ToString::to_string),
+            };
+            let not =
+                |why: &str| Command::remark(&format!("{}: {} {why}", self.source(), place.means.name()));
+            command = match (value, &place.prefix) {
+                (None, Some(_)) => command,
+                (None, None) => return not("is not known"),
+                (Some(value), prefix) => {
+                    let before = command.of_rule(prefix.as_deref().unwrap_or_default());
+                    match before.value(&value) {
+                        Some(command) => command,
+                        None => return not("cannot be written in a command"),
+                    }
+                }
+            };
         }
-        out
+        command
     }
 }
 
@@ -155,35 +215,91 @@ fn listed(which: &[&Subject]) -> String {
     }
 }
 
-/// Where placeholders stand, braces included.
-fn placeholders(source: &str) -> Vec<Range<usize>> {
-    let mut found = Vec::new();
-    for (start, _) in source.match_indices('{') {
-        let before = source.get(..start).unwrap_or_default();
-        let Some((name, _)) = source.get(start + 1..).and_then(|rest| rest.split_once('}')) else { continue };
-        let named = name.starts_with(|c: char| c.is_ascii_lowercase())
-            && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "._".contains(c));
-        if named && !before.ends_with('$') {
-            found.push(start..start + name.len() + 2);
+/// What looks like a placeholder.
+struct Spot<'s> {
+    /// Where, braces included.
+    range: Range<usize>,
+    name: &'s str,
+    prefix: Option<&'s str>,
+    in_code: bool,
+}
+
+/// The placeholders of a text, in order. Each character is looked at once from the brace before it, and never from another.
+struct Spots<'s> {
+    source: &'s str,
+    rest: Peekable<CharIndices<'s>>,
+    before: Option<char>,
+    in_code: bool,
+}
+
+impl<'s> Spots<'s> {
+    fn of(source: &'s str) -> Self {
+        Self { source, rest: source.char_indices().peekable(), before: None, in_code: false }
+    }
+
+    fn step(&mut self) -> Option<(usize, char)> {
+        let (at, c) = self.rest.next()?;
+        self.in_code ^= c == '`';
+        self.before = Some(c);
+        Some((at, c))
+    }
+
+    /// What follows and fits.
+    fn run(&mut self, fits: impl Fn(char) -> bool) -> &'s str {
+        let start = self.at();
+        while self.rest.peek().is_some_and(|(_, c)| fits(*c)) {
+            self.step();
+        }
+        self.source.get(start..self.at()).unwrap_or_default()
+    }
+
+    fn at(&mut self) -> usize {
+        self.rest.peek().map_or(self.source.len(), |(at, _)| *at)
+    }
+
+    /// What stands behind an opening brace, to the closing one.
+    fn inside(&mut self) -> Option<(&'s str, Option<&'s str>)> {
+        let name = self.run(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "._".contains(c));
+        let prefix = self.rest.next_if(|(_, c)| *c == '?').map(|_| self.run(|c| !"{}`".contains(c)));
+        self.rest.next_if(|(_, c)| *c == '}')?;
+        name.starts_with(|c: char| c.is_ascii_lowercase()).then_some((name, prefix))
+    }
+}
+
+impl<'s> Iterator for Spots<'s> {
+    type Item = Spot<'s>;
+
+    fn next(&mut self) -> Option<Spot<'s>> {
+        loop {
+            let before = self.before;
+            let (start, c) = self.step()?;
+            if c != '{' {
+                continue;
+            }
+            let in_code = self.in_code;
+            let found = self.inside();
+            self.before = if found.is_some() { Some('}') } else { self.before };
+            if let Some((name, prefix)) = found.filter(|_| before != Some('$')) {
+                return Some(Spot { range: start..self.at(), name, prefix, in_code });
+            }
         }
     }
-    found
 }
 
 /// Whether a command has a placeholder between quotes of its own, where the quotes that we put around the fact would
-/// end those instead.
+/// end those instead; or behind a backslash, which would take the first of them away.
 pub fn quotes_a_placeholder(command: &str) -> bool {
-    let spots = placeholders(command);
+    let mut spots = Spots::of(command).map(|spot| spot.range.start).peekable();
     let mut quote = None;
     let mut escaped = false;
     for (at, c) in command.char_indices() {
-        if quote.is_some() && spots.iter().any(|spot| spot.start == at) {
+        if spots.next_if_eq(&at).is_some() && (quote.is_some() || escaped) {
             return true;
         }
         match (quote, c) {
             _ if escaped => escaped = false,
-            (None | Some('"'), '\\') => escaped = true,
-            (None, '\'' | '"') => quote = Some(c),
+            (None | Some('"' | '`'), '\\') => escaped = true,
+            (None, '\'' | '"' | '`') => quote = Some(c),
             (Some(open), c) if open == c => quote = None,
             _ => {}
         }
@@ -204,7 +320,7 @@ mod tests {
         let (subject, mut facts) = (Subject::mount(subject), FactSet::default());
         let known = |text: &str| Reading::known(text.to_owned(), Source::Assumed);
         facts.put(&subject, &mount::POINT, point.map_or(Reading::unknown(Why::Denied, ""), known));
-        Template::parse(source, catalog::find).0.command(&facts, &subject)
+        Template::parse(source, catalog::find).0.command(&facts, &subject).to_string()
     }
 
     #[test]
@@ -225,6 +341,26 @@ mod tests {
         assert_eq!(command(remount, "/", None), "# mount -o remount {mount.point}: mount.point is not known");
         assert!(command(remount, "/", Some("/a\\x0arm")).starts_with("# "));
         assert_eq!(command("ls {subject}", "/a b", None), "ls '/a b'");
+    }
+
+    #[test]
+    fn what_is_optional_is_there_where_the_fact_is_known() {
+        let source = "findmnt{mount.point? --target=} -J";
+        assert_eq!(command(source, "/", Some("/a b")), "findmnt --target='/a b' -J");
+        assert_eq!(command(source, "/", None), "findmnt -J");
+        assert!(command(source, "/", Some("/a\\x0a")).starts_with("# findmnt{mount.point? --target=} -J: "));
+    }
+
+    #[test]
+    fn a_command_in_a_sentence_is_quoted_too() {
+        let told = |point: &str| {
+            let (subject, mut facts) = (Subject::mount("/"), FactSet::default());
+            facts.know(&subject, &mount::POINT, point.to_owned(), Source::Assumed);
+            let source = "{mount.point} lacks a line: `walwise check {mount.point} --format fstab` prints it";
+            Template::parse(source, catalog::find).0.text(&facts, &subject, &[]).to_string()
+        };
+        assert_eq!(told("/$(id)"), "/$(id) lacks a line: `walwise check '/$(id)' --format fstab` prints it");
+        assert_eq!(told("/\\x1b"), "/\\x1b lacks a line: `walwise check POINT --format fstab` prints it");
     }
 
     #[test]
@@ -252,6 +388,9 @@ mod tests {
             ("echo 'a' {mount.point} \"b\"", false),
             ("echo \\' {mount.point}", false),
             ("echo \"\\\"\" {mount.point}", false),
+            ("echo \\{mount.point}", true),
+            ("echo `ls {mount.point}`", true),
+            ("echo $(ls {mount.point})", false),
         ] {
             assert_eq!(quotes_a_placeholder(command), quoted, "{command}");
         }
@@ -262,7 +401,7 @@ mod tests {
         fn a_fact_in_a_command_is_one_inert_word(value in "[ -~]{0,12}") {
             let line = command("x {mount.point}", "/", Some(&value));
             if let Some(word) = line.strip_prefix("x ") {
-                prop_assert_eq!(text::shell_word(&value), Some(word.to_owned()));
+                prop_assert_eq!(shell::word(&value), Some(word.to_owned()));
             } else {
                 prop_assert!(line.starts_with("# ") && !line.contains('\n'));
             }

@@ -1,6 +1,7 @@
 //! The format as a whole: good files do what they say, bad files say what is wrong with them.
 
 mod arbitrary;
+mod bounds;
 mod coverage;
 mod machines;
 mod mutants;

@@ -216,8 +216,8 @@ fn here(page: &Page, state: &PageState, model: &Model) -> Vec<Command> {
     let (copy_label, copy) = if exporting {
         ("copy the document", export::to_copy(model).map(|_| ()))
     } else {
-        let commands = block.and_then(|block| block.copy.as_ref());
-        ("copy its commands", commands.map(|_| ()).ok_or_else(|| "it has none".to_owned()))
+        let has_some = block.is_some_and(|block| !block.copy.is_empty());
+        ("copy its commands", has_some.then_some(()).ok_or_else(|| "it has none".to_owned()))
     };
     let back = unfolded
         || page.is_beside(state)

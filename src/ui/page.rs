@@ -19,6 +19,7 @@ use super::screen::ScreenId;
 use super::theme::{Role, Theme};
 use super::widgets::area;
 use crate::facts::Subject;
+use crate::quote::Command;
 
 /// Columns at the left for the mark of the selection.
 const GUTTER: u16 = 3;
@@ -45,8 +46,8 @@ pub struct Block {
     pub lines: Vec<Line<'static>>,
     /// What Enter does.
     pub enter: Enter,
-    /// What is copied, when something can be.
-    pub copy: Option<String>,
+    /// The commands that are copied; none where it has none.
+    pub copy: Vec<Command>,
     /// The fact that it is about, which can be stated or supposed to be another.
     pub fact: Option<(Subject, String)>,
     /// Whether it is a heading over what follows.
@@ -56,7 +57,7 @@ pub struct Block {
 impl Block {
     /// Lines that cannot be selected.
     pub fn text(lines: Vec<Line<'static>>) -> Self {
-        Self { key: None, lines, enter: Enter::Nothing, copy: None, fact: None, is_heading: false }
+        Self { key: None, lines, enter: Enter::Nothing, copy: Vec::new(), fact: None, is_heading: false }
     }
 
     /// Lines that can be selected.

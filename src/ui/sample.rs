@@ -18,6 +18,7 @@ use crate::durability::{Standing, Verdict};
 use crate::facts::catalog::{kernel, target};
 use crate::facts::{Reading, Remedy, Source, Subject, Value, Why};
 use crate::measure::{Comparison, Estimate, Measurement, Method, MethodResult, Phase, Progress, Settled};
+use crate::quote::Command;
 use crate::report::{Assumed, Report, TargetSummary, WhatIf, sample};
 use crate::rules::{Advice, Change, Finding, Level, Risk, RuleFile, RuleSet, Seen, Tally, Trace};
 use crate::truth::Truth;
@@ -201,7 +202,7 @@ pub fn another_kernel() -> Supposed {
     let offer = Advice {
         risk: Risk::DataLossIfWrong,
         price: Some("without power the last commits are gone".to_owned()),
-        apply: vec!["mount -o remount,nobarrier /srv".to_owned()],
+        apply: vec![Command::new("mount -o remount,nobarrier /srv")],
         ..sample::advice("mount.options", Change::Add(vec!["nobarrier".to_owned()]))
     };
     pretended.findings.push(sample::finding(

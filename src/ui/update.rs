@@ -384,9 +384,13 @@ fn copy(model: &mut Model) -> Vec<Effect> {
         model.notice = Some(format!("{SENT}: {lines}; where the terminal takes none, s saves them"));
         return vec![Effect::Copy(text)];
     }
-    let Some(text) = selected(model).and_then(|block| block.copy) else { return Vec::new() };
-    model.notice = Some(format!("{SENT}: {}", text.replace('\n', "; ")));
-    vec![Effect::Copy(text)]
+    let commands = selected(model).map(|block| block.copy).unwrap_or_default();
+    if commands.is_empty() {
+        return Vec::new();
+    }
+    let lines: Vec<&str> = commands.iter().map(AsRef::as_ref).collect();
+    model.notice = Some(format!("{SENT}: {}", lines.join("; ")));
+    vec![Effect::Copy(lines.join("\n"))]
 }
 
 fn mouse(model: &mut Model) -> Vec<Effect> {

@@ -9,21 +9,33 @@ const EDGES: &[(&str, &[&str])] = &[
     ("truth", &[]),
     ("version", &["truth"]),
     ("text", &[]),
+    ("quote", &["text"]),
     ("workers", &[]),
     ("facts", &["truth", "version", "text", "workers"]),
     ("drill", &["facts", "text"]),
     ("host", &["text"]),
-    ("collect", &["facts", "host", "text", "truth", "version", "workers"]),
+    ("collect", &["facts", "host", "quote", "text", "truth", "version", "workers"]),
     ("measure", &["facts", "text"]),
     ("durability", &["facts", "text", "truth", "version", "validity", "workers"]),
     ("validity", &["facts", "text", "truth", "version"]),
-    ("probes", &["drill", "facts", "host", "measure", "text", "version"]),
-    ("rules", &["facts", "text", "truth", "version"]),
+    ("probes", &["drill", "facts", "host", "measure", "quote", "text", "version"]),
+    ("rules", &["facts", "quote", "text", "truth", "version"]),
     (
         "report",
-        &["durability", "facts", "measure", "rules", "text", "truth", "validity", "version", "workers"],
+        &[
+            "durability",
+            "facts",
+            "measure",
+            "quote",
+            "rules",
+            "text",
+            "truth",
+            "validity",
+            "version",
+            "workers",
+        ],
     ),
-    ("ui", &["durability", "facts", "measure", "report", "rules", "text", "truth"]),
+    ("ui", &["durability", "facts", "measure", "quote", "report", "rules", "text", "truth"]),
     (
         "pipeline",
         &[
@@ -53,6 +65,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "measure",
             "pipeline",
             "probes",
+            "quote",
             "report",
             "rules",
             "text",
@@ -63,8 +76,19 @@ const EDGES: &[(&str, &[&str])] = &[
 ];
 
 /// Modules that take values and return values, and what they may therefore not mention.
-const PURE: &[&str] =
-    &["truth", "version", "text", "facts", "measure", "drill", "durability", "validity", "rules", "report"];
+const PURE: &[&str] = &[
+    "truth",
+    "version",
+    "text",
+    "quote",
+    "facts",
+    "measure",
+    "drill",
+    "durability",
+    "validity",
+    "rules",
+    "report",
+];
 const IMPURE: &[&str] = &[
     "std::env",
     "std::process",
@@ -114,6 +138,58 @@ fn pure_layers_touch_nothing() {
         for (number, line) in code(&file) {
             for word in IMPURE.iter().filter(|word| line.contains(**word)) {
                 wrong.push(format!("{}:{number} mentions {word}, and this layer is pure", file.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// How lines begin that a person runs.
+const PROGRAMS: &[&str] = &[
+    "walwise check ",
+    "walwise drill ",
+    "walwise rules ",
+    "walwise facts -",
+    "sudo ",
+    "ssh ",
+    "rm -",
+    "blkid ",
+    "findmnt ",
+    "lsattr ",
+    "chattr ",
+    "mount -",
+    "umount ",
+    "tune2fs ",
+    "e2fsck ",
+    "smartctl ",
+    "systemctl ",
+    "mysql -",
+    "psql -",
+];
+
+/// The one file that writes a shell script by itself; it checks that every word is plain.
+const WRITES_SCRIPT: &str = "src/report/script/new.rs";
+
+/// A command is a `quote::Command`, in which every value is a word; text with a value in it is not quoted by anybody.
+#[test]
+fn no_command_is_made_of_text() {
+    let mut wrong = Vec::new();
+    for file in sources().into_iter().filter(|file| !file.ends_with(WRITES_SCRIPT)) {
+        for (number, line) in code(&file) {
+            for program in PROGRAMS {
+                let told =
+                    line.split(program).skip(1).map(|rest| rest.split(['"', '`']).next().unwrap_or(rest));
+                if told.into_iter().any(|rest| rest.contains('{')) {
+                    wrong.push(format!(
+                        "{}:{number} puts a value behind `{program}`: use quote::Command",
+                        file.display()
+                    ));
+                }
+            }
+            let may =
+                ["src/quote/command.rs", "src/rules/template.rs"].iter().any(|place| file.ends_with(place));
+            if line.contains(".of_rule(") && !may {
+                wrong.push(format!("{}:{number}: what is no rule's is no `of_rule`", file.display()));
             }
         }
     }

@@ -29,6 +29,7 @@ mod loops;
 mod overrides;
 mod pack;
 mod paste;
+mod pasted;
 mod plans;
 mod postgres;
 mod probes;

@@ -10,6 +10,7 @@ use walwise::facts::catalog::{boot, device, mount};
 use walwise::facts::{FactSet, Source, Subject};
 use walwise::host::RecordedHost;
 use walwise::pipeline::Session;
+use walwise::quote::systemd;
 use walwise::report::paste::{fstab, udev, unit};
 use walwise::report::{Report, markdown};
 use walwise::rules::RuleSet;
@@ -175,7 +176,7 @@ fn paths_are_escaped_as_systemd_escapes_them() {
         for path in [format!("/{name}"), format!("/srv/{name}/x"), format!("//{name}//./y/")] {
             let theirs = run("systemd-escape", &["--path", "--", &path]);
             assert_eq!(
-                unit::escaped(path.as_bytes()).as_deref(),
+                systemd::name(path.as_bytes()).as_deref(),
                 Some(theirs.trim_end_matches('\n')),
                 "{path:?}"
             );

@@ -12,6 +12,7 @@ use walwise::facts::catalog::{mount, target};
 use walwise::facts::{FactSet, Reading, Scope, Source, Subject, Value};
 use walwise::host::RecordedHost;
 use walwise::pipeline::Session;
+use walwise::quote::Command;
 use walwise::report::{Plan, Report, Step, TargetSummary};
 use walwise::rules::{Advice, Change, Confidence, Finding, Level, Outcome, Reach, Risk, RuleSet, settings};
 
@@ -182,10 +183,10 @@ fn any_finding(blank: bool) -> impl Strategy<Value = Finding> {
             } else {
                 Reading::not_collected()
             };
-            let command = vec![format!("set {} {}", setting.name, change.words())];
+            let command = Command::new("set ").code(setting.name).code(" ").option(&change.words());
             let advice = Advice {
                 setting: setting.name.to_owned(),
-                apply: if change == Change::Keep { Vec::new() } else { command },
+                apply: if change == Change::Keep { Vec::new() } else { command.into_iter().collect() },
                 change,
                 current,
                 reach,

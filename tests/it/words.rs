@@ -56,7 +56,14 @@ fn sentences(report: &Report) -> Vec<String> {
         all.extend([step.title.clone(), text::words::change(step)]);
         all.extend(step.advice.price.clone());
         if step.advice.change != Change::Keep {
-            all.extend(step.advice.apply.iter().chain(&step.advice.verify).chain(&step.advice.undo).cloned());
+            all.extend(
+                step.advice
+                    .apply
+                    .iter()
+                    .chain(&step.advice.verify)
+                    .chain(&step.advice.undo)
+                    .map(ToString::to_string),
+            );
         }
     }
     for probe in &report.probes {

@@ -15,6 +15,7 @@ use crate::collect::{Collector, Request, mounts, refused, tools};
 use crate::facts::catalog::{controller, device, host as machine, mount};
 use crate::facts::{FactSet, FactValue, Key, KeyInfo, Reading, Remedy, Scope, Source, Subject, Value, Why};
 use crate::host::{Host, MissKind, Tool, path_bytes};
+use crate::quote::shell;
 use crate::text::safe;
 
 /// Asks the disks.
@@ -203,7 +204,7 @@ impl Questions<'_> {
     /// What a tool prints when it is asked with these words before the disk's node, or why it prints nothing.
     fn ask(&self, tool: Tool, words: &[&str], told: &mut Told) -> Result<Answer, Reading<Value>> {
         let arguments: Vec<&str> = words.iter().copied().chain([self.node]).collect();
-        let argv = format!("{} {}", tool.name(), arguments.join(" "));
+        let argv = shell::line(&tool.name(), &arguments);
         if self.late.contains(&tool) || told.late.contains(&tool) {
             let says = format!("{argv}: not asked, since it did not end in time before");
             return Err(Reading::unknown(Why::TimedOut, says));

@@ -7,6 +7,7 @@
 use super::topology::Node;
 use crate::facts::catalog::{device, host as machine};
 use crate::facts::{FactSet, Reading, Remedy, Source, Subject, Why};
+use crate::quote::Command;
 
 /// Vendors of disks that a program plays, as the model begins or as it goes on behind the vendor.
 const PLAYED: &[&str] = &["QEMU", "VMware", "VBOX", "ORCL-VBOX", "LIO-ORG", "Linux scsi_debug"];
@@ -85,10 +86,16 @@ fn shingled(disk: &Subject, facts: &FactSet) -> Reading<String> {
         Reading::Known { .. } => match facts.get(disk, &device::DISCARD_MAX) {
             Reading::Known { value: 1.., .. } => known("suspected"),
             _ => Reading::unknown(Why::Absent, "a disk can write in zones without telling the kernel")
-                .or_try(Remedy::Do(format!("smartctl -i /dev/{} names its zones, if any", disk.name()))),
+                .or_try(Remedy::Do(names_zones(disk))),
         },
         unknown @ Reading::Unknown { .. } => unknown,
     }
+}
+
+/// What a person can ask for the zones.
+fn names_zones(disk: &Subject) -> String {
+    let ask = Command::or_why(Command::new("smartctl -i /dev/").value(disk.name()));
+    format!("{ask} names its zones, if any")
 }
 
 #[cfg(test)]

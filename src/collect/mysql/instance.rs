@@ -248,6 +248,9 @@ impl Found {
         .put(&subject, facts);
         let answer =
             self.server.as_ref().map(|server| server::ask(view, &self.edition, server, &conf, &self.seen));
+        if let Some(Answer::Told(_, source @ Source::Server { socket })) = &answer {
+            facts.know(&subject, &mysql::SOCKET, socket.clone(), source.clone());
+        }
         for setting in &settings::ALL {
             let chosen = self.in_force(setting, &conf, answer.as_ref(), &shown, facts);
             setting.put(facts, &subject, chosen, &self.edition);

@@ -9,7 +9,8 @@ use std::path::Path;
 use super::server::Answer;
 use crate::collect::{Request, refused, tools};
 use crate::facts::{Reading, Remedy, Source, Why};
-use crate::host::{Host, Tool, path_bytes};
+use crate::host::{Host, Tool};
+use crate::quote::shell;
 use crate::text::safe;
 use crate::version::Version;
 
@@ -52,7 +53,7 @@ fn of_control_file(
         return tools::not_run();
     }
     let tool = Tool::PgControldata(number);
-    let argv = format!("{} -D {}", tool.name(), safe(path_bytes(data)));
+    let argv = shell::line(&tool.name(), &["-D", directory]);
     match host.run(tool, &["-D", directory]) {
         Ok(printed) => {
             Reading::known(safe(printed.trim_ascii()), Source::Command { argv }).and_then(|line| {

@@ -183,6 +183,10 @@ impl Found {
         facts.put(&subject, &postgres::WAL, self.wal(host, inside, version.value()));
         facts.put(&subject, &postgres::TABLESPACES, self.tablespaces(host, inside));
         self.put_settings(&subject, answer.as_ref(), certain.as_ref(), version.value(), facts);
+        if let Some((directory, port, source)) = answer.as_ref().and_then(Answer::place) {
+            facts.know(&subject, &postgres::SOCKET_DIRECTORY, directory, source.clone());
+            facts.know(&subject, &postgres::PORT, port, source);
+        }
         facts.put(&subject, &postgres::DATA_CHECKSUMS, checksums);
         facts.put(&subject, &postgres::VERSION, version);
         let preloaded = match self.lead.server {

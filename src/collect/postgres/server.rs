@@ -51,6 +51,13 @@ fn row(line: &[u8]) -> Option<(String, Row)> {
 }
 
 impl Answer {
+    /// Directory and port of its socket, as clients want them.
+    pub fn place(&self) -> Option<(String, u64, Source)> {
+        let (directory, port) = self.socket.rsplit_once("/.s.PGSQL.")?;
+        let source = Source::Server { socket: self.socket.clone() };
+        Some((directory.to_owned(), port.parse().ok()?, source))
+    }
+
     /// A setting in force for everybody; `None` when the server does not say.
     pub fn get(&self, name: &str) -> Option<Reading<Vec<u8>>> {
         let row = self.rows.get(name).filter(|row| !OWN.contains(&row.origin.as_str()))?;

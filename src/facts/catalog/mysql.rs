@@ -21,6 +21,8 @@ facts! {
     DOUBLEWRITE_DIR: String = Cluster "mysql.doublewrite_directory" Kind::Text;
     /// Owner of the data directory.
     USER: String = Cluster "mysql.user" Kind::Text;
+    /// Socket at which the running server answered us, and so the one to ask it at.
+    SOCKET: String = Cluster "mysql.socket" Kind::Text;
     /// A preloaded library that turns fsync into nothing (libeatmydata), from the server's environment.
     FSYNC_DISABLED_BY: String = Cluster "mysql.fsync_disabled_by" Kind::Text;
     /// `innodb_flush_method` in force.

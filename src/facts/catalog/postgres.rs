@@ -17,6 +17,10 @@ facts! {
     USER: String = Cluster "pg.user" Kind::Text;
     /// Main configuration file.
     CONFIG_FILE: String = Cluster "pg.config_file" Kind::Text;
+    /// Directory of the socket at which the running server answered us.
+    SOCKET_DIRECTORY: String = Cluster "pg.socket_directory" Kind::Text;
+    /// Port of that socket.
+    PORT: u64 = Cluster "pg.port" Kind::Count;
     /// A preloaded library that turns fsync into nothing (libeatmydata), from the server's environment.
     FSYNC_DISABLED_BY: String = Cluster "pg.fsync_disabled_by" Kind::Text;
     /// `wal_sync_method` in force.

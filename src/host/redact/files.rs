@@ -110,7 +110,8 @@ fn pid(text: &[u8]) -> Option<Vec<u8>> {
             }
             // Without a socket the line is empty.
             Line::Path => {
-                text.is_empty() || text.starts_with(b"/") && !text.contains(&b'=') && text.len() <= LONGEST_PATH
+                text.is_empty()
+                    || text.starts_with(b"/") && !text.contains(&b'=') && text.len() <= LONGEST_PATH
             }
         }
     };

@@ -90,7 +90,7 @@ fn commands(document: &mut Document, step: &Step) {
     let mut lines = Vec::new();
     for (title, commands) in parts.into_iter().filter(|(_, commands)| !commands.is_empty()) {
         lines.push(format!("# {title}"));
-        lines.extend(commands.iter().cloned());
+        lines.extend(commands.iter().map(ToString::to_string));
     }
     if !lines.is_empty() {
         document.code("sh", &lines);

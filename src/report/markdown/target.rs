@@ -5,9 +5,10 @@ use super::{findings, plan};
 use crate::durability::{Path, Standing, Verdict};
 use crate::facts::Subject;
 use crate::measure::Measurement;
+use crate::quote::comment;
 use crate::report::text::telling::Part;
 use crate::report::text::{measured, target as told, words};
-use crate::report::{DirectoryRow, LOOKED_AT, Report, TargetSummary, comment};
+use crate::report::{DirectoryRow, LOOKED_AT, Report, TargetSummary};
 use crate::text::page::Page;
 
 /// The verdict of a target in words.
@@ -64,7 +65,7 @@ fn stack(document: &mut Document, report: &Report, target: &TargetSummary) {
     let Some(stack) = report.stack(&target.target) else { return };
     document.heading(3, "Stack");
     let mut page = Page::unbounded();
-    let row = |layer| told::layer(layer).iter().map(|cell| comment(cell)).collect();
+    let row = |layer| told::layer(layer).iter().map(|cell| comment::inline(cell)).collect();
     page.table(0, &stack.layers.iter().map(row).collect::<Vec<Vec<String>>>(), &[]);
     document.code("text", &page.finish().lines().collect::<Vec<_>>());
     if let Some(count) = stack.left_out {

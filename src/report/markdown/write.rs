@@ -4,7 +4,7 @@
 //! Names and options stand in code where they can, sentences are escaped. The surprise: what the sites that show it link
 //! by themselves (`@name`, `#1`, `www.`, `://`) cannot be escaped with a backslash, so such a character becomes code.
 
-use crate::report::comment;
+use crate::quote::comment;
 
 /// A document.
 #[derive(Default)]
@@ -55,7 +55,7 @@ impl Document {
 
     /// Lines as they are, in a block that none of them can end.
     pub fn code<S: AsRef<str>>(&mut self, language: &str, lines: &[S]) {
-        let lines: Vec<String> = lines.iter().map(|line| comment(line.as_ref())).collect();
+        let lines: Vec<String> = lines.iter().map(|line| comment::inline(line.as_ref())).collect();
         let longest = lines.iter().map(|line| longest_run(line)).max().unwrap_or_default();
         let fence = "`".repeat((longest + 1).max(3));
         self.block(&format!("{fence}{language}\n{}\n{fence}", lines.join("\n")));
@@ -79,7 +79,7 @@ const LINKED: [&str; 4] = ["@", "#", "$", "://"];
 
 /// A sentence, escaped.
 pub fn text(sentence: &str) -> String {
-    let sentence = comment(sentence);
+    let sentence = comment::inline(sentence);
     let mut rest = sentence.trim();
     let mut out = String::with_capacity(rest.len());
     while let Some(c) = rest.chars().next() {
@@ -135,7 +135,7 @@ pub fn strong(sentence: &str) -> String {
 
 /// A name, a value or a command as code; as escaped text where code could not hold it.
 pub fn code(name: &str) -> String {
-    let name = comment(name);
+    let name = comment::inline(name);
     if name.is_empty() || name.trim() != name || name.contains(['`', '|', '\\']) {
         return text(&name);
     }

@@ -6,12 +6,12 @@
 
 use std::collections::BTreeMap;
 
-use super::fstab;
 use crate::facts::catalog::{boot, mount};
 use crate::facts::{Key, Reading, Scope, Source, Subject, Why};
+use crate::quote::{Command, fstab};
 use crate::report::{Report, Step, TargetSummary, options, stack};
 use crate::rules::Change;
-use crate::text::{raw, shell_word};
+use crate::text::raw;
 
 /// Where it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -217,7 +217,8 @@ fn line_for(report: &Report, target: &TargetSummary) -> Option<[String; 2]> {
     if text(&mount::CLASS)? != "block" {
         return None;
     }
-    let (device, fstype) = (shell_word(&text(&mount::SOURCE)?)?, text(&mount::FSTYPE)?);
+    let uuid = Command::new("blkid -o value -s UUID ").value(&text(&mount::SOURCE)?)?;
+    let fstype = text(&mount::FSTYPE)?;
     let mut words = report.facts.value(&mounted, &mount::OPTIONS).unwrap_or_default();
     // These two show what was asked for beside their own defaults, and take it back; others show their defaults as well.
     let shows_what_was_asked = ["ext4", "btrfs"].contains(&&*fstype);
@@ -236,15 +237,18 @@ fn line_for(report: &Report, target: &TargetSummary) -> Option<[String; 2]> {
     }
     let options = if words.is_empty() { "defaults".to_owned() } else { words.join(",") };
     let pass = if fstype.starts_with("ext") { 2 } else { 0 };
-    let (field, shown) = (fstab::field(&raw(&point))?, shell_word(&point)?);
+    let written = |shown: &str| fstab::field(&raw(shown));
+    let (field, kind, options) = (written(&point)?, written(&fstype)?, written(&options)?);
+    let fields = format!("{field} {kind} {options} 0 {pass}");
+    let print = Command::new("printf 'UUID=%s %s\\n' ").output_of(&uuid).code(" ").text(&fields)?;
     let but = if shows_what_was_asked {
         String::new()
     } else {
-        format!(", but for what else `findmnt -no FS-OPTIONS {shown}` shows")
+        format!(", but for what else `{}` shows", Command::new("findmnt -no FS-OPTIONS ").value(&point)?)
     };
     Some([
-        format!("As it is mounted now, with what is advised{but}; the UUID is what the command prints:"),
-        format!("  UUID=$(blkid -o value -s UUID {device}) {field} {fstype} {options} 0 {pass}"),
+        format!("As it is mounted now, with what is advised{but}; this prints the line:"),
+        format!("  {print}"),
     ])
 }
 

@@ -4,14 +4,13 @@
 //! something was not kept when it was read (what may be a password) is told as a change and never as a line. The
 //! surprise: for a blank disk there is a line too, behind a #, with words in it that no boot can mistake for a device.
 
-use std::fmt::Write as _;
-
 use super::boot::{Line, Place};
-use super::{comments, head, of_boot, part, pasted, reasons};
+use super::{comments, head, not_before, of_boot, part, pasted, reasons};
 use crate::facts::Key;
 use crate::facts::catalog::boot::{DUMP_AND_PASS, POINT, SOURCE, WRITTEN_TYPE};
+use crate::quote::fstab::field;
 use crate::report::{Report, TargetSummary, mkfs};
-use crate::text;
+use crate::text::raw;
 
 /// The lines for every target of a report.
 pub fn render(report: &Report) -> String {
@@ -20,7 +19,7 @@ pub fn render(report: &Report) -> String {
         "  findmnt --verify --tab-file COPY",
         "and when the copy is in place: systemctl daemon-reload. What is mounted stays as it is until it is mounted anew.",
     ];
-    of_boot(report, head(report, "lines for /etc/fstab", &how), "fstab", changed, fresh)
+    of_boot(report, head(report, "lines for /etc/fstab", &how), " --format fstab", changed, fresh)
 }
 
 /// What is to be done to one line; `None` when it is right.
@@ -68,36 +67,9 @@ fn changed(report: &Report, line: &Line<'_>) -> Option<String> {
 fn written(report: &Report, line: &Line<'_>, options: &str) -> Option<String> {
     let text = |key: &Key<String>| report.facts.value(line.subject, key);
     let parts = [text(&SOURCE)?, text(&POINT)?, text(&WRITTEN_TYPE)?, options.to_owned()];
-    let mut fields: Vec<String> = parts.iter().map(|part| field(&text::raw(part))).collect::<Option<_>>()?;
+    let mut fields: Vec<String> = parts.iter().map(|part| field(&raw(part))).collect::<Option<_>>()?;
     fields.push(text(&DUMP_AND_PASS)?);
     Some(fields.join(" ").trim_end().to_owned())
-}
-
-/// Bytes as a field: blanks, backslashes and all that cannot be shown as octal escapes (fstab(5); libmount decodes every
-/// one of them). `None` for nothing at all, which no line can hold.
-pub fn field(raw: &[u8]) -> Option<String> {
-    if raw.is_empty() {
-        return None;
-    }
-    let mut out = String::with_capacity(raw.len());
-    let octal = |out: &mut String, bytes: &[u8]| {
-        for byte in bytes {
-            let _ = write!(out, "\\{byte:03o}");
-        }
-    };
-    for chunk in raw.utf8_chunks() {
-        for c in chunk.valid().chars() {
-            // A # at the beginning would make a comment of the line.
-            let hash = c == '#' && out.is_empty();
-            if c == '\\' || hash || c.is_whitespace() || text::is_treacherous(c) {
-                octal(&mut out, c.encode_utf8(&mut [0; 4]).as_bytes());
-            } else {
-                out.push(c);
-            }
-        }
-        octal(&mut out, chunk.invalid());
-    }
-    Some(out)
 }
 
 /// The line for a file system that is yet to be made.
@@ -108,13 +80,9 @@ fn fresh(report: &Report, target: &TargetSummary) -> String {
         Err(why) => return part(&target.title) + &comments(&[format!("No line: {why}.")]),
     };
     let mkfs::Chosen { fstype, pass, mount } = chosen;
-    let device = target.target.name();
     part(&target.title)
+        + &not_before(target)
         + &comments(&[
-            format!(
-                "Not before the file system is made (walwise check {device} --format script). Put in what"
-            ),
-            format!("  blkid -p -s UUID -o value {device}"),
             "prints and the mount point, then take out the #.".to_owned(),
             format!("UUID=EDIT-THE-UUID /EDIT/THE/MOUNT/POINT {fstype} {mount} 0 {pass}"),
         ])

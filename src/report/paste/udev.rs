@@ -1,13 +1,13 @@
 //! udev rules that give block devices the settings that the plan advises, at every boot and wherever the disk is plugged in.
 //!
 //! A device is matched by the attribute that tells it from every other, never by its name; one without such an
-//! attribute gets no rule. The surprise: in a match udev reads `*?[|` as a pattern (udev(7)), so only plain text is
-//! written there.
+//! attribute gets no rule, and neither does one whose attribute is more than plain text.
 
 use std::collections::BTreeSet;
 
 use super::{comments, empty, head, part, pasted, reasons};
 use crate::facts::{Scope, Subject};
+use crate::quote::udev;
 use crate::report::identity::{self, Identity};
 use crate::report::{Report, Step, origin};
 use crate::rules::Change;
@@ -71,9 +71,9 @@ fn rule(report: &Report, step: &Step) -> Result<String, String> {
     let Change::Set(value) = &step.advice.change else {
         return Err("a rule sets one value".to_owned());
     };
-    if value.is_empty() || !value.chars().all(|c| c.is_ascii_alphanumeric() || " _-.".contains(c)) {
-        return Err(format!("the value is no plain word: {value}"));
-    }
+    let plain =
+        |value: &str| udev::value(value).ok_or_else(|| format!("the value is no plain word: {value}"));
+    let set = plain(value)?;
     let Some(Identity { file, value: shown }) = identity::of(report, &step.subject) else {
         let why = if report.host.live {
             "no serial number or WWN of it was read, and its name may be another disk's after the next boot"
@@ -82,8 +82,9 @@ fn rule(report: &Report, step: &Step) -> Result<String, String> {
         };
         return Err(why.to_owned());
     };
+    let is = plain(&shown)?;
     Ok(format!(
-        "ACTION!=\"remove\", SUBSYSTEM==\"block\", ENV{{DEVTYPE}}==\"disk\", ATTR{{{file}}}==\"{shown}\", ATTR{{queue/{attribute}}}=\"{value}\""
+        "ACTION!=\"remove\", SUBSYSTEM==\"block\", ENV{{DEVTYPE}}==\"disk\", ATTR{{{file}}}=={is}, ATTR{{queue/{attribute}}}={set}"
     ))
 }
 

@@ -1,16 +1,14 @@
 //! The same as systemd.mount(5) units: a drop-in for what is a unit today, and where one target was asked for a whole unit
 //! in place of its line of fstab, or for the file system of a blank disk.
 //!
-//! Values are written as systemd reads them: `%` doubled, nothing quoted. What no unit can hold (a line break, a name
-//! longer than a file's) is said instead. The surprise: options that only fstab knows (`nofail`, `x-systemd.…`) keep a
+//! What no unit can hold (a line break, a name longer than a file's) is said instead. The surprise: options that only fstab knows (`nofail`, `x-systemd.…`) keep a
 //! line in fstab, because systemd's generator makes them into other things than options.
 
-use std::fmt::Write as _;
-
 use super::boot::{Line, Place};
-use super::{comments, head, of_boot, part, pasted, reasons};
+use super::{comments, head, not_before, of_boot, part, pasted, reasons};
 use crate::facts::Key;
 use crate::facts::catalog::boot::{DUMP_AND_PASS, POINT, SOURCE, WRITTEN_TYPE};
+use crate::quote::{Command, systemd, udev};
 use crate::report::{Report, TargetSummary, mkfs, options};
 use crate::text;
 
@@ -24,7 +22,7 @@ pub fn render(report: &Report) -> String {
         "  systemctl daemon-reload && systemd-analyze verify UNIT",
         "What is mounted stays as it is until it is mounted anew.",
     ];
-    of_boot(report, head(report, "systemd mount units", &how), "unit", changed, fresh)
+    of_boot(report, head(report, "systemd mount units", &how), " --format unit", changed, fresh)
 }
 
 /// What is to be done about one line; `None` when it is right.
@@ -45,11 +43,9 @@ fn changed(report: &Report, line: &Line<'_>) -> Option<String> {
             Err(why) => (line.shown.clone(), comments(&[format!("No unit: {why}. Use --format fstab.")])),
         },
         Place::Fstab => {
-            let ask = format!("  walwise check {} --format unit", line.subject.name());
-            (
-                line.shown.clone(),
-                comments(&["A line of fstab: --format fstab, or for a unit in its place", &ask]),
-            )
+            let ask = Command::or_why(Command::check(line.subject.name(), " --format unit"));
+            let says = "A line of fstab: --format fstab, or for a unit in its place".to_owned();
+            (line.shown.clone(), comments(&[says, format!("  {ask}")]))
         }
         Place::Other => {
             let says = format!("No unit: change {} in the configuration of the boot loader.", line.shown);
@@ -67,9 +63,10 @@ fn drop_in(report: &Report, line: &Line<'_>, path: &str, becomes: &str) -> (Stri
         return (line.shown.clone(), comments(&[says.to_owned(), format!("  {}", line.edits())]));
     }
     // What stands in the unit is spelled as units spell it; only what is added is to be escaped.
-    let added: Vec<String> = line.add.iter().map(|word| word.replace('%', "%%")).collect();
-    let rewritten = options::rewritten(&line.now, &added, &line.remove);
-    let body = match value(&text::raw(&rewritten)) {
+    let spelled = |word: &String| Some(text::safe(systemd::value(&text::raw(word))?.as_bytes()));
+    let added: Option<Vec<String>> = line.add.iter().map(spelled).collect();
+    let rewritten = added.map(|added| options::rewritten(&line.now, &added, &line.remove));
+    let body = match rewritten.and_then(|options| systemd::spelled(&text::raw(&options))) {
         Some(options) => pasted(report, &line.steps, &["[Mount]".to_owned(), format!("Options={options}")]),
         None => comments(&["No drop-in: a unit cannot hold these options.", becomes]),
     };
@@ -95,14 +92,14 @@ fn instead(report: &Report, line: &Line<'_>, becomes: &str) -> Result<Unit, Stri
     }
     let unclear = || "a unit cannot hold its device, mount point, type or options".to_owned();
     let device = device(&source).ok_or("it names no device of this machine")?;
-    let name = escaped(&point).ok_or_else(unclear)? + ".mount";
-    let plain = |raw: &[u8]| value(&doubled(raw)).ok_or_else(unclear);
+    let name = systemd::name(&point).ok_or_else(unclear)? + ".mount";
+    let plain = |raw: &[u8]| systemd::value(raw).ok_or_else(unclear);
     let (what, place, kind) = (plain(&device)?, plain(&point)?, plain(&fstype)?);
     let options = plain(&text::raw(becomes))?;
     let pass = report.facts.value(line.subject, &DUMP_AND_PASS).unwrap_or_default();
     let mut text = vec!["[Unit]".to_owned(), "Before=local-fs.target".to_owned()];
     if pass.split(' ').nth(1).is_some_and(|pass| !pass.trim_matches('0').is_empty()) {
-        let checked = escaped(&device).ok_or_else(unclear)?;
+        let checked = systemd::name(&device).ok_or_else(unclear)?;
         text.extend(["Requires", "After"].map(|key| format!("{key}=systemd-fsck@{checked}.service")));
     }
     text.extend([
@@ -139,63 +136,7 @@ fn device(source: &[u8]) -> Option<Vec<u8>> {
     let name = source
         .get(tag.len()..)
         .filter(|name| !name.is_empty() && !matches!(name.first(), Some(b'"' | b'\'')))?;
-    Some([format!("/dev/disk/by-{kind}/").into_bytes(), udev_name(name)?].concat())
-}
-
-/// A label as udev names its link: all but a few characters as `\xNN` (encode_devnode_name of systemd).
-fn udev_name(name: &[u8]) -> Option<Vec<u8>> {
-    let name = std::str::from_utf8(name).ok()?;
-    let mut out = String::new();
-    for c in name.chars() {
-        if c.is_ascii_alphanumeric() || "#+-.:=@_".contains(c) || !c.is_ascii() {
-            out.push(c);
-        } else {
-            let _ = write!(out, "\\x{:02x}", u32::from(c));
-        }
-    }
-    Some(out.into_bytes())
-}
-
-/// A path as a unit is named after it, as `systemd-escape --path` does. `None` for what is no absolute path of a plain
-/// form, and for a name that no file can have.
-pub fn escaped(path: &[u8]) -> Option<String> {
-    const LONGEST: usize = 255 - "systemd-fsck@.service".len();
-    let inner = path.strip_prefix(b"/")?;
-    let parts: Vec<&[u8]> =
-        inner.split(|b| *b == b'/').filter(|part| !part.is_empty() && *part != b".").collect();
-    if parts.iter().any(|part| *part == b"..") || path.contains(&0) {
-        return None;
-    }
-    let simple = parts.join(&b'/');
-    if simple.is_empty() {
-        return Some("-".to_owned());
-    }
-    let mut out = String::new();
-    for (at, byte) in simple.iter().enumerate() {
-        match byte {
-            b'/' => out.push('-'),
-            b'.' if at == 0 => out.push_str("\\x2e"),
-            b':' | b'_' | b'.' => out.push(char::from(*byte)),
-            byte if byte.is_ascii_alphanumeric() => out.push(char::from(*byte)),
-            byte => {
-                let _ = write!(out, "\\x{byte:02x}");
-            }
-        }
-    }
-    (out.len() <= LONGEST).then_some(out)
-}
-
-/// With each `%` doubled, because one alone begins a specifier (systemd.unit(5)).
-fn doubled(raw: &[u8]) -> Vec<u8> {
-    raw.iter().flat_map(|byte| std::iter::repeat_n(*byte, 1 + usize::from(*byte == b'%'))).collect()
-}
-
-/// Bytes as the value of a setting in a unit; `None` for what none can hold: line breaks and other controls, blanks at an
-/// end, a backslash at the end (it would join the next line), and bytes that are no text.
-fn value(raw: &[u8]) -> Option<String> {
-    let text = std::str::from_utf8(raw).ok()?;
-    let good = !text.is_empty() && text.trim() == text && !text.ends_with('\\');
-    (good && !text.chars().any(text::is_treacherous)).then(|| text.to_owned())
+    Some([format!("/dev/disk/by-{kind}/").into_bytes(), udev::link_name(name)?.into_bytes()].concat())
 }
 
 /// The unit for a file system that is yet to be made.
@@ -206,10 +147,7 @@ fn fresh(report: &Report, target: &TargetSummary) -> String {
         Err(why) => return part(&target.title) + &comments(&[format!("No unit: {why}.")]),
     };
     let mkfs::Chosen { fstype, pass, mount } = chosen;
-    let device = target.target.name();
     let mut lines = vec![
-        format!("Not before the file system is made (walwise check {device} --format script). Put in what"),
-        format!("  blkid -p -s UUID -o value {device}"),
         "prints and the mount point, name the file as the first of these prints, then take out the #:"
             .to_owned(),
         "  systemd-escape --path --suffix=mount /EDIT/THE/MOUNT/POINT".to_owned(),
@@ -233,7 +171,7 @@ fn fresh(report: &Report, target: &TargetSummary) -> String {
         "[Install]".to_owned(),
         "RequiredBy=local-fs.target".to_owned(),
     ]);
-    part(&format!("{DIRECTORY}/EDIT.mount")) + &comments(&lines)
+    part(&format!("{DIRECTORY}/EDIT.mount")) + &not_before(target) + &comments(&lines)
 }
 
 #[cfg(test)]

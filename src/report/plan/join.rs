@@ -135,7 +135,7 @@ fn settle(subject: &Subject, winner: &Piece<'_>, loser: &Piece<'_>, overrides: &
     }
 }
 
-fn unique(words: impl IntoIterator<Item = String>) -> Vec<String> {
+fn unique<T: PartialEq>(words: impl IntoIterator<Item = T>) -> Vec<T> {
     let mut out = Vec::new();
     for word in words {
         if !out.contains(&word) {
@@ -165,23 +165,28 @@ pub fn as_written(value: &Value) -> String {
     }
 }
 
+/// What all pieces say, each once.
+fn all<T: Clone + PartialEq>(pieces: &[Piece<'_>], of: fn(&Advice) -> &[T]) -> Vec<T> {
+    unique(pieces.iter().flat_map(|piece| of(piece.advice).iter().cloned()))
+}
+
 /// The advice on a list setting: every change, every command once.
 fn joined(facts: &FactSet, subject: &Subject, pieces: &[Piece<'_>]) -> Option<Advice> {
     let mut advice = pieces.first()?.advice.clone();
     if let Some(words) = stack::in_force(facts, subject) {
         advice.current = advice.current.map(|_| Value::List(words));
     }
-    let all = |of: fn(&Advice) -> &[String]| unique(pieces.iter().flat_map(|p| of(p.advice).iter().cloned()));
-    let (add, remove) = (all(|a| a.change.values()), all(|a| a.change.removed()));
+    let words = |of: fn(&Advice) -> &[String]| all(pieces, of);
+    let (add, remove) = (words(|a| a.change.values()), words(|a| a.change.removed()));
     advice.change = match (add.is_empty(), remove.is_empty()) {
         (true, true) => Change::Keep,
         (false, true) => Change::Add(add),
         (true, false) => Change::Remove(remove),
         (false, false) => Change::Edit { add, remove },
     };
-    advice.apply = all(|a| &a.apply);
-    advice.verify = all(|a| &a.verify);
-    advice.undo = all(|a| &a.undo);
+    advice.apply = all(pieces, |a| &a.apply);
+    advice.verify = all(pieces, |a| &a.verify);
+    advice.undo = all(pieces, |a| &a.undo);
     // What was done last is taken back first.
     advice.undo.reverse();
     advice.risk = pieces.iter().map(|p| p.advice.risk).max().unwrap_or(advice.risk);

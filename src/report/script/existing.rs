@@ -31,7 +31,7 @@ fn danger(step: &Step) -> Option<&'static str> {
 }
 
 fn unmounts(step: &Step) -> bool {
-    step.advice.apply.iter().any(|command| command.starts_with("umount "))
+    step.advice.apply.iter().any(|command| command.as_str().starts_with("umount "))
 }
 
 fn one(number: usize, step: &Step) -> String {

@@ -8,29 +8,31 @@
 use super::{commented, nothing};
 use crate::facts::catalog::device;
 use crate::facts::{Scope, Subject, Value};
+use crate::quote::{Command, comment, shell};
 use crate::report::identity::{self, Identity};
 use crate::report::mkfs::{self, plain, step};
-use crate::report::{LOOKED_AT, Plan, Report, TargetSummary, comment};
+use crate::report::{LOOKED_AT, Plan, Report, TargetSummary};
 
 /// The part for a blank disk.
 pub fn part(report: &Report, target: &TargetSummary) -> String {
     let Some(plan) = report.plan(&target.target) else { return nothing(target) };
     match recipe(report, target, plan) {
         Ok(recipe) => recipe.script(),
-        Err(why) => format!("# No file system is made: {}.\n", comment(&why)),
+        Err(why) => format!("# No file system is made: {}.\n", comment::inline(&why)),
     }
 }
 
-/// Everything that goes into shell words, each checked to be plain.
+/// Everything that goes into shell words, each checked to be plain or quoted.
 struct Recipe {
     name: String,
     node: String,
     size: u64,
     serial: Option<String>,
-    identity: Option<Identity>,
+    /// The file that holds the identity, and what it holds, quoted.
+    identity: Option<(String, String)>,
     fstype: &'static str,
     pass: u8,
-    mkfs: String,
+    mkfs: Command,
     mount: String,
     nocow: bool,
     notes: String,
@@ -57,7 +59,7 @@ fn recipe(report: &Report, target: &TargetSummary, plan: &Plan) -> Result<Recipe
     let by_lsblk = |serial: &String| identity.as_ref().is_none_or(|known| known.value != *serial);
     Ok(Recipe {
         serial: serial(report, disk).filter(by_lsblk),
-        identity,
+        identity: identity.map(compared).transpose()?,
         nocow: attributes.is_some_and(|step| step.advice.change.values().iter().any(|word| word == "nocow")),
         mkfs: mkfs::command(&plan.steps, fstype)?,
         notes: plan
@@ -74,6 +76,13 @@ fn recipe(report: &Report, target: &TargetSummary, plan: &Plan) -> Result<Recipe
     })
 }
 
+/// An identity as the script compares it: the shell joins words with one blank, whatever stood between them.
+fn compared(identity: Identity) -> Result<(String, String), String> {
+    let words: Vec<&str> = identity.value.split_whitespace().collect();
+    let quoted = shell::quoted(&words.join(" ")).ok_or("the identity of the disk cannot be written")?;
+    Ok((identity.file, quoted))
+}
+
 /// The disk's serial number, when it was read on this very machine (a capture masks it).
 fn serial(report: &Report, disk: &Subject) -> Option<String> {
     let serial = report.value(disk, "device.serial").filter(|_| report.host.live)?.to_string();
@@ -85,11 +94,8 @@ impl Recipe {
         let Self { name, node, size, fstype, pass, mkfs, mount, notes, .. } = self;
         let serial = self.serial.as_deref().unwrap_or_default();
         let (file, value) = match &self.identity {
-            // The shell joins words with one blank, whatever stood between them.
-            Some(Identity { file, value }) => {
-                (file.as_str(), value.split_whitespace().collect::<Vec<_>>().join(" "))
-            }
-            None => ("", String::new()),
+            Some((file, value)) => (file.as_str(), value.as_str()),
+            None => ("", "''"),
         };
         let known = if self.serial.is_none() && self.identity.is_none() {
             "\nI_COMPARED_THE_DISK=no  # EDIT: yes. Neither serial number nor WWN is known: only you can tell it from another\n\
@@ -114,7 +120,7 @@ NAME={name}
 SIZE={size}             # bytes
 SERIAL={serial}
 IDENTITY_FILE={file}    # below /sys/class/block/{name}
-IDENTITY='{value}'
+IDENTITY={value}
 {known}
 case $MOUNTPOINT in
     '') stop 'set MOUNTPOINT to the directory to mount on; nothing was done' ;;

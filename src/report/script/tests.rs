@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::facts::{Reading, Scope, Source, Subject, Value, catalog};
+use crate::quote::{Command, shell};
 use crate::report::sample;
 use crate::rules::{Advice, Change, Reach, Risk};
 
@@ -61,7 +62,7 @@ fn a_serial_number_that_is_the_identity_is_compared_where_it_was_read() {
         }
         let script = render(&report);
         assert!(script.contains(&format!("\nSERIAL={serial}\n")), "{script}");
-        assert!(script.contains(&format!("\nIDENTITY='{identity}'\n")), "{script}");
+        assert!(script.contains(&format!("\nIDENTITY={}\n", shell::quoted(identity).unwrap())), "{script}");
         assert!(!script.contains("I_COMPARED_THE_DISK"), "{script}");
     }
 }
@@ -188,7 +189,7 @@ fn destruction_is_named() {
     step.advice = Advice {
         reach: Reach::WholeFilesystem,
         risk: Risk::NeedsNewFilesystem,
-        apply: vec!["mkfs.ext4 /dev/md0\nreboot".to_owned()],
+        apply: vec![Command::new("mkfs.ext4 /dev/md0\nreboot")],
         ..sample::advice("filesystem", Change::Set("ext4".to_owned()))
     };
     let script = render(&report);

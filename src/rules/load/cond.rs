@@ -180,7 +180,8 @@ pub(super) fn named(
 pub(super) fn find(name: &str, span: &Span, problems: &mut Problems) -> Option<&'static KeyInfo> {
     let fact = catalog::find(name);
     if fact.is_none() {
-        let help = suggest::did_you_mean(name, catalog::all().map(|info| info.name));
+        let names = catalog::all().map(|info| info.name);
+        let help = if problems.is_full() { None } else { suggest::did_you_mean(name, names) };
         let help = help.unwrap_or_else(|| "`walwise facts --list` names them all".to_owned());
         problems.report(span.clone(), format!("unknown fact `{}`", shown(name)), help);
     }

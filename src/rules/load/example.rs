@@ -7,7 +7,7 @@ use super::cond::{self, Sight};
 use super::fields::{Fields, Item, Shape, Text, found, list, shown};
 use super::value;
 use crate::facts::{KeyInfo, Kind, Reading, Scope, Source, Value, Why};
-use crate::rules::diagnostic::{Problems, line_of};
+use crate::rules::diagnostic::Problems;
 use crate::rules::model::{Example, ExampleStack, Expect, Given};
 use crate::rules::settings;
 use crate::rules::suggest;
@@ -28,12 +28,7 @@ const UNKNOWN: [(&str, Why); 6] = [
 ];
 
 /// Reads an example.
-pub(super) fn example(
-    item: Item<'_>,
-    source: &str,
-    sight: &Sight,
-    problems: &mut Problems,
-) -> Option<Example> {
+pub(super) fn example(item: Item<'_>, sight: &Sight, problems: &mut Problems) -> Option<Example> {
     let before = problems.count();
     let fields = Fields::open(item, &EXAMPLE, problems)?;
     let name = fields.text("name", problems);
@@ -59,7 +54,7 @@ pub(super) fn example(
         stack,
         expect: expect?,
         advise: advise.map(|names| names.into_iter().map(|name| name.text).collect()),
-        line: line_of(source, item.span().start),
+        line: problems.line(item.span().start),
     })
 }
 

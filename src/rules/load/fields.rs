@@ -10,6 +10,11 @@ use crate::rules::diagnostic::{Problems, Span};
 use crate::rules::suggest;
 use crate::text::is_treacherous;
 
+/// The longest text that is read, in bytes.
+const LONGEST: usize = 4000;
+/// The longest list that is read.
+const MANY: usize = 1000;
+
 /// A value of the file with its place.
 pub(super) type Item<'a> = &'a Spanned<DeValue<'a>>;
 
@@ -134,6 +139,11 @@ pub(super) fn text(item: Item<'_>, problems: &mut Problems) -> Option<Text> {
         problems.report(item.span(), "characters that cannot be shown safely", help.to_owned());
         return None;
     }
+    if text.len() > LONGEST {
+        let message = format!("a text of {} bytes; the longest that is read has {LONGEST}", text.len());
+        problems.report(item.span(), message, None);
+        return None;
+    }
     Some(Text { text: text.to_owned(), span: item.span() })
 }
 
@@ -148,6 +158,11 @@ pub(super) fn list<'a>(item: Item<'a>, problems: &mut Problems) -> &'a [Spanned<
         problems.report(item.span(), format!("expected a list in brackets, found {}", found(item)), None);
         return &[];
     };
+    if list.len() > MANY {
+        let message = format!("a list of {}; the longest that is read has {MANY}", list.len());
+        problems.report(item.span(), message, None);
+        return &[];
+    }
     list
 }
 

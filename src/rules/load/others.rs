@@ -3,7 +3,7 @@
 use super::fields::{Fields, Item, Shape};
 use super::flowing;
 use crate::rules::Level;
-use crate::rules::diagnostic::{Problems, Span, line_of};
+use crate::rules::diagnostic::{Problems, Span};
 use crate::rules::others::{GIVEN, Off, Override};
 
 const OFF: Shape = Shape { what: "this table", required: &["rule", "because"], optional: &[] };
@@ -11,7 +11,7 @@ const OVERRIDE: Shape =
     Shape { what: "this override", required: &["rule", "level", "because"], optional: &[] };
 
 /// Reads an `[[off]]`.
-pub(super) fn off(item: Item<'_>, file: &str, source: &str, problems: &mut Problems) -> Option<(Off, Span)> {
+pub(super) fn off(item: Item<'_>, file: &str, problems: &mut Problems) -> Option<(Off, Span)> {
     let before = problems.count();
     let fields = Fields::open(item, &OFF, problems)?;
     let rule = fields.text("rule", problems);
@@ -20,17 +20,12 @@ pub(super) fn off(item: Item<'_>, file: &str, source: &str, problems: &mut Probl
     if problems.count() > before {
         return None;
     }
-    let line = line_of(source, rule.span.start);
+    let line = problems.line(rule.span.start);
     Some((Off { rule: rule.text, because, file: file.to_owned(), line }, rule.span))
 }
 
 /// Reads an `[[override]]`. What the rule's level is without it is not known here.
-pub(super) fn level(
-    item: Item<'_>,
-    file: &str,
-    source: &str,
-    problems: &mut Problems,
-) -> Option<(Override, Span)> {
+pub(super) fn level(item: Item<'_>, file: &str, problems: &mut Problems) -> Option<(Override, Span)> {
     let before = problems.count();
     let fields = Fields::open(item, &OVERRIDE, problems)?;
     let rule = fields.text("rule", problems);
@@ -40,7 +35,7 @@ pub(super) fn level(
     if problems.count() > before {
         return None;
     }
-    let line = line_of(source, rule.span.start);
+    let line = problems.line(rule.span.start);
     let file = file.to_owned();
     Some((Override { rule: rule.text, was: level, level, because, file, line }, rule.span))
 }

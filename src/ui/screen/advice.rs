@@ -6,6 +6,7 @@ use ratatui::text::Line;
 use super::details::Details;
 use super::{step, what_if};
 use crate::facts::{Need, Subject};
+use crate::quote::Command;
 use crate::report::text::words as told;
 use crate::report::{Report, Step, Withheld};
 use crate::rules::{Change, Finding, Outcome};
@@ -26,8 +27,8 @@ pub fn noted_key(finding: &Finding) -> String {
 }
 
 /// What is copied of a step: the commands that do it.
-pub fn copied(step: &Step) -> Option<String> {
-    (!step.advice.apply.is_empty()).then(|| step.advice.apply.join("\n"))
+pub fn copied(step: &Step) -> Vec<Command> {
+    step.advice.apply.clone()
 }
 
 /// The page.

@@ -45,9 +45,10 @@ impl Details {
     }
 
     /// A name and commands, each on lines of its own; they are shown whole, broken where they are too long.
-    pub fn commands(&mut self, name: &str, commands: &[String]) {
+    pub fn commands<S: AsRef<str>>(&mut self, name: &str, commands: &[S]) {
         let room = self.room.saturating_sub(NAME);
-        let rows: Vec<String> = commands.iter().flat_map(|command| text::wrap(command, room)).collect();
+        let rows: Vec<String> =
+            commands.iter().flat_map(|command| text::wrap(command.as_ref(), room)).collect();
         self.rows(name, &rows, Role::Code);
     }
 

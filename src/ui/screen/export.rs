@@ -2,6 +2,7 @@
 
 use ratatui::text::Line;
 
+use crate::quote::Command;
 use crate::report::text::words::count;
 use crate::report::{Format, Report};
 use crate::ui::export::{Document, may_save};
@@ -62,7 +63,10 @@ fn told_of(data: &Data, report: &Report) -> String {
     let mut says = Vec::new();
     if let Some(target) = data.focus.target.as_ref().filter(|_| report.targets.len() > 1) {
         let name = target.name();
-        says.push(format!("It is of all targets; `walwise check {name}` makes one of {name} alone."));
+        says.push(match Command::check(name, "") {
+            Some(command) => format!("It is of all targets; `{command}` makes one of {name} alone."),
+            None => "It is of all targets.".to_owned(),
+        });
     }
     if data.supposed.is_some() {
         says.push("It is of the machine as it is: nothing that is supposed or stated enters it.".to_owned());

@@ -8,6 +8,7 @@ use super::details::Details;
 use super::{ScreenId, price, unknown, what_if};
 use crate::durability::{Path, Verdict};
 use crate::facts::Subject;
+use crate::quote::Command;
 use crate::report::text::target::without_verdict;
 use crate::report::text::words as told;
 use crate::report::{Report, Step};
@@ -137,7 +138,7 @@ fn hops(path: &Path) -> String {
 struct Todo {
     level: Level,
     key: String,
-    copy: Option<String>,
+    copy: Vec<Command>,
     cells: Vec<Cell>,
 }
 
@@ -152,7 +153,7 @@ fn do_first(page: &mut Page, data: &Data, report: &Report, room: usize) {
     todo.extend(noted.filter(|finding| finding.level >= Level::Warning).map(|finding| Todo {
         level: finding.level,
         key: noted_key(finding),
-        copy: None,
+        copy: Vec::new(),
         cells: cells(
             theme,
             finding.level,

@@ -5,9 +5,9 @@
 use super::details::Details;
 use super::overview::{MOST, rest};
 use crate::facts::{Need, Reading, Remedy, catalog};
+use crate::quote::Command;
 use crate::report::Report;
 use crate::report::text::words as told;
-use crate::text::shell_word;
 use crate::ui::model::Data;
 use crate::ui::page::{Block, Enter, Page, PageState};
 use crate::ui::theme::{Role, Theme};
@@ -39,7 +39,7 @@ pub fn add(page: &mut Page, data: &Data, report: &Report, state: &PageState, roo
         }
         let mut block = Block::item(key, Enter::Unfold, lines);
         block.fact = Some((need.subject.clone(), need.fact.clone()));
-        block.copy = view.as_root(need);
+        block.copy = view.as_root(need).into_iter().collect();
         page.blocks.push(block);
     }
     rest(page, theme, needs.len(), "shows what each would decide");
@@ -115,11 +115,10 @@ impl View<'_> {
     }
 
     /// The command that looks at this target as root, where that would help and is possible here.
-    fn as_root(&self, need: &Need) -> Option<String> {
+    fn as_root(&self, need: &Need) -> Option<Command> {
         if need.remedy != Some(Remedy::RunAsRoot) || !self.report.host.live {
             return None;
         }
-        let target = shell_word(self.data.focus.target.as_ref()?.name())?;
-        Some(format!("sudo walwise {target}"))
+        Command::new("sudo walwise ").value(self.data.focus.target.as_ref()?.name())
     }
 }

@@ -76,7 +76,7 @@ proptest! {
     /// Whatever a sentence or a name holds, a reader sees it, and no mark of it is obeyed.
     #[test]
     fn text_is_seen_as_it_was(given in prop_oneof!["[ -~]{0,24}", "[-+=#>@$:/.w`*_|\\\\ 0-9a]{0,16}", any::<String>()]) {
-        let plain = comment(&given);
+        let plain = comment::inline(&given);
         for markup in [text(&given), code(&given)] {
             let shown = seen(&markup);
             let expect = plain.trim().to_owned();

@@ -14,44 +14,10 @@ fn asked(written: &Written) -> String {
     render(&report)
 }
 
-/// A name as systemd reads it back to a path (unit_name_path_unescape).
-fn read_name(name: &str) -> Vec<u8> {
-    if name == "-" {
-        return b"/".to_vec();
-    }
-    let bytes = name.as_bytes();
-    let (mut out, mut at) = (vec![b'/'], 0);
-    while at < bytes.len() {
-        let code = (bytes[at] == b'\\').then(|| u8::from_str_radix(&name[at + 2..at + 4], 16).unwrap());
-        out.push(code.unwrap_or(if bytes[at] == b'-' { b'/' } else { bytes[at] }));
-        at += if code.is_some() { 4 } else { 1 };
-    }
-    out
-}
-
 /// A value as systemd reads it: blanks at the ends go, `%%` is one.
 fn read_value(lines: &[&str], key: &str) -> Option<String> {
     let value = lines.iter().find_map(|line| line.strip_prefix(key)?.strip_prefix('='))?;
     Some(value.trim().replace("%%", "%"))
-}
-
-#[test]
-fn paths_are_named_as_systemd_names_them() {
-    for (path, name) in [
-        ("/", "-"),
-        ("/srv/pg", "srv-pg"),
-        ("//srv//pg/./", "srv-pg"),
-        ("/.hidden/.x", "\\x2ehidden-.x"),
-        ("/a-b/c d", "a\\x2db-c\\x20d"),
-        ("/dev/disk/by-uuid/1-2", "dev-disk-by\\x2duuid-1\\x2d2"),
-        ("/é%\\", "\\xc3\\xa9\\x25\\x5c"),
-    ] {
-        assert_eq!(escaped(path.as_bytes()).as_deref(), Some(name));
-    }
-    for path in ["", "srv", "/srv/..", "/srv/../etc", "/a\0b"] {
-        assert_eq!(escaped(path.as_bytes()), None, "{path}");
-    }
-    assert_eq!(escaped(format!("/{}", "x".repeat(256)).as_bytes()), None, "no file can be called that");
 }
 
 #[test]
@@ -132,16 +98,6 @@ fn captures_are_locked_and_a_blank_disk_mounts_nothing_as_it_comes() {
 }
 
 proptest! {
-    #[test]
-    fn a_name_is_read_back_as_the_path(raw in name()) {
-        let path = [b"/", &raw[..]].concat();
-        if let Some(name) = escaped(&path) {
-            prop_assert!(name.bytes().all(|b| b.is_ascii_alphanumeric() || b":-_.\\".contains(&b)), "{name}");
-            let parts: Vec<&[u8]> = path.split(|b| *b == b'/').filter(|part| !part.is_empty() && *part != b".").collect();
-            prop_assert_eq!(read_name(&name), [b"/", &parts.join(&b'/')[..]].concat());
-        }
-    }
-
     /// Whatever a line holds: a unit of known lines whose values are read back as they were, or none.
     #[test]
     fn a_unit_is_read_back_or_there_is_none(source in name(), point in name(), option in name(), title: String) {

@@ -1,0 +1,138 @@
+//! A line that a person is to run: what the source or a rule says, and between it values of the machine, each one word.
+//!
+//! It is text to all who show it and can be made in no other way than here, so that no value goes unquoted. It runs
+//! nothing. The surprise: a value at the place of an argument that begins with a dash is refused, because quotes do not keep a
+//! program from taking it for an option.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::{comment, shell};
+
+/// A line of shell.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Command(String);
+
+impl Command {
+    /// What the source says: `walwise check `.
+    pub fn new(code: &'static str) -> Self {
+        Self(code.to_owned())
+    }
+
+    /// `walwise check NAME` and what follows it; `None` where that name cannot be written.
+    pub fn check(name: &str, after: &'static str) -> Option<Self> {
+        Some(Self::new("walwise check ").value(name)?.code(after))
+    }
+
+    /// Nothing to run, said at the place of a command.
+    pub fn remark(says: &str) -> Self {
+        Self(format!("# {}", comment::inline(says)))
+    }
+
+    /// With more of what the source says, right behind.
+    #[must_use]
+    pub fn code(self, code: &'static str) -> Self {
+        self.of_rule(code)
+    }
+
+    /// With what the author of a rule wrote, right behind. For templates of rules only.
+    #[must_use]
+    pub fn of_rule(mut self, code: &str) -> Self {
+        self.0.push_str(code);
+        self
+    }
+
+    /// With a value as facts show it, right behind; `None` where it cannot be written or would be taken for an option.
+    pub fn value(self, shown: &str) -> Option<Self> {
+        let is_option = shown.starts_with('-') && self.0.ends_with(' ');
+        if is_option { None } else { self.option(shown) }
+    }
+
+    /// The same for what may well be an option.
+    pub fn option(mut self, shown: &str) -> Option<Self> {
+        self.0.push_str(&shell::word(shown)?);
+        Some(self)
+    }
+
+    /// With a text that stands for itself as one word, right behind: what is quoted for another reader already.
+    pub fn text(mut self, text: &str) -> Option<Self> {
+        self.0.push_str(&shell::quoted(text)?);
+        Some(self)
+    }
+
+    /// With a command for another shell as one word, right behind: `ssh HOST 'ls /'`.
+    pub fn command(self, inner: &Self) -> Option<Self> {
+        self.text(&inner.0)
+    }
+
+    /// With what another command prints as one word, right behind.
+    #[must_use]
+    pub fn output_of(self, inner: &Self) -> Self {
+        Self(format!("{}\"$({})\"", self.0, inner.0))
+    }
+
+    /// As it is to be pasted.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The command, or that there is none because of a name.
+    pub fn or_why(command: Option<Self>) -> String {
+        command
+            .map_or_else(|| "(no command: the name cannot be written in one)".to_owned(), |command| command.0)
+    }
+}
+
+impl fmt::Display for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl AsRef<str> for Command {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(name: &str) -> Option<String> {
+        Command::check(name, " --format unit").map(|command| command.to_string())
+    }
+
+    #[test]
+    fn values_are_words_or_there_is_no_command() {
+        assert_eq!(check("/srv/pg").as_deref(), Some("walwise check /srv/pg --format unit"));
+        assert_eq!(check("/mnt/$(id>x)").as_deref(), Some("walwise check '/mnt/$(id>x)' --format unit"));
+        for name in ["--help", "-x", "/mnt/\\x1b[m", "/mnt/\\xff"] {
+            assert_eq!(check(name), None, "{name}");
+        }
+        assert!(Command::or_why(None).starts_with("(no command"));
+    }
+
+    #[test]
+    fn a_dash_is_an_option_only_where_an_argument_begins() {
+        let node = |code| Command::new(code).value("-x").map(|command| command.to_string());
+        assert_eq!(node("cat /sys/block/").as_deref(), Some("cat /sys/block/-x"));
+        assert_eq!(node("mysql --socket=").as_deref(), Some("mysql --socket=-x"));
+        assert_eq!(node("cat "), None);
+        assert_eq!(Command::new("mkfs ").option("-x").unwrap().as_str(), "mkfs -x");
+    }
+
+    #[test]
+    fn a_command_for_another_shell_is_one_word() {
+        let inner = Command::new("rm -r ").value("/a b").unwrap();
+        let outer = Command::new("ssh HOST ").command(&inner).unwrap();
+        assert_eq!(outer.as_str(), "ssh HOST 'rm -r '\\''/a b'\\'''");
+    }
+
+    #[test]
+    fn a_remark_stays_one() {
+        assert_eq!(Command::remark("a\nrm -r /\r\u{2028}b").as_str(), "# a?rm -r /??b");
+    }
+}

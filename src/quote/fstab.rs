@@ -1,0 +1,55 @@
+//! Fields of /etc/fstab.
+//!
+//! What would end a field, a line or the display of it stands there as octal escapes (fstab(5)); libmount decodes every one of
+//! them, so there is nothing but emptiness that a field cannot hold.
+
+use std::fmt::Write as _;
+
+use crate::text::is_treacherous;
+
+/// Bytes as a field. `None` for nothing at all, which no line can hold.
+pub fn field(raw: &[u8]) -> Option<String> {
+    if raw.is_empty() {
+        return None;
+    }
+    let mut out = String::with_capacity(raw.len());
+    let octal = |out: &mut String, bytes: &[u8]| {
+        for byte in bytes {
+            let _ = write!(out, "\\{byte:03o}");
+        }
+    };
+    for chunk in raw.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            // A # at the beginning would make a comment of the line.
+            let hash = c == '#' && out.is_empty();
+            if c == '\\' || hash || c.is_whitespace() || is_treacherous(c) {
+                octal(&mut out, c.encode_utf8(&mut [0; 4]).as_bytes());
+            } else {
+                out.push(c);
+            }
+        }
+        octal(&mut out, chunk.invalid());
+    }
+    Some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::collect::mountinfo;
+
+    proptest! {
+        /// libmount undoes any three octal digits behind a backslash (util-linux, lib/mangle.c), as our own reader does.
+        #[test]
+        fn a_field_is_read_back_as_it_was(
+            raw in prop_oneof![any::<Vec<u8>>(), "[ \t\n\\\\#0-7a-é\u{2028}]{1,8}".prop_map(String::into_bytes)],
+        ) {
+            let Some(field) = field(&raw) else { return Ok(prop_assert!(raw.is_empty())) };
+            prop_assert!(!field.starts_with('#'));
+            prop_assert!(!field.contains(|c: char| c.is_whitespace() || is_treacherous(c)), "{}", field);
+            prop_assert_eq!(mountinfo::unescape(field.as_bytes()), raw);
+        }
+    }
+}

@@ -1,0 +1,330 @@
+//! Names as an enemy would choose them, in every command that any output prints, run by a shell.
+//!
+//! Nothing is mounted: the machines are facts and a recorded host whose mount points, devices and directories have such
+//! names. Each name leaves a trace in the working directory where a shell takes it for more than a name.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use walwise::collect::Request;
+use walwise::facts::catalog::{boot, device, mount};
+use walwise::facts::{FactSet, Source, Subject};
+use walwise::host::RecordedHost;
+use walwise::pipeline::Session;
+use walwise::report::{Format, Report};
+use walwise::rules::RuleSet;
+use walwise::text::safe;
+
+/// What a name leaves when it is run.
+const TRACE: &str = "TRACE";
+
+/// Names that do something where they are not quoted, and names that confuse who quotes them.
+const NAMES: &[&str] = &[
+    "plain",
+    "two words",
+    "$(touch TRACE)",
+    "$(>TRACE)",
+    "`touch TRACE`",
+    "`>TRACE`",
+    ";touch TRACE;",
+    ";>TRACE #",
+    "&& touch TRACE",
+    "|touch TRACE",
+    ">TRACE",
+    "a'b",
+    "a'$(>TRACE)'b",
+    "a'\\''$(>TRACE)",
+    "a\"$(>TRACE)\"b",
+    "a\\' ; >TRACE ; \\'",
+    "x\n>TRACE\n",
+    "x\r>TRACE",
+    "x\u{2028}>TRACE",
+    "x\u{85}>TRACE",
+    "\u{202e}$(>TRACE)",
+    "\x1b[31m$(>TRACE)",
+    "--help",
+    "-rf",
+    "%h%n$(>TRACE)",
+    "*",
+    "~",
+    "{a,b}",
+    "#$(>TRACE)",
+    "(>TRACE)",
+    "${IFS}>TRACE",
+    "\\",
+    "back\\slash$(>TRACE)",
+    "\\x24(>TRACE)",
+    "!x",
+    "é☃",
+];
+
+/// Programs that a printed command may name. None of them does anything here.
+const PROGRAMS: &[&str] = &[
+    "blkid",
+    "cat",
+    "chattr",
+    "dumpe2fs",
+    "e2fsck",
+    "echo",
+    "findmnt",
+    "grep",
+    "initdb",
+    "lsattr",
+    "lsblk",
+    "mariadb",
+    "mkfs.btrfs",
+    "mkfs.ext4",
+    "mkfs.xfs",
+    "mount",
+    "mysql",
+    "pg_checksums",
+    "psql",
+    "rm",
+    "ssh",
+    "sudo",
+    "swapon",
+    "sysctl",
+    "systemctl",
+    "systemd-escape",
+    "tee",
+    "tune2fs",
+    "umount",
+    "walwise",
+    "zfs",
+    "id",
+    "wipefs",
+];
+
+/// A shell in an empty directory, in which `touch` and redirections work and every other program does nothing.
+struct Sandbox {
+    dir: tempfile::TempDir,
+    base: tempfile::TempDir,
+}
+
+impl Sandbox {
+    fn new() -> Self {
+        let (dir, base) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        for name in PROGRAMS {
+            let file = base.path().join(name);
+            fs::write(&file, "#!/bin/sh\nexit 0\n").unwrap();
+            fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        // This one must work: it leaves the trace.
+        fs::write(base.path().join("touch"), "#!/bin/sh\nfor name; do : >\"$name\"; done\n").unwrap();
+        fs::set_permissions(base.path().join("touch"), fs::Permissions::from_mode(0o755)).unwrap();
+        for open in [dir.path(), base.path()] {
+            fs::set_permissions(open, fs::Permissions::from_mode(0o777)).unwrap();
+        }
+        Self { dir, base }
+    }
+
+    /// Runs a script; whether it left a trace, and what the shell says of its syntax.
+    fn run(&self, script: &str) -> Option<String> {
+        let file = self.base.path().join("script");
+        fs::write(&file, script).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+        let mut shell = Command::new("/bin/sh");
+        shell.arg(&file).current_dir(self.dir.path()).env_clear().env("PATH", self.base.path());
+        shell.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        if nix::unistd::geteuid().is_root() {
+            shell.uid(65534).gid(65534);
+        }
+        shell.status().unwrap();
+        let trace = self.dir.path().join(TRACE);
+        let left = fs::symlink_metadata(&trace).is_ok();
+        for entry in fs::read_dir(self.dir.path()).unwrap() {
+            let _ = fs::remove_file(entry.unwrap().path());
+        }
+        left.then(|| script.to_owned())
+    }
+}
+
+/// A report of an ext4 without barriers at this name, on a device of this name, with a server of either kind in it.
+fn mounted(name: &str, rules: &RuleSet) -> Report {
+    let path = |below: &str| safe(format!("/mnt/{name}{below}").as_bytes());
+    let (place, fs, line) =
+        (Subject::target(path("/data")), Subject::mount(path("")), Subject::boot(path("")));
+    let seen = || Source::line("/etc/fstab", 3);
+    let words = |list: &[&str]| list.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
+    let disk = Subject::device(safe(name.as_bytes()));
+    let mut facts = FactSet::default();
+    facts.mention(&place);
+    facts.know(&fs, &mount::POINT, path(""), seen());
+    facts.know(&fs, &mount::SOURCE, safe(format!("/dev/mapper/{name}").as_bytes()), seen());
+    facts.know(&fs, &mount::CLASS, "block".to_owned(), seen());
+    facts.know(&fs, &mount::FSTYPE, "ext4".to_owned(), seen());
+    facts.know(&fs, &mount::OPTIONS, words(&["rw", "relatime"]), seen());
+    facts.know(&fs, &mount::SUPER_OPTIONS, words(&["rw", "nobarrier", "discard", "data=writeback"]), seen());
+    facts.know(&line, &boot::SOURCE, safe(format!("LABEL={name}").as_bytes()), seen());
+    facts.know(&line, &boot::POINT, path(""), seen());
+    facts.know(&line, &boot::FSTYPE, "ext4".to_owned(), seen());
+    facts.know(&line, &boot::WRITTEN_TYPE, "ext4".to_owned(), seen());
+    facts.know(&line, &boot::OPTIONS, words(&["nobarrier", "relatime"]), seen());
+    facts.know(&line, &boot::DUMP_AND_PASS, "0 2".to_owned(), seen());
+    facts.know(&line, &boot::WHOLE, true, seen());
+    facts.know(&line, &boot::WHERE, "/etc/fstab:3".to_owned(), seen());
+    facts.know(&disk, &device::KIND, "disk".to_owned(), seen());
+    facts.stand(&place, &fs);
+    facts.link(&place, &fs);
+    facts.link(&line, &fs);
+    facts.stand(&fs, &disk);
+    facts.link(&fs, &disk);
+    // Without its line: what would mount it at boot is printed then.
+    let bare = Subject::mount(safe(format!("/srv/{name}").as_bytes()));
+    let below = Subject::target(safe(format!("/srv/{name}/data").as_bytes()));
+    facts.mention(&below);
+    facts.know(&bare, &mount::POINT, bare.name().to_owned(), seen());
+    facts.know(&bare, &mount::SOURCE, safe(format!("/dev/{name}").as_bytes()), seen());
+    facts.know(&bare, &mount::CLASS, "block".to_owned(), seen());
+    facts.know(&bare, &mount::FSTYPE, "xfs".to_owned(), seen());
+    facts.know(&bare, &mount::OPTIONS, words(&["rw", "relatime"]), seen());
+    facts.know(&bare, &mount::AT_BOOT, false, seen());
+    facts.stand(&below, &bare);
+    facts.link(&below, &bare);
+    Session::of(facts, rules.clone(), true).report()
+}
+
+/// A recorded machine, whose places have such names from its mount table on.
+fn recorded(name: &str, rules: &RuleSet) -> Report {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts/seed-cloud-nobarrier.host");
+    let text = fs::read_to_string(file).unwrap();
+    let kernel = name.bytes().fold(String::new(), |mut out, byte| {
+        if matches!(byte, b' ' | b'\t' | b'\n' | b'\\' | b'#') {
+            out.push_str(&format!("\\\\{byte:03o}"));
+        } else {
+            out.push_str(&safe(&[byte]));
+        }
+        out
+    });
+    let point = text.lines().find_map(|line| {
+        let mut words = line.strip_prefix('|')?.split(' ');
+        let point = words.nth(4).filter(|point| point.len() > 2 && point.starts_with("/"))?;
+        line.contains(" - ext4 ").then(|| point.to_owned())
+    });
+    let text = match point {
+        Some(point) => text.replace(&format!(" {point} "), &format!(" {point}/{kernel} ")),
+        None => text,
+    };
+    let host = RecordedHost::parse(text.as_bytes()).unwrap();
+    let mut report = Session::look(&host, &Request::default(), rules.clone(), &mut |_, _| {}).report();
+    // As if it were this machine, so that nothing is locked.
+    report.host.live = true;
+    report
+}
+
+/// What stands between backticks and begins with a program, up to the backtick that no quote protects.
+fn spans(line: &str) -> Vec<String> {
+    let mut out = Vec::new();
+    for (at, _) in line.match_indices('`') {
+        let rest = &line[at + 1..];
+        if !PROGRAMS.iter().any(|program| rest.starts_with(&format!("{program} "))) {
+            continue;
+        }
+        let mut quoted = false;
+        let end = rest.find(|c| {
+            quoted ^= c == '\'';
+            c == '`' && !quoted
+        });
+        out.push(rest[..end.unwrap_or(rest.len())].to_owned());
+    }
+    out
+}
+
+/// All that somebody could take for a command: indented lines, what follows a label, code, and lines that are no comments.
+fn commands(format: Format, text: &str) -> Vec<String> {
+    let mut out: Vec<String> = text.lines().flat_map(spans).collect();
+    let starts = |line: &str| PROGRAMS.iter().any(|program| line.starts_with(&format!("{program} ")));
+    for line in text.lines() {
+        let bare = line.trim_start_matches(['#', ' ']);
+        let bare = ["apply ", "verify ", "undo "]
+            .iter()
+            .fold(bare, |line, label| line.strip_prefix(label).map_or(line, str::trim_start));
+        if starts(bare) {
+            out.push(bare.to_owned());
+        }
+        if let Some((_, command)) = line.split_once('(').filter(|(_, rest)| starts(rest)) {
+            out.push(command.split(") ").next().unwrap_or(command).trim_end_matches(')').to_owned());
+        }
+    }
+    if format == Format::Script {
+        let taken = |line: &str| match line.strip_prefix("#   ") {
+            Some(command) => command.to_owned(),
+            None => line.to_owned(),
+        };
+        let lines: Vec<String> = text.lines().map(taken).collect();
+        out.push(lines.join("\n").replace("I_HAVE_READ_THIS=no", "I_HAVE_READ_THIS=yes"));
+        out.push(text.to_owned());
+    }
+    out
+}
+
+/// The commands of the machine-readable form.
+fn of_json(value: &serde_json::Value, out: &mut Vec<String>) {
+    match value {
+        serde_json::Value::Object(fields) => {
+            for (key, value) in fields {
+                if ["apply", "verify", "undo"].contains(&key.as_str()) {
+                    out.extend(
+                        value
+                            .as_array()
+                            .into_iter()
+                            .flatten()
+                            .filter_map(|one| one.as_str())
+                            .map(str::to_owned),
+                    );
+                }
+                of_json(value, out);
+            }
+        }
+        serde_json::Value::Array(values) => values.iter().for_each(|value| of_json(value, out)),
+        serde_json::Value::String(text) => out.extend(text.lines().flat_map(spans)),
+        serde_json::Value::Null | serde_json::Value::Bool(_) | serde_json::Value::Number(_) => {}
+    }
+}
+
+#[test]
+fn no_command_that_is_printed_does_what_a_name_says() {
+    let sandbox = Sandbox::new();
+    let mut tried = 0;
+    let rules = RuleSet::builtin();
+    for name in NAMES {
+        let mut reports = vec![mounted(name, &rules), recorded(name, &rules)];
+        let asked = Report { asked: Some(format!("/mnt/{name}")), ..reports[0].clone() };
+        reports.push(asked);
+        let mut found = Vec::new();
+        for (report, format) in reports.iter().flat_map(|report| Format::ALL.map(|format| (report, format))) {
+            let text = format.render(report);
+            found.extend(commands(format, &text));
+            if let Ok(json) = serde_json::from_str(&text) {
+                of_json(&json, &mut found);
+            }
+        }
+        found.sort();
+        found.dedup();
+        tried += found.len();
+        // Each in a subshell of its own, so that one with a mistake leaves the others their turn.
+        let eval = |command: &String| format!("(eval '{}')\n", command.replace('\'', "'\\''"));
+        if sandbox.run(&found.iter().map(eval).collect::<String>()).is_some() {
+            let guilty: Vec<String> = found.iter().filter_map(|one| sandbox.run(one)).collect();
+            panic!("{name:?} left a trace: {guilty:#?}");
+        }
+    }
+    assert!(tried > 500, "only {tried} commands were found");
+}
+
+#[test]
+fn the_sandbox_sees_what_is_not_quoted() {
+    let sandbox = Sandbox::new();
+    for name in
+        NAMES.iter().filter(|name| name.starts_with(['$', '`', ';', '>', '|', '&']) && !name.contains("IFS"))
+    {
+        let line = format!("walwise check /mnt/{name} --format unit");
+        assert!(sandbox.run(&line).is_some(), "{name} leaves no trace");
+        let found = commands(Format::Unit, &format!("#   {line}\n"));
+        assert_eq!(found, [line]);
+    }
+    assert_eq!(spans("say `walwise check '/a`b' x` now"), ["walwise check '/a`b' x"]);
+}
