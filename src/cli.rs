@@ -13,6 +13,7 @@ mod explain;
 mod facts;
 pub mod generate;
 mod host;
+mod input;
 mod out;
 mod probe;
 mod rule_files;
@@ -41,6 +42,12 @@ pub enum CliError {
     /// Ended by a signal: exit code 128 + n. What went wrong while it ended, if anything did.
     #[error("ended by a signal")]
     Signal(i32, Option<String>),
+}
+
+/// Does the work of one of our children if the arguments (the program's name first) ask for it; `None` if they do not.
+pub fn serve(arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
+    let arguments: Vec<OsString> = arguments.collect();
+    input::serve(arguments.iter().cloned()).or_else(|| drill::serve(arguments.into_iter()))
 }
 
 /// Runs the program with these arguments and gives its exit code.

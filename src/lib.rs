@@ -5,11 +5,14 @@
 //! - [`truth`], [`version`], [`text`] — vocabulary
 //! - [`quote`] — names and values in commands, units, rules, lines and comments
 //! - [`workers`] — one piece of work on many things, by all processors
+//! - [`errand`] — work that may never end, done by a child that can be left behind
+//! - [`way`] — the way to a directory, so that nobody redirects root
+//! - [`output`] — the one way to write what somebody asked for
 //! - [`facts`] — readings: known with a source, or unknown with a reason
 //! - [`host`] — the one seam through which the machine is read, live or recorded
 //! - [`collect`] — host → facts
 //! - [`measure`], [`durability`], [`validity`] — judgement, pure
-//! - [`probes`] — the only writes: scratch files, measured
+//! - [`probes`] — scratch files, measured; the only other writes
 //! - [`rules`] — facts → findings, three-valued, from `rules/*.toml`
 //! - [`report`] — one value from which every output is made
 //! - [`pipeline`] — joins them in order
@@ -20,9 +23,11 @@ pub mod cli;
 pub mod collect;
 pub mod drill;
 pub mod durability;
+pub mod errand;
 pub mod facts;
 pub mod host;
 pub mod measure;
+pub mod output;
 pub mod pipeline;
 pub mod probes;
 pub mod quote;
@@ -33,4 +38,5 @@ pub mod truth;
 pub mod ui;
 pub mod validity;
 pub mod version;
+pub mod way;
 pub mod workers;

@@ -4,7 +4,7 @@ use std::env::args_os;
 use std::process::ExitCode;
 
 use mimalloc::MiMalloc;
-use walwise::{cli, host, probes};
+use walwise::{cli, host, output, probes};
 
 /// A large host is millions of small values.
 #[global_allocator]
@@ -13,6 +13,9 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 fn main() -> ExitCode {
     // What somebody left open for us is for no child of ours.
     close_fds::set_fds_cloexec(3, &[]);
-    let child = host::child::serve(args_os()).or_else(|| probes::watcher::serve(args_os()));
+    let child = host::child::serve(args_os())
+        .or_else(|| probes::watcher::serve(args_os()))
+        .or_else(|| output::serve(args_os()))
+        .or_else(|| cli::serve(args_os()));
     child.unwrap_or_else(|| cli::run(args_os()))
 }

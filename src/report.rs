@@ -20,7 +20,6 @@ mod model;
 mod options;
 mod order;
 mod origin;
-pub mod output;
 pub mod paste;
 mod plan;
 #[cfg(test)]

@@ -227,7 +227,7 @@ _walwise() {
             return 0
             ;;
         walwise__subcmd__capture)
-            opts="-o -h --no-mask --output --help"
+            opts="-o -h --no-mask --output --output-mode --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -241,6 +241,10 @@ _walwise() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --output-mode)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -249,7 +253,7 @@ _walwise() {
             return 0
             ;;
         walwise__subcmd__check)
-            opts="-o -h --host --rules --no-programs --drill --format --output --baseline --save --assume --no-probe --probe-seconds --scratch --fail-on --fail-on-undecided --help"
+            opts="-o -h --host --rules --no-programs --drill --format --output --output-mode --baseline --save --assume --no-probe --probe-seconds --scratch --fail-on --fail-on-undecided --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -276,6 +280,10 @@ _walwise() {
                     return 0
                     ;;
                 -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output-mode)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1241,7 +1249,7 @@ _walwise() {
             return 0
             ;;
         walwise__subcmd__upgrade)
-            opts="-o -h --kernel --os --e2fsprogs --xfsprogs --btrfs-progs --assume --host --rules --no-programs --drill --format --output --fail-on --fail-on-undecided --help"
+            opts="-o -h --kernel --os --e2fsprogs --xfsprogs --btrfs-progs --assume --host --rules --no-programs --drill --format --output --output-mode --fail-on --fail-on-undecided --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1292,6 +1300,10 @@ _walwise() {
                     return 0
                     ;;
                 -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output-mode)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -49,7 +49,8 @@ fstab\t'The lines of /etc/fstab that are to be changed'
 unit\t'The same as systemd mount units'
 udev\t'udev rules for the settings of block devices'
 markdown\t'The whole report as a document for a ticket or a review'"
-complete -c walwise -n "__fish_walwise_using_subcommand check" -s o -l output -d 'Write to a file, completely or not at all' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand check" -s o -l output -d 'Write to a file, completely or not at all. What is there is replaced by a new file, whose owner you are' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand check" -l output-mode -d 'Permissions of that file, in octal, such as 0640; without it root\'s is for root alone, that of others as their umask says' -r
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l baseline -d 'Say what is different since a report that --save kept or --format json made; `last`, or nothing, is the one that was kept last' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l assume -d 'Tell too what would be different if this fact were so; may be given again. Without @SUBJECT the fact of the host, or of the one thing here that has it. It never unlocks a setting that can lose data' -r
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l probe-seconds -d 'How long to measure at most' -r
@@ -72,7 +73,8 @@ complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l rules -d 'Mo
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l drill -d 'Count what drills of this stack have shown: a record that `walwise drill check --record` made' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l format -d 'How to say it; the JSON is the report of the machine as it is, with `what_if` and `upgrade`' -r -f -a "text\t'For people'
 json\t'For programs'"
-complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -s o -l output -d 'Write to a file, completely or not at all' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -s o -l output -d 'Write to a file, completely or not at all. What is there is replaced by a new file, whose owner you are' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l output-mode -d 'Permissions of that file, in octal, such as 0640; without it root\'s is for root alone, that of others as their umask says' -r
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l fail-on -d 'Fail when something is at least this' -r -f -a "critical\t'Critical findings only'
 warning\t'Warnings too'"
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l no-programs -d 'Run no other program; what only they can tell stays unknown'
@@ -151,8 +153,9 @@ complete -c walwise -n "__fish_walwise_using_subcommand explain" -l rules -d 'Mo
 complete -c walwise -n "__fish_walwise_using_subcommand explain" -l drill -d 'Count what drills of this stack have shown: a record that `walwise drill check --record` made' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand explain" -l no-programs -d 'Run no other program; what only they can tell stays unknown'
 complete -c walwise -n "__fish_walwise_using_subcommand explain" -s h -l help -d 'Print help'
-complete -c walwise -n "__fish_walwise_using_subcommand capture" -s o -l output -d 'Write to a file, completely or not at all' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand capture" -l no-mask -d 'Keep serial numbers, UUIDs, addresses, names of hosts and users as they are'
+complete -c walwise -n "__fish_walwise_using_subcommand capture" -s o -l output -d 'Write to a file, completely or not at all. What is there is replaced by a new file, whose owner you are' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand capture" -l output-mode -d 'Permissions of that file, in octal, such as 0640; without it root\'s is for root alone, that of others as their umask says' -r
+complete -c walwise -n "__fish_walwise_using_subcommand capture" -l no-mask -d 'Keep serial numbers, UUIDs, host names and addresses as they are'
 complete -c walwise -n "__fish_walwise_using_subcommand capture" -s h -l help -d 'Print help'
 complete -c walwise -n "__fish_walwise_using_subcommand generate; and not __fish_seen_subcommand_from man completions schema reference screens help" -s h -l help -d 'Print help'
 complete -c walwise -n "__fish_walwise_using_subcommand generate; and not __fish_seen_subcommand_from man completions schema reference screens help" -f -a "man" -d 'Manual pages: those of all commands into a directory, or walwise(1) to standard output'

@@ -6,6 +6,7 @@ use clap::builder::PossibleValue;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::examples::help;
+use crate::output::Access;
 use crate::report::Format;
 use crate::rules::Level;
 
@@ -83,6 +84,18 @@ pub struct From {
     pub drill: Vec<PathBuf>,
 }
 
+/// Where a document goes.
+#[derive(Args, Debug, Default, Clone)]
+pub struct Output {
+    /// Write to a file, completely or not at all. What is there is replaced by a new file, whose owner you are.
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Permissions of that file, in octal, such as 0640; without it root's is for root alone, that of others as their umask
+    /// says.
+    #[arg(long, value_name = "MODE", requires = "output", value_parser = Access::parse)]
+    pub output_mode: Option<Access>,
+}
+
 /// `walwise check`.
 #[derive(Args, Debug)]
 pub struct Check {
@@ -94,9 +107,9 @@ pub struct Check {
     /// How to say it.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
-    /// Write to a file, completely or not at all.
-    #[arg(long, short, value_name = "FILE")]
-    pub output: Option<PathBuf>,
+    /// Where it goes.
+    #[command(flatten)]
+    pub output: Output,
     /// Say what is different since a report that --save kept or --format json made; `last`, or nothing, is the one that was
     /// kept last.
     #[arg(long, value_name = "REPORT.json", num_args = 0..=1, default_missing_value = "last")]
@@ -154,9 +167,9 @@ pub struct Upgrade {
     /// How to say it; the JSON is the report of the machine as it is, with `what_if` and `upgrade`.
     #[arg(long, value_enum, default_value_t = Shape::Text)]
     pub format: Shape,
-    /// Write to a file, completely or not at all.
-    #[arg(long, short, value_name = "FILE")]
-    pub output: Option<PathBuf>,
+    /// Where it goes.
+    #[command(flatten)]
+    pub output: Output,
     /// Fail when something is at least this.
     #[arg(long, value_enum, default_value_t = FailOn::Critical, value_name = "LEVEL")]
     pub fail_on: FailOn,
@@ -400,9 +413,9 @@ pub struct Capture {
     /// Keep serial numbers, UUIDs, addresses, names of hosts and users as they are.
     #[arg(long)]
     pub no_mask: bool,
-    /// Write to a file, completely or not at all.
-    #[arg(long, short, value_name = "FILE")]
-    pub output: Option<PathBuf>,
+    /// Where it goes.
+    #[command(flatten)]
+    pub output: Output,
 }
 
 /// `walwise generate`.

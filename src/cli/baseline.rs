@@ -4,24 +4,22 @@
 //! The surprise: root's lies in /var/lib/walwise whatever the environment says, because sudo may bring somebody else's.
 
 use std::env;
-use std::fs::{DirBuilder, File};
 use std::io;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
-
-use super::CliError;
 use super::args::Check;
 use super::host::absolute;
+use super::{CliError, input, out};
 use crate::facts::Subject;
 use crate::facts::catalog::host;
 use crate::host::path_bytes;
+use crate::output::{Access, Destination, Wish};
 use crate::pipeline::Session;
 use crate::quote::Command;
+use crate::report::Format;
 use crate::report::difference::Kept;
-use crate::report::{Format, output};
 use crate::text;
+use crate::way::Missing;
 
 /// What `--baseline` takes for the report that was kept last.
 const LAST: &str = "last";
@@ -49,20 +47,18 @@ pub(super) fn load(args: &Check, session: &Session) -> Result<Option<Kept>, CliE
     let last = name == Path::new(LAST);
     let path = if last { place(session, args.target.as_deref())? } else { name.clone() };
     let refuse = |what: String| CliError::Usage(format!("cannot compare with {}: {what}", path.display()));
-    let file = File::open(&path).map_err(|error| match error.kind() {
+    let kept = input::open(&path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound if last => CliError::Usage(format!(
             "no baseline is kept in {}; `{}` keeps one",
             text::safe(path_bytes(&path)),
             keeps(args.target.as_deref())
         )),
+        io::ErrorKind::IsADirectory => refuse(format!(
+            "it is a directory; name a report, or write `--baseline {LAST}` before the target"
+        )),
         _ => refuse(text::error_words(&error)),
     })?;
-    if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
-        return Err(refuse(format!(
-            "it is a directory; name a report, or write `--baseline {LAST}` before the target"
-        )));
-    }
-    Kept::parse(file).map(Some).map_err(|error| refuse(error.to_string()))
+    Kept::parse(kept).map(Some).map_err(|error| refuse(error.to_string()))
 }
 
 /// The command that keeps a baseline.
@@ -71,16 +67,12 @@ fn keeps(target: Option<&Path>) -> String {
     Command::or_why(target.map_or(Some(Command::new("walwise check --save")), of))
 }
 
-/// Keeps a report for the next time; gives the place.
-pub(super) fn save(document: &str, session: &Session, target: Option<&Path>) -> Result<PathBuf, CliError> {
+/// Where a report is kept for the next time, with directories that are made for it.
+pub(super) fn keep(session: &Session, target: Option<&Path>) -> Result<(PathBuf, Destination), CliError> {
     let path = place(session, target)?;
-    let directory = path.parent().unwrap_or(Path::new("/"));
-    let not_kept = "the report was made and not kept as a baseline";
-    let made = DirBuilder::new().recursive(true).mode(0o700).create(directory);
-    made.map_err(|e| anyhow::anyhow!("cannot make {}: {}", directory.display(), text::error_words(&e)))
-        .context(not_kept)?;
-    output::write_privately(&path, document.as_bytes()).context(not_kept)?;
-    Ok(path)
+    let wish = Wish { access: Access::Private, missing: Missing::AllMade(0o700), ..Wish::default() };
+    let found = out::destination(&path, wish)?;
+    Ok((path, found))
 }
 
 /// Where the report of this host and target is kept.

@@ -2,13 +2,14 @@
 
 use super::args::{Capture, From};
 use super::host;
-use super::out::{Done, deliver};
+use super::out::{Delivery, Done};
 use crate::host::{LiveHost, RecordingHost};
 use crate::pipeline;
 use crate::rules::RuleSet;
 
 /// Reads everything a check would read and writes down the questions with their answers.
 pub(super) fn run(args: &Capture) -> Done {
+    let delivery = Delivery::find(&args.output, false)?;
     let live = LiveHost::new();
     let recording = RecordingHost::new(&live);
     host::look_at(&recording, &From::default(), args.target.as_deref(), RuleSet::default())?;
@@ -17,5 +18,5 @@ pub(super) fn run(args: &Capture) -> Done {
         env!("CARGO_PKG_VERSION"),
         pipeline::now()
     );
-    deliver(&recording.archive(&comment, !args.no_mask), args.output.as_deref())
+    delivery.deliver(&recording.archive(&comment, !args.no_mask))
 }

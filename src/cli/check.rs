@@ -2,9 +2,11 @@
 
 use std::mem;
 
+use anyhow::Context as _;
+
 use super::args::{Check, Measure};
 use super::host::{self, look_at};
-use super::out::{Done, deliver};
+use super::out::{Delivery, Done};
 use super::probe::measure;
 use super::{CliError, baseline, out, rule_files};
 use crate::host::{Host, RememberingHost};
@@ -16,6 +18,7 @@ use crate::report::{Format, json};
 /// Checks a target, or everything found.
 pub(super) fn run(args: &Check) -> Done {
     baseline::check(args)?;
+    let delivery = Delivery::find(&args.output, args.format.runs())?;
     let rules = host::rules(args.from.rules.as_deref())?;
     let target = args.target.as_deref();
     let machine = host::open(args.from.host.as_deref())?;
@@ -25,6 +28,7 @@ pub(super) fn run(args: &Check) -> Done {
     let mut session = look_at(machine, &args.from, target, rules)?;
     let assumptions = host::assumptions(&args.assume, &session)?;
     let before = baseline::load(args, &session)?;
+    let keep = if args.save { Some(baseline::keep(&session, target)?) } else { None };
     let not_measured = if args.target.is_some() && !args.no_probe && session.live {
         measure_target(&mut session, &args.measure)?
     } else {
@@ -35,15 +39,15 @@ pub(super) fn run(args: &Check) -> Done {
     report.warnings.extend(not_measured);
     let fail_on = FailOn { level: args.fail_on.level(), undecided: args.fail_on_undecided };
     // What is kept is the report alone, without what it was compared with.
-    let kept = args.save.then(|| json::render(&report));
+    let kept = keep.map(|(place, found)| (place, found, json::render(&report)));
     if !assumptions.is_empty() {
         let request = host::request(machine, &args.from, target)?;
         report.what_if = Some(session.what_if(&report, &assumptions, machine, &request).1);
     }
     report.baseline = before.map(|before| difference(&before, &Kept::of(&report)));
-    deliver(&args.format.render(&report), args.output.as_deref())?;
-    if let Some(document) = kept {
-        let place = baseline::save(&document, &session, args.target.as_deref())?;
+    delivery.deliver(&args.format.render(&report))?;
+    if let Some((place, found, document)) = kept {
+        found.commit(document.as_bytes()).context("the report was made and not kept as a baseline")?;
         out::notice(&format!("kept as baseline: {}", place.display()));
     }
     let code = rule_files::exit_code(exit::code(&report, fail_on), &session.rules);

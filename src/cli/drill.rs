@@ -3,8 +3,10 @@
 //! It prints, and writes into a directory that was named. The surprise: the writer's standard output is the log, to be kept
 //! by a machine that keeps its power; so every line leaves before the next commit begins.
 
-use std::fs;
-use std::hash::{BuildHasher, Hasher, RandomState};
+mod child;
+
+pub(super) use child::serve;
+
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -18,12 +20,13 @@ use crate::drill::{
 use crate::facts::Scope;
 use crate::host::{Host, LiveHost, Question, path_bytes};
 use crate::measure::Method;
+use crate::output::Wish;
 use crate::pipeline::now;
 use crate::probes::drill::{self, Segments};
 use crate::quote::Command;
-use crate::report::output;
 use crate::rules::RuleSet;
 use crate::text::safe;
+use crate::way::random;
 
 /// The largest log that is read.
 const LARGEST_LOG: u64 = 1 << 30;
@@ -87,20 +90,15 @@ No program can see that from within. Do it on a machine that holds nothing you n
 }
 
 fn write(args: &DrillWrite) -> Done {
-    let (method, segments) = (args.method.method(), args.segments.segments());
+    let segments = args.segments.segments();
     let head = Head {
-        run: RandomState::new().build_hasher().finish(),
+        run: random(),
         method: args.method.word().to_owned(),
         segments: segments.to_string(),
         when: now(),
         directory: safe(path_bytes(&args.directory)),
     };
-    if ["PG_VERSION", "ibdata1"].iter().any(|file| args.directory.join(file).exists()) {
-        let directory = &head.directory;
-        let says =
-            format!("{directory} belongs to a database; name a directory beside it, on the same file system");
-        return Err(CliError::Usage(says));
-    }
+    let mut writer = child::Writer::start(args, &head)?;
     let (boot, stack) = (boot(), stack(&args.directory)?);
     let listener = Listener::start()?;
     let mut stdout = io::stdout().lock();
@@ -111,9 +109,10 @@ fn write(args: &DrillWrite) -> Done {
         }
         stdout.flush()
     };
-    let done = drill::write(&args.directory, method, segments, &head, &listener.control(), &mut tell);
+    let done = writer.run(&listener.control(), &mut tell);
+    writer.end();
     match (done, listener.ended()) {
-        (Err(error), _) => Err(CliError::Other(error.into())),
+        (Err(error), _) => Err(error),
         (Ok(()), Some(signal)) => {
             // Whoever listened may be gone, and then there is nobody to tell.
             let _ = writeln!(stdout, "{STOPPED}").and_then(|()| stdout.flush());
@@ -125,8 +124,8 @@ fn write(args: &DrillWrite) -> Done {
 }
 
 fn read(directory: &Path) -> Done {
-    let (head, pages) = drill::read(directory).map_err(CliError::Usage)?;
-    print(&Survived { head, boot: boot(), stack: stack(directory)?, pages, when: now() }.to_string())
+    let found = child::read(directory)?;
+    print(&Survived { boot: boot(), stack: stack(directory)?, when: now(), ..found }.to_string())
 }
 
 /// The boot that this is; empty where it cannot be read.
@@ -143,6 +142,7 @@ fn stack(directory: &Path) -> Result<Stack, CliError> {
 }
 
 fn check(acks: &Path, rest: &Path, record: Option<&Path>) -> Done {
+    let recorded = record.map(|path| out::destination(path, Wish::default())).transpose()?;
     let named = |path: &Path, says: String| CliError::Usage(format!("{}: {says}", safe(path_bytes(path))));
     let log = |path: &Path| host::text_file(path, LARGEST_LOG);
     let acknowledged = acknowledged(&log(acks)?).map_err(|says| named(acks, says))?;
@@ -150,15 +150,12 @@ fn check(acks: &Path, rest: &Path, record: Option<&Path>) -> Done {
     let outcome = compare(&acknowledged, &survived).map_err(CliError::Usage)?;
     let no_cut = no_cut(&acknowledged, &survived);
     print(&verdict(&acknowledged.head, &survived, &outcome, no_cut))?;
-    if let Some(path) = record {
-        let mut drills = match fs::exists(path) {
-            Ok(false) => Record::new(&acknowledged.stack),
-            _ => host::drill_record(path)?,
-        };
+    if let (Some(path), Some(found)) = (record, recorded) {
+        let mut drills = host::drill_record_if_any(path)?.unwrap_or_else(|| Record::new(&acknowledged.stack));
         drills
             .add(&acknowledged, &survived, &outcome)
             .map_err(|says| named(path, format!("not recorded: {says}")))?;
-        output::write_atomically(path, drills.render().as_bytes()).map_err(anyhow::Error::from)?;
+        found.commit(drills.render().as_bytes()).map_err(anyhow::Error::from)?;
         out::notice(&format!(
             "recorded, the {} of its stack: {}",
             ordinal(drills.cuts()),

@@ -204,6 +204,7 @@ pub const ALL: &[Examples] = &[
                 "walwise capture /srv/pgdata --output db7.host",
                 "with a directory that would not be found by itself",
             ),
+            ("walwise capture --output db7.host --output-mode 0640", "for its group to read, too"),
         ],
         notes: &[
             (

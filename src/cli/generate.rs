@@ -5,19 +5,18 @@
 mod man;
 mod screens;
 
-use std::fs;
-use std::io;
 use std::path::Path;
 
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use clap::CommandFactory;
 use clap_complete::aot::{self, Generator};
 
 use super::args::{Cli, Generate, Shell};
-use super::out::{Done, print};
-use crate::report::{json, output};
+use super::out::{self, Done, print};
+use crate::output::{Access, Wish};
+use crate::report::json;
 use crate::rules::reference;
-use crate::text;
+use crate::way::Missing;
 
 pub use man::pages;
 pub use screens::{measurement, pictures};
@@ -40,18 +39,12 @@ pub(super) fn run(what: &Generate) -> Done {
     }
 }
 
-/// Writes documents into a directory.
+/// Writes documents for all to read into a directory, which is made if it is not there.
 fn into(directory: &Path, documents: &[Named]) -> Done {
-    match fs::create_dir(directory) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-            let why = text::error_words(&error);
-            return Err(anyhow!("cannot make the directory {}: {why}", directory.display()).into());
-        }
-        _ => {}
-    }
+    let wish = Wish { access: Access::Public, missing: Missing::Made(0o755), ..Wish::default() };
     for (name, document) in documents {
-        output::write_atomically(&directory.join(name), document.as_bytes())
-            .context("not everything was written")?;
+        let found = out::destination(&directory.join(name), wish)?;
+        found.commit(document.as_bytes()).context("not everything was written")?;
     }
     Ok(0)
 }

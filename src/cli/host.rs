@@ -1,13 +1,12 @@
 //! Which host a command works with.
 
-use std::fs;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::CliError;
 use super::args::From;
-use super::out;
 pub(super) use super::rule_files::rules;
+use super::{input, out};
 use crate::collect::Request;
 use crate::drill::Record;
 use crate::facts::{FactSet, Scope};
@@ -72,6 +71,14 @@ pub(super) fn drill_record(path: &Path) -> Result<Record, CliError> {
         .map_err(|says| CliError::Usage(format!("cannot use {}: {says}", path.display())))
 }
 
+/// The same where there need not be one.
+pub(super) fn drill_record_if_any(path: &Path) -> Result<Option<Record>, CliError> {
+    match input::bytes(path, 0) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        _ => drill_record(path).map(Some),
+    }
+}
+
 /// A file that somebody named, when it is no larger than any of its kind.
 pub(super) fn text_file(path: &Path, largest: u64) -> Result<String, CliError> {
     let bytes = whole(path, largest)?;
@@ -87,11 +94,7 @@ pub(super) fn text_file(path: &Path, largest: u64) -> Result<String, CliError> {
 
 /// The bytes of a file that somebody named, and one more than the largest when it is larger.
 fn whole(path: &Path, largest: u64) -> Result<Vec<u8>, CliError> {
-    let unusable = |e: io::Error| cannot("use", path, &e);
-    let file = fs::File::open(path).map_err(unusable)?;
-    let mut bytes = Vec::new();
-    file.take(largest + 1).read_to_end(&mut bytes).map_err(unusable)?;
-    Ok(bytes)
+    input::bytes(path, largest).map_err(|e| cannot("use", path, &e))
 }
 
 /// What is assumed of the machine that was read; all mistakes at once.

@@ -7,8 +7,9 @@ use std::path::Path;
 use anyhow::{Context, anyhow};
 
 use super::CliError;
+use super::args::Output;
 use crate::measure::{Phase, Progress};
-use crate::report::output;
+use crate::output::{Destination, Wish};
 use crate::text;
 
 /// How a command went: its exit code, or why it ended early.
@@ -24,17 +25,46 @@ pub(super) fn print(document: &str) -> Done {
     }
 }
 
-/// Prints, or writes to the file that was asked for.
-pub(super) fn deliver(document: &str, file: Option<&Path>) -> Done {
-    match file {
-        None => print(document),
-        Some(path) if path == Path::new("-") => print(document),
-        Some(path) => {
-            output::write_atomically(path, document.as_bytes())
-                .context("the report was made and not saved")?;
-            Ok(0)
+/// Where a document goes; found before anything is read or measured for it.
+pub(super) enum Delivery {
+    /// To standard output.
+    Printed,
+    /// To a file.
+    Written(Box<Destination>),
+}
+
+impl Delivery {
+    /// Where the options say. What `runs` may be executed by somebody.
+    pub(super) fn find(options: &Output, runs: bool) -> Result<Self, CliError> {
+        match options.output.as_deref().filter(|path| *path != Path::new("-")) {
+            None => Ok(Self::Printed),
+            Some(path) => {
+                let access = options.output_mode.unwrap_or_default();
+                let found = destination(path, Wish { access, runs, ..Wish::default() })?;
+                Ok(Self::Written(Box::new(found)))
+            }
         }
     }
+
+    /// Prints it, or writes it.
+    pub(super) fn deliver(self, document: &str) -> Done {
+        match self {
+            Self::Printed => print(document),
+            Self::Written(found) => {
+                found.commit(document.as_bytes()).context("the report was made and not saved")?;
+                Ok(0)
+            }
+        }
+    }
+}
+
+/// A place for a document; says what is to be known of it.
+pub(super) fn destination(path: &Path, wish: Wish) -> Result<Destination, CliError> {
+    let found = Destination::open(path, wish).map_err(anyhow::Error::from)?;
+    if let Some(says) = found.notice() {
+        notice(says);
+    }
+    Ok(found)
 }
 
 /// One sentence to standard error. Names in it may be anybody's, also those of the command line.

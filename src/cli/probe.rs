@@ -1,6 +1,5 @@
 //! `walwise probe`: the measurements alone; and the measuring that `check` shares with it.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
@@ -9,7 +8,7 @@ use serde::Serialize;
 use super::args::{From, Load, Probe, Shape};
 use super::out::{self, Done, print};
 use super::signals::Listener;
-use super::{CliError, host};
+use super::{CliError, host, input};
 use crate::measure::{
     Imported, Measurement, PG_TESTS, Phase, Workload, import, imported_table, in_the_tools_layout,
     price_of_a_commit, sizes, workload_lines,
@@ -92,9 +91,7 @@ fn read_all(files: &[PathBuf]) -> Result<Vec<Imported>, CliError> {
     let mut all = Vec::new();
     for file in files {
         let unusable = |why: String| CliError::Usage(format!("{}: {why}", file.display()));
-        let mut bytes = Vec::new();
-        let opened = std::fs::File::open(file).map_err(|e| unusable(text::error_words(&e)))?;
-        opened.take(LARGEST_IMPORT).read_to_end(&mut bytes).map_err(|e| unusable(text::error_words(&e)))?;
+        let bytes = input::bytes(file, LARGEST_IMPORT).map_err(|e| unusable(text::error_words(&e)))?;
         all.extend(import(&bytes).map_err(unusable)?);
     }
     Ok(all)

@@ -8,8 +8,9 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use super::CliError;
-use super::out;
+use serde::{Deserialize, Serialize};
+
+use super::{CliError, input, out};
 use crate::host::{self, path_bytes};
 use crate::rules::{RuleFile, RuleSet};
 use crate::text;
@@ -25,16 +26,16 @@ const NOT_IN_FORCE: u8 = 2;
 
 /// The rules: built in, those of this machine, and those of `--rules`.
 pub(super) fn rules(dir: Option<&Path>) -> Result<RuleSet, CliError> {
-    let mut found = of_this_machine(Path::new(OF_THIS_MACHINE));
-    if let Some(dir) = dir {
-        let paths = files_in(dir).map_err(|e| cannot("read the rules in", dir, &e))?;
-        if paths.is_empty() {
-            found.remarks.push(format!("there is no rule file (*.toml) in {}", shown(dir)));
-        }
-        for path in &paths {
-            found.add(path);
-        }
-    }
+    let of_machine = Path::new(OF_THIS_MACHINE);
+    // Nearly every machine has none, and that is seen at once.
+    let none = fs::symlink_metadata(of_machine).is_err_and(|e| e.kind() == io::ErrorKind::NotFound);
+    let found = match (dir, none) {
+        (None, true) => Found::default(),
+        _ => match input::rules(dir) {
+            Ok(found) => found.map_err(CliError::Usage)?,
+            Err(e) => return Err(cannot("read the rules in", dir.unwrap_or(of_machine), &e)),
+        },
+    };
     let (rules, _) = RuleSet::with_user_files(&found.files);
     Ok(rules.with_notes(found.ignored, found.remarks))
 }
@@ -52,30 +53,56 @@ pub(super) fn exit_code(code: u8, rules: &RuleSet) -> u8 {
 
 /// Rule files, named one by one or by their directory, for working on them: all of them can be read.
 pub(super) fn named(paths: &[PathBuf]) -> Result<Vec<RuleFile>, CliError> {
+    let all = paths.iter().map(|path| shown(path)).collect::<Vec<_>>().join(", ");
+    let answer = input::rule_files(paths)
+        .map_err(|e| CliError::Usage(format!("cannot read {all}: {}", text::error_words(&e))))?;
+    answer.map_err(CliError::Usage)
+}
+
+/// Rule files that were named, or why they cannot be used, in a sentence.
+pub(super) type Named = Result<Vec<RuleFile>, String>;
+
+/// Reads them here.
+pub(super) fn read_named(paths: &[PathBuf]) -> Named {
     let mut all = Vec::new();
     for path in paths {
         if !path.is_dir() {
             all.push(path.clone());
             continue;
         }
-        let inside = files_in(path).map_err(|e| cannot("read the rules in", path, &e))?;
+        let inside = files_in(path).map_err(|e| says("read the rules in", path, &e))?;
         if inside.is_empty() {
-            return Err(CliError::Usage(format!("there is no rule file (*.toml) in {}", shown(path))));
+            return Err(format!("there is no rule file (*.toml) in {}", shown(path)));
         }
         all.extend(inside);
     }
-    all.iter().map(|path| read(path).map_err(CliError::Usage)).collect()
+    all.iter().map(|path| read(path)).collect()
 }
 
 /// Files, and what is to be said of those that are none.
-#[derive(Default)]
-struct Found {
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct Found {
     files: Vec<RuleFile>,
     ignored: Vec<String>,
     remarks: Vec<String>,
 }
 
 impl Found {
+    /// Reads the rules of this machine and those in a directory, here. The error is a sentence.
+    pub(super) fn of(dir: Option<&Path>) -> Result<Self, String> {
+        let mut found = of_this_machine(Path::new(OF_THIS_MACHINE));
+        if let Some(dir) = dir {
+            let paths = files_in(dir).map_err(|e| says("read the rules in", dir, &e))?;
+            if paths.is_empty() {
+                found.remarks.push(format!("there is no rule file (*.toml) in {}", shown(dir)));
+            }
+            for path in &paths {
+                found.add(path);
+            }
+        }
+        Ok(found)
+    }
+
     fn add(&mut self, path: &Path) {
         match read(path) {
             Ok(file) => self.files.push(file),
@@ -143,7 +170,11 @@ fn read(path: &Path) -> Result<RuleFile, String> {
 }
 
 fn cannot(what: &str, path: &Path, error: &io::Error) -> CliError {
-    CliError::Usage(format!("cannot {what} {}: {}", shown(path), text::error_words(error)))
+    CliError::Usage(says(what, path, error))
+}
+
+fn says(what: &str, path: &Path, error: &io::Error) -> String {
+    format!("cannot {what} {}: {}", shown(path), text::error_words(error))
 }
 
 /// A path as it is shown.

@@ -17,10 +17,10 @@ use crate::collect::Request;
 use crate::facts::{FactSet, Scope, Source, Subject};
 use crate::host::{Host, RememberingHost, path_bytes};
 use crate::measure::Progress;
+use crate::output::{Destination, OutputError, Wish};
 use crate::pipeline::assume::{self, Assumption};
 use crate::pipeline::{self, Options, Session};
 use crate::probes::{self, Control, Plan};
-use crate::report::output::{self, OutputError};
 use crate::report::{Format, Report, host_summary, text};
 use crate::rules::RuleSet;
 use crate::text::{error_words, safe};
@@ -233,17 +233,19 @@ impl Worker for Desk {
         Ok(format.render(&self.report()?))
     }
 
-    fn save(&self, document: &str, name: &str, replace: bool) -> Result<Saved, String> {
+    fn save(&self, format: Format, document: &str, name: &str, replace: bool) -> Result<Saved, String> {
         let path = place(name)?;
         let shown = safe(path_bytes(&path));
-        let write = if replace { output::write_atomically } else { output::write_new };
-        match write(&path, document.as_bytes()) {
-            Ok(()) => Ok(Saved::At(shown)),
+        let wish = Wish { replace, runs: format.runs(), ..Wish::default() };
+        let written = Destination::open(&path, wish).and_then(|found| {
+            let notice = found.notice().map(str::to_owned);
+            found.commit(document.as_bytes()).map(|()| notice)
+        });
+        match written {
+            Ok(None) => Ok(Saved::At(shown)),
+            Ok(Some(notice)) => Ok(Saved::At(format!("{shown}; {notice}"))),
             Err(OutputError::Exists { .. }) => Ok(Saved::Exists(shown)),
-            Err(OutputError::Special { what, .. }) => Err(format!("{shown} is {what}; name a regular file")),
-            Err(OutputError::Refused { error, .. }) => {
-                Err(format!("cannot write {shown}: {}", error_words(&error)))
-            }
+            Err(OutputError::Refused { why, .. }) => Err(format!("cannot write {shown}: {why}")),
         }
     }
 

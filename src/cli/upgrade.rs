@@ -7,7 +7,7 @@ use std::mem;
 use super::CliError;
 use super::args::{Shape, Upgrade};
 use super::host;
-use super::out::{Done, deliver};
+use super::out::{Delivery, Done};
 use crate::host::RememberingHost;
 use crate::pipeline::upgrade::{self, Next};
 use crate::report::exit::FailOn;
@@ -15,6 +15,7 @@ use crate::report::{self, json, text};
 
 /// Prints what changes.
 pub(super) fn run(args: &Upgrade) -> Done {
+    let delivery = Delivery::find(&args.output, false)?;
     let next = Next {
         kernel: args.kernel.clone(),
         os: args.os.clone(),
@@ -41,7 +42,7 @@ pub(super) fn run(args: &Upgrade) -> Done {
             json::render(&report)
         }
     };
-    deliver(&document, args.output.as_deref())?;
+    delivery.deliver(&document)?;
     // As in `check`: the process ends here.
     mem::forget((session, report, supposed));
     Ok(code)

@@ -3,25 +3,26 @@
 //!
 //! It writes into a directory of its own, which stays: whoever pulled the plug has to read it afterwards. What is lost is
 //! [`crate::drill`]'s business. The surprise: the caller's telling is part of every commit, so that nothing is
-//! acknowledged before it was told.
+//! acknowledged before it was told. Everything happens below one open directory, so that nobody redirects it.
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, Mode, OFlags};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::commit::{Writer, again};
-use super::control::Control;
 use super::error::{ErrorKind, ProbeError, shown};
 use super::method::open_flags;
-use super::scratch::zero;
+use super::place::database_around;
+use super::scratch::{make_directory, zero};
 use crate::drill::{Head, PAGE, PAGES, Ranges, fill, number_of};
 use crate::measure::Method;
+use crate::way::{End, Missing, Stranger, Walker};
 
 /// The directory that it writes in.
 pub const DIRECTORY: &str = "walwise-drill";
@@ -31,6 +32,9 @@ const SEGMENT: &str = "segment-";
 
 /// Says which run it was; written before anything is acknowledged.
 const HEAD: &str = "run";
+
+/// A longer one is none of ours.
+const LONGEST_HEAD: u64 = 64 << 10;
 
 /// How many segments are kept when each is new: the one in use and the one before it.
 const KEPT: u64 = 2;
@@ -56,35 +60,77 @@ impl fmt::Display for Segments {
     }
 }
 
-/// Where the drill of a directory is.
+/// Where the drill of a directory is, for people.
 pub fn place(directory: &Path) -> PathBuf {
     directory.join(DIRECTORY)
 }
 
-/// Writes until it is stopped. `tell` hears the head first and then the number of each commit that the system calls durable.
+/// The directory that a drill is about, open.
+pub struct Ground {
+    directory: OwnedFd,
+    path: PathBuf,
+}
+
+impl Ground {
+    /// To write in: none where somebody else could lead root elsewhere, and none of a database's. The error is a sentence.
+    pub fn to_write(path: &Path) -> Result<Self, String> {
+        let walker = Walker::ourselves();
+        let end = walker.directory(path, Missing::Refused).map_err(|obstacle| obstacle.to_string())?;
+        if let (0, Some(Stranger { at, who })) = (walker.uid, &end.stranger) {
+            return Err(format!(
+                "{} belongs to {who}, who could lead root elsewhere; run the drill as the owner, or in a directory of root's on \
+                 the same file system",
+                shown(at)
+            ));
+        }
+        let ground = Self::of(&end, path)?;
+        let held = ground.directory.try_clone().map_err(|error| crate::text::error_words(&error))?;
+        match database_around(held, std::path::absolute(path).unwrap_or_default()) {
+            Some(database) => Err(format!(
+                "{database} belongs to a database; name a directory beside it, on the same file system"
+            )),
+            None => Ok(ground),
+        }
+    }
+
+    /// To read in. The error is a sentence.
+    pub fn to_read(path: &Path) -> Result<Self, String> {
+        let end = Walker::ourselves().directory(path, Missing::Refused);
+        Self::of(&end.map_err(|obstacle| obstacle.to_string())?, path)
+    }
+
+    fn of(end: &End, path: &Path) -> Result<Self, String> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let directory = rustix::fs::openat(&end.directory, ".", flags, Mode::empty());
+        let directory = directory.map_err(|errno| cannot(path, &errno.into()))?;
+        Ok(Self { directory, path: path.to_owned() })
+    }
+}
+
+/// Writes until it is told to stop. `tell` hears the head first and then the number of each commit that the system calls
+/// durable, and says whether to go on.
 pub fn write(
-    directory: &Path,
+    ground: &Ground,
     method: Method,
     segments: Segments,
     head: &Head,
-    control: &Control,
-    tell: &mut dyn FnMut(Option<u64>) -> io::Result<()>,
+    tell: &mut dyn FnMut(Option<u64>) -> io::Result<bool>,
 ) -> Result<(), ProbeError> {
-    let own = place(directory);
-    let failed = |errno, doing: &str| ProbeError::of(errno, doing, &own);
-    match rustix::fs::mkdirat(CWD, &own, Mode::RWXU) {
+    let path = place(&ground.path);
+    let failed = |errno, doing: &str| ProbeError::of(errno, doing, &path);
+    let own = match make_directory(&ground.directory, DIRECTORY) {
         Err(Errno::EXIST) => {
-            let says = format!("{} is there already; read it or remove it first", shown(&own));
+            let says = format!("{} is there already; read it or remove it first", shown(&path));
             return Err(ProbeError::new(ErrorKind::Gone, says));
         }
         made => made.map_err(|errno| failed(errno, "making the drill's directory"))?,
-    }
+    };
     put_head(&own, head).map_err(|errno| failed(errno, "writing which run it is"))?;
-    sync(directory).map_err(|errno| failed(errno, "making its name durable"))?;
+    sync(&ground.directory).map_err(|errno| failed(errno, "making its name durable"))?;
     let mut memory = vec![0; PAGE + ALIGNMENT];
     let start = memory.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT);
     let page = memory.get_mut(start..start + PAGE).unwrap_or_default();
-    let told = |answer: io::Result<()>| {
+    let told = |answer: io::Result<bool>| {
         answer.map_err(|error| {
             let says = format!("nobody listens any more: {}", crate::text::error_words(&error));
             ProbeError::new(ErrorKind::Gone, says)
@@ -92,9 +138,9 @@ pub fn write(
     };
     let mut segment =
         Segment::make(&own, 0, method, segments).map_err(|errno| failed(errno, "making a segment"))?;
-    told(tell(None))?;
+    let mut go_on = told(tell(None))?;
     for number in 1.. {
-        if control.is_cancelled() {
+        if !go_on {
             break;
         }
         let (nth, at) = ((number - 1) / PAGES, (number - 1) % PAGES);
@@ -104,7 +150,7 @@ pub fn write(
         }
         fill(page, head.run, number);
         segment.writer.commit(page, at * PAGE as u64).map_err(|errno| failed(errno, "a commit"))?;
-        told(tell(Some(number)))?;
+        go_on = told(tell(Some(number)))?;
     }
     Ok(())
 }
@@ -115,10 +161,10 @@ struct Segment {
 }
 
 impl Segment {
-    fn make(own: &Path, nth: u64, method: Method, segments: Segments) -> Result<Self, Errno> {
-        let path = own.join(format!("{SEGMENT}{nth:08}"));
+    fn make(own: &OwnedFd, nth: u64, method: Method, segments: Segments) -> Result<Self, Errno> {
+        let name = format!("{SEGMENT}{nth:08}");
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let file = rustix::fs::openat(CWD, &path, flags, Mode::RUSR | Mode::WUSR)?;
+        let file = rustix::fs::openat(own, &name, flags, Mode::RUSR | Mode::WUSR)?;
         let bytes = PAGES * PAGE as u64;
         match segments {
             Segments::Recycled => {
@@ -133,17 +179,17 @@ impl Segment {
         }
         sync(own)?;
         if let Some(old) = nth.checked_sub(KEPT) {
-            rustix::fs::unlinkat(CWD, own.join(format!("{SEGMENT}{old:08}")), rustix::fs::AtFlags::empty())?;
+            rustix::fs::unlinkat(own, format!("{SEGMENT}{old:08}"), AtFlags::empty())?;
         }
         let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC | open_flags(method);
-        let file = rustix::fs::openat(CWD, &path, flags, Mode::empty())?;
+        let file = rustix::fs::openat(own, &name, flags, Mode::empty())?;
         Ok(Self { nth, writer: Writer::new(method, file) })
     }
 }
 
-fn put_head(own: &Path, head: &Head) -> Result<(), Errno> {
+fn put_head(own: &OwnedFd, head: &Head) -> Result<(), Errno> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let file = rustix::fs::openat(CWD, own.join(HEAD), flags, Mode::RUSR | Mode::WUSR)?;
+    let file = rustix::fs::openat(own, HEAD, flags, Mode::RUSR | Mode::WUSR)?;
     let line = format!("{head}\n");
     if again(&mut false, || rustix::io::write(&file, line.as_bytes()))? != line.len() {
         return Err(Errno::NOSPC);
@@ -152,34 +198,49 @@ fn put_head(own: &Path, head: &Head) -> Result<(), Errno> {
 }
 
 /// Makes the names in a directory durable.
-fn sync(directory: &Path) -> Result<(), Errno> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let directory: OwnedFd = rustix::fs::openat(CWD, directory, flags, Mode::empty())?;
-    again(&mut false, || rustix::fs::fsync(&directory))
+fn sync(directory: &OwnedFd) -> Result<(), Errno> {
+    again(&mut false, || rustix::fs::fsync(directory))
 }
 
-/// What is left of the drill of a directory: its head and the numbers of all whole pages.
-pub fn read(directory: &Path) -> Result<(Head, Ranges), String> {
-    let own = place(directory);
-    let cannot = |path: &Path, error: &io::Error| {
-        format!("cannot read {}: {}", shown(path), crate::text::error_words(error))
-    };
-    let head = own.join(HEAD);
-    let text = fs::read_to_string(&head).map_err(|error| cannot(&head, &error))?;
-    let head = Head::parse(&text).ok_or_else(|| format!("{} is not of a drill", shown(&head)))?;
+fn cannot(path: &Path, error: &io::Error) -> String {
+    format!("cannot read {}: {}", shown(path), crate::text::error_words(error))
+}
+
+/// What is left of the drill of a directory: its head and the numbers of all whole pages. `tell` hears when a file was read.
+pub fn read(ground: &Ground, tell: &mut dyn FnMut()) -> Result<(Head, Ranges), String> {
+    let path = place(&ground.path);
+    let failed = |name: &str, error: io::Error| cannot(&path.join(name), &error);
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let own = rustix::fs::openat(&ground.directory, DIRECTORY, flags, Mode::empty());
+    let own = own.map_err(|errno| cannot(&path, &errno.into()))?;
+    let mut text = String::new();
+    let mut head = open_file(&own, HEAD).map_err(|error| failed(HEAD, error))?.take(LONGEST_HEAD);
+    head.read_to_string(&mut text).map_err(|error| failed(HEAD, error))?;
+    let head = Head::parse(&text).ok_or_else(|| format!("{} is not of a drill", shown(&path.join(HEAD))))?;
     let mut numbers = BTreeSet::new();
-    for entry in fs::read_dir(&own).map_err(|error| cannot(&own, &error))? {
-        let entry = entry.map_err(|error| cannot(&own, &error))?;
-        if entry.file_name().to_string_lossy().starts_with(SEGMENT) {
-            let path = entry.path();
-            numbers_in(&path, head.run, &mut numbers).map_err(|error| cannot(&path, &error))?;
+    for entry in Dir::read_from(&own).map_err(|errno| cannot(&path, &errno.into()))? {
+        let entry = entry.map_err(|errno| cannot(&path, &errno.into()))?;
+        let name = entry.file_name().to_string_lossy();
+        if name.starts_with(SEGMENT) {
+            let file = open_file(&own, &name).map_err(|error| failed(&name, error))?;
+            numbers_in(file, head.run, &mut numbers).map_err(|error| failed(&name, error))?;
+            tell();
         }
     }
     Ok((head, ranges(&numbers)))
 }
 
-fn numbers_in(path: &Path, run: u64, numbers: &mut BTreeSet<u64>) -> io::Result<()> {
-    let mut file = File::open(path)?;
+/// Opens a file of the drill's; whatever else has its name is not touched.
+fn open_file(own: &OwnedFd, name: &str) -> io::Result<File> {
+    let found = rustix::fs::statat(own, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
+        return Err(io::Error::other("it is no regular file"));
+    }
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    Ok(File::from(rustix::fs::openat(own, name, flags, Mode::empty())?))
+}
+
+fn numbers_in(mut file: File, run: u64, numbers: &mut BTreeSet<u64>) -> io::Result<()> {
     let mut page = vec![0; PAGE];
     for _ in 0..PAGES {
         match file.read_exact(&mut page) {
@@ -204,6 +265,9 @@ fn ranges(numbers: &BTreeSet<u64>) -> Ranges {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::os::unix::fs::{chown, symlink};
+
     use super::*;
     use crate::drill::{Acknowledged, Stack, Survived, compare};
 
@@ -220,18 +284,26 @@ mod tests {
     /// Writes so many commits in an own directory.
     fn written(commits: u64, segments: Segments) -> tempfile::TempDir {
         let directory = tempfile::tempdir().unwrap();
-        let control = Control::default();
         let mut last = 0;
         let mut tell = |number: Option<u64>| {
             last = number.unwrap_or(0);
-            if last == commits {
-                control.cancel();
-            }
-            Ok(())
+            Ok(last != commits)
         };
-        write(directory.path(), Method::Floor, segments, &head(), &control, &mut tell).unwrap();
+        write_in(directory.path(), segments, &mut tell).unwrap();
         assert_eq!(last, commits);
         directory
+    }
+
+    fn write_in(
+        directory: &Path,
+        segments: Segments,
+        tell: &mut dyn FnMut(Option<u64>) -> io::Result<bool>,
+    ) -> Result<(), ProbeError> {
+        write(&Ground::to_write(directory).unwrap(), Method::Floor, segments, &head(), tell)
+    }
+
+    fn read(directory: &Path) -> Result<(Head, Ranges), String> {
+        super::read(&Ground::to_read(directory)?, &mut || {})
     }
 
     #[test]
@@ -272,15 +344,7 @@ mod tests {
     #[test]
     fn nothing_is_written_over() {
         let directory = written(3, Segments::Recycled);
-        let mut tell = |_| Ok(());
-        let again = write(
-            directory.path(),
-            Method::Floor,
-            Segments::Recycled,
-            &head(),
-            &Control::default(),
-            &mut tell,
-        );
+        let again = write_in(directory.path(), Segments::Recycled, &mut |_| Ok(true));
         assert!(again.unwrap_err().message.contains("is there already"));
         assert!(read(&directory.path().join("other")).is_err());
     }
@@ -290,10 +354,49 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let mut tell = |number: Option<u64>| match number {
             Some(3) => Err(io::Error::from(io::ErrorKind::BrokenPipe)),
-            _ => Ok(()),
+            _ => Ok(true),
         };
-        let ended =
-            write(directory.path(), Method::Floor, Segments::Fresh, &head(), &Control::default(), &mut tell);
+        let ended = write_in(directory.path(), Segments::Fresh, &mut tell);
         assert!(ended.unwrap_err().message.contains("nobody listens"));
+    }
+
+    /// Whoever may rename things around the drill's directory reaches nothing else by it.
+    #[test]
+    fn what_is_exchanged_meanwhile_redirects_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        fs::create_dir(at("ground")).unwrap();
+        fs::create_dir(at("precious")).unwrap();
+        let mut tell = |number: Option<u64>| {
+            if number.is_none() {
+                fs::rename(at("ground"), at("before")).unwrap();
+                symlink(at("precious"), at("ground")).unwrap();
+                fs::rename(at("before/walwise-drill"), at("before/moved")).unwrap();
+                symlink(at("precious"), at("before/walwise-drill")).unwrap();
+            }
+            Ok(number != Some(5000))
+        };
+        write_in(&at("ground"), Segments::Fresh, &mut tell).unwrap();
+        assert_eq!(fs::read_dir(at("precious")).unwrap().count(), 0);
+        assert_eq!(fs::read_dir(at("before/moved")).unwrap().count(), 3, "the head and two segments");
+        assert!(read(&at("before")).is_err(), "a link in its place is not read");
+    }
+
+    #[test]
+    fn what_is_no_file_of_a_drill_is_not_opened() {
+        let directory = written(3, Segments::Recycled);
+        let own = place(directory.path());
+        nix::unistd::mkfifo(&own.join("segment-1"), nix::sys::stat::Mode::S_IRUSR).unwrap();
+        assert!(read(directory.path()).unwrap_err().contains("no regular file"));
+    }
+
+    #[test]
+    #[ignore = "needs root: a directory of somebody else"]
+    fn root_writes_no_drill_where_somebody_else_rules() {
+        let directory = tempfile::tempdir().unwrap();
+        chown(directory.path(), Some(4242), None).unwrap();
+        let refused = Ground::to_write(directory.path()).err().unwrap();
+        assert!(refused.contains("belongs to uid 4242"), "{refused}");
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
     }
 }

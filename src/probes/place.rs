@@ -3,14 +3,14 @@
 //! A place is good when its figures are those of the target: same file system and subvolume (`st_dev`, which btrfs has
 //! one of per subvolume), same inode flags that change how data is written (ioctl_iflags(2)). The id of a quota project
 //! cannot be read without an unsafe call and is not compared; whether the directory hands one down is. The surprise:
-//! being inside a database is decided by what lies in the directories above, not by their names.
+//! being inside a database is decided by what lies in the directories above, each opened from the one below it, so that
+//! what was looked at is what is written in.
 
 use std::fs;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Access, AtFlags, CWD, IFlags, Mode, OFlags};
+use rustix::fs::{Access, AtFlags, CWD, Dir, IFlags, Mode, OFlags};
 
 use super::error::{Refusal, shown};
 use crate::text;
@@ -40,23 +40,62 @@ pub fn find(target: &Path, scratch: Option<&Path>, anywhere: bool, room: &Room) 
         Some(scratch) => named(scratch, target)?,
         None => beside(target)?,
     };
-    let directory = open(&place)?;
+    let path = place.path;
+    let directory = reopen(&place.directory).map_err(|e| Refusal::of(e, &path))?;
     if !anywhere {
-        check_class(&directory, &place)?;
+        check_class(&directory, &path)?;
     }
-    check_writable(&directory, &place)?;
-    check_space(&directory, &place, room)?;
-    let stat = rustix::fs::fstat(&directory).map_err(|e| Refusal::of(e, &place))?;
-    Ok(Place { directory: place, identity: (stat.st_dev, stat.st_ino) })
+    check_writable(&directory, &path)?;
+    check_space(&directory, &path, room)?;
+    let stat = rustix::fs::fstat(&directory).map_err(|e| Refusal::of(e, &path))?;
+    Ok(Place { directory: path, identity: (stat.st_dev, stat.st_ino) })
 }
 
-fn real(path: &Path) -> Result<PathBuf, Refusal> {
-    let real = fs::canonicalize(path).map_err(|e| Refusal::of(errno(&e), path))?;
-    if fs::metadata(&real).map_err(|e| Refusal::of(errno(&e), path))?.is_dir() {
-        Ok(real)
-    } else {
-        Err(Refusal::NotADirectory(shown(path)))
+/// A directory that is held, and its path for people.
+#[derive(Debug)]
+struct Held {
+    directory: OwnedFd,
+    path: PathBuf,
+}
+
+const HOLD: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+impl Held {
+    /// What a path leads to, links followed.
+    fn open(path: &Path) -> Result<Self, Refusal> {
+        let directory =
+            rustix::fs::openat(CWD, path, HOLD, Mode::empty()).map_err(|e| Refusal::of(e, path))?;
+        // Only for people, and to recognise it when it is opened again.
+        let real = fs::canonicalize(path).map_err(|e| Refusal::of(errno(&e), path))?;
+        Ok(Self { directory, path: real })
     }
+
+    /// The directory around it; none around the root.
+    fn around(&self) -> Option<Self> {
+        let path = self.path.parent()?.to_owned();
+        let directory = rustix::fs::openat(&self.directory, "..", HOLD, Mode::empty()).ok()?;
+        Some(Self { directory, path })
+    }
+
+    /// It and all directories around it, itself first.
+    fn upward(self) -> Vec<Self> {
+        let mut all = vec![self];
+        while let Some(around) = all.last().and_then(Self::around) {
+            all.push(around);
+        }
+        all
+    }
+
+    /// Its file system, or on btrfs its subvolume.
+    fn device(&self) -> Option<u64> {
+        rustix::fs::fstat(&self.directory).ok().map(|found| found.st_dev)
+    }
+}
+
+/// Opens a directory that is held for more than looking.
+fn reopen(directory: &OwnedFd) -> Result<OwnedFd, rustix::io::Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    rustix::fs::openat(directory, ".", flags, Mode::empty())
 }
 
 fn errno(error: &std::io::Error) -> rustix::io::Errno {
@@ -64,13 +103,14 @@ fn errno(error: &std::io::Error) -> rustix::io::Errno {
 }
 
 /// The directory that `--scratch` names, when it measures the same as the target would.
-fn named(scratch: &Path, target: &Path) -> Result<PathBuf, Refusal> {
-    let place = real(scratch)?;
-    if let Some(database) = database_of(&place) {
+fn named(scratch: &Path, target: &Path) -> Result<Held, Refusal> {
+    let upward = Held::open(scratch)?.upward();
+    if let Some(database) = database_of(&upward).and_then(|at| upward.get(at)) {
         let why = "--scratch names a place in it".to_owned();
-        return Err(Refusal::NoPlaceBeside { database: shown(&database), why });
+        return Err(Refusal::NoPlaceBeside { database: shown(&database.path), why });
     }
-    match real(target).map(|target| difference(&place, &target)) {
+    let place = upward.into_iter().next().ok_or_else(|| Refusal::Missing(shown(scratch)))?;
+    match Held::open(target).map(|target| difference(&place, &target)) {
         Ok(Some(why)) => {
             Err(Refusal::ElsewhereScratch { scratch: shown(scratch), target: shown(target), why })
         }
@@ -79,33 +119,41 @@ fn named(scratch: &Path, target: &Path) -> Result<PathBuf, Refusal> {
 }
 
 /// The target, or the parent of the database it belongs to.
-fn beside(target: &Path) -> Result<PathBuf, Refusal> {
-    let target = real(target)?;
-    let Some(database) = database_of(&target) else { return Ok(target) };
-    let refuse = |why: String| Refusal::NoPlaceBeside { database: shown(&database), why };
-    if let Some(top) = top_of_mount(&target).filter(|top| top.starts_with(&database)) {
+fn beside(target: &Path) -> Result<Held, Refusal> {
+    let mut upward = Held::open(target)?.upward();
+    let Some(at) = database_of(&upward) else { return Ok(upward.swap_remove(0)) };
+    let database = upward.get(at).map(|database| shown(&database.path)).unwrap_or_default();
+    let refuse = |why: String| Refusal::NoPlaceBeside { database: database.clone(), why };
+    if let Some(top) = top_of_mount(&upward).filter(|top| *top <= at).and_then(|top| upward.get(top)) {
         return Err(refuse(format!(
             "{} is the top of its file system or subvolume as it is mounted there, with nothing beside it; it can be measured once it lies a directory below, or where the same file system is mounted elsewhere too",
-            shown(top)
+            shown(&top.path)
         )));
     }
-    let parent = database.parent().ok_or_else(|| refuse("there is nothing beside it".to_owned()))?;
-    match difference(parent, &target) {
-        Some(why) => Err(refuse(format!("{} beside it will not do: {why}", shown(parent)))),
-        None => Ok(parent.to_owned()),
+    let (Some(target), Some(parent)) = (upward.first(), upward.get(at + 1)) else {
+        return Err(refuse("there is nothing beside it".to_owned()));
+    };
+    match difference(parent, target) {
+        Some(why) => Err(refuse(format!("{} beside it will not do: {why}", shown(&parent.path)))),
+        None => Ok(upward.swap_remove(at + 1)),
     }
 }
 
-/// The topmost directory, the given one or above it, of the same file system and subvolume.
-fn top_of_mount(path: &Path) -> Option<&Path> {
-    let device = |path: &Path| fs::metadata(path).map(|m| m.dev()).ok();
-    let here = device(path)?;
-    path.ancestors().take_while(|dir| device(dir) == Some(here)).last()
+/// The topmost directory, the first or one around it, of the same file system and subvolume.
+fn top_of_mount(upward: &[Held]) -> Option<usize> {
+    let here = upward.first()?.device()?;
+    upward.iter().take_while(|held| held.device() == Some(here)).count().checked_sub(1)
 }
 
-/// The topmost directory, the given one or above it, in which a database keeps files.
-fn database_of(path: &Path) -> Option<PathBuf> {
-    path.ancestors().filter(|dir| holds_database(dir)).last().map(Path::to_owned)
+/// The topmost directory, the first or one around it, in which a database keeps files.
+fn database_of(upward: &[Held]) -> Option<usize> {
+    upward.iter().rposition(|held| holds_database(&held.directory))
+}
+
+/// The database that a directory belongs to, as its path is shown; none if it belongs to none.
+pub(super) fn database_around(directory: OwnedFd, path: PathBuf) -> Option<String> {
+    let upward = Held { directory, path }.upward();
+    database_of(&upward).and_then(|at| upward.get(at)).map(|database| shown(&database.path))
 }
 
 /// Files that only a server makes: PostgreSQL's cluster and WAL directories, MySQL's and MariaDB's data and redo.
@@ -122,26 +170,24 @@ const MARKS: [&str; 10] = [
     "undo_001",
 ];
 
-fn holds_database(directory: &Path) -> bool {
-    let marked = MARKS.iter().any(|mark| directory.join(mark).symlink_metadata().is_ok());
-    marked || holds_tablespace(directory)
+fn holds_database(directory: &OwnedFd) -> bool {
+    let is_there = |mark: &str| rustix::fs::statat(directory, mark, AtFlags::SYMLINK_NOFOLLOW).is_ok();
+    MARKS.iter().any(|mark| is_there(mark)) || holds_tablespace(directory)
 }
 
 /// A tablespace holds directories such as `PG_15_202209061`. A directory of more than a few names is none.
-fn holds_tablespace(directory: &Path) -> bool {
-    let names = fs::read_dir(directory).into_iter().flatten().take(64).flatten();
-    let is_version = |name: &str| {
-        name.strip_prefix("PG_").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
-    };
-    names.filter_map(|entry| entry.file_name().into_string().ok()).any(|name| is_version(&name))
+fn holds_tablespace(directory: &OwnedFd) -> bool {
+    let mut names = reopen(directory).and_then(Dir::new).into_iter().flatten().take(66).flatten();
+    let is_version =
+        |name: &[u8]| name.strip_prefix(b"PG_").and_then(<[u8]>::first).is_some_and(u8::is_ascii_digit);
+    names.any(|entry| is_version(entry.file_name().to_bytes()))
 }
 
 /// What makes figures in one directory say nothing about another.
-fn difference(place: &Path, target: &Path) -> Option<String> {
-    let device = |path: &Path| fs::metadata(path).map(|m| m.dev());
-    match (device(place), device(target)) {
-        (Ok(a), Ok(b)) if a == b => {}
-        (Ok(_), Ok(_)) => return Some("it is another file system or subvolume".to_owned()),
+fn difference(place: &Held, target: &Held) -> Option<String> {
+    match (place.device(), target.device()) {
+        (Some(a), Some(b)) if a == b => {}
+        (Some(_), Some(_)) => return Some("it is another file system or subvolume".to_owned()),
         _ => return Some("it cannot be looked at".to_owned()),
     }
     let (here, there) = (flags(place), flags(target));
@@ -159,15 +205,14 @@ fn difference(place: &Path, target: &Path) -> Option<String> {
 const NOT_COMPRESSED: IFlags = IFlags::from_bits_retain(0x400);
 
 /// The inode flags that change how data is written, or what quota it counts to. Empty where the file system has none.
-fn flags(directory: &Path) -> Option<IFlags> {
+fn flags(held: &Held) -> Option<IFlags> {
     let matter = IFlags::NOCOW
         | IFlags::COMPRESSED
         | NOT_COMPRESSED
         | IFlags::JOURNALING
         | IFlags::SYNC
         | IFlags::PROJECT_INHERIT;
-    let open = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let directory = rustix::fs::openat(CWD, directory, open, Mode::empty()).ok()?;
+    let directory = reopen(&held.directory).ok()?;
     match rustix::fs::ioctl_getflags(&directory) {
         Ok(flags) => Some(flags & matter),
         Err(rustix::io::Errno::NOTTY | rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => {
@@ -175,12 +220,6 @@ fn flags(directory: &Path) -> Option<IFlags> {
         }
         Err(_) => None,
     }
-}
-
-/// Opens a directory for use as the base of relative names.
-pub fn open(directory: &Path) -> Result<OwnedFd, Refusal> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    rustix::fs::openat(CWD, directory, flags, Mode::empty()).map_err(|e| Refusal::of(e, directory))
 }
 
 /// Magic numbers of linux/magic.h and of the file systems' own sources.

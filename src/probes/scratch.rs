@@ -4,7 +4,8 @@
 //! followed. Files stay linked while they are used: some kernels skip the log of unlinked files on btrfs, which makes them
 //! look much faster. The surprise: the watcher exists before the directory does.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::ffi::{CStr, CString};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::PathBuf;
 
 use rustix::fs::{AtFlags, CWD, Dir, FallocateFlags, FileType, Mode, OFlags};
@@ -15,6 +16,7 @@ use super::error::{ErrorKind, ProbeError, shown};
 use super::plan::Plan;
 use super::watcher::Watcher;
 use crate::text;
+use crate::way::random;
 
 /// What the directory's name begins with.
 pub const PREFIX: &str = ".walwise-probe-";
@@ -32,7 +34,6 @@ pub struct Scratch {
     place: OwnedFd,
     path: PathBuf,
     name: String,
-    inode: u64,
     directory: OwnedFd,
     watcher: Option<Watcher>,
 }
@@ -50,14 +51,12 @@ impl Scratch {
             return Err(ProbeError::new(ErrorKind::Gone, says));
         }
         let name = format!("{PREFIX}{}-{:016x}", std::process::id(), random());
-        let mut watcher = Watcher::start(&plan.program, &place, &name)?;
-        // Like O_EXCL it fails when anything has the name, be it a link. Dropped without a last word, as by an error from
-        // here on, the watcher does its work.
-        rustix::fs::mkdirat(&place, &name, Mode::RWXU).map_err(failed)?;
-        let directory = rustix::fs::openat(&place, &name, LOOK, Mode::empty()).map_err(failed)?;
-        let inode = rustix::fs::fstat(&directory).map_err(failed)?.st_ino;
-        watcher.created(inode);
-        Ok(Self { place, path, name, inode, directory, watcher: Some(watcher) })
+        let mut watcher = Watcher::start(&plan.program, &place)?;
+        // Dropped without a last word, as by an error from here on, the watcher does its work.
+        watcher.will_create(&name)?;
+        let directory = make_directory(&place, &name).map_err(failed)?;
+        watcher.created(rustix::fs::fstat(&directory).map_err(failed)?.st_ino);
+        Ok(Self { place, path, name, directory, watcher: Some(watcher) })
     }
 
     /// Makes a file in it, open with these flags; what it is for is its name.
@@ -150,11 +149,11 @@ impl Scratch {
 
     fn clear(&mut self) -> Result<(), ProbeError> {
         let Some(watcher) = self.watcher.take() else { return Ok(()) };
-        let removed = remove(&self.place, &self.name, Some(self.inode));
+        let removed = remove_held(&self.place, &self.name, &self.directory);
         watcher.done();
         removed.map_err(|errno| {
             let mut error = self.failed(errno, "removing the scratch directory");
-            let left = shown(&self.path.join(&self.name));
+            let left = shown(&now_at(&self.directory).unwrap_or_else(|| self.path.join(&self.name)));
             error.message = format!("{}; it is still there: {left}", error.message);
             error
         })
@@ -187,25 +186,78 @@ pub(super) fn zero(file: &OwnedFd, bytes: u64, go_on: &dyn Fn() -> bool) -> Resu
     Ok(go_on())
 }
 
-/// Removes a scratch directory and the files that were made in it, if it is ours: the inode that is known, or, when the
-/// prober died before it could tell, a directory of ours with the name that only we know. What is not there, or is another
-/// by now, is nothing to do.
-pub(super) fn remove(place: impl AsFd, name: &str, inode: Option<u64>) -> Result<(), Errno> {
+/// Makes a directory for ourselves alone and opens it. Whoever may rename things around it could put another in its place
+/// before it is open; one that is not ours, or not empty, is an error.
+pub(super) fn make_directory(place: &OwnedFd, name: &str) -> Result<OwnedFd, Errno> {
+    // Like O_EXCL it fails when anything has the name, be it a link.
+    rustix::fs::mkdirat(place, name, Mode::RWXU)?;
+    let directory = rustix::fs::openat(place, name, LOOK, Mode::empty())?;
+    let found = rustix::fs::fstat(&directory)?;
+    let mut inside = Dir::read_from(&directory)?;
+    let is_new = inside
+        .all(|entry| entry.is_ok_and(|entry| [&b"."[..], b".."].contains(&entry.file_name().to_bytes())));
+    let is_ours =
+        found.st_uid == nix::unistd::geteuid().as_raw() || owner_given_in(&directory) == Ok(found.st_uid);
+    if is_new && is_ours { Ok(directory) } else { Err(Errno::STALE) }
+}
+
+/// Whom a file system makes the owner of what we make in a directory: some know no owners, or none that is root.
+fn owner_given_in(directory: &OwnedFd) -> Result<u32, Errno> {
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let name = file_name("owner");
+    let file = rustix::fs::openat(directory, &name, flags, Mode::RUSR | Mode::WUSR)?;
+    let found = rustix::fs::fstat(&file);
+    rustix::fs::unlinkat(directory, &name, AtFlags::empty())?;
+    Ok(found?.st_uid)
+}
+
+/// Opens the scratch directory of that name if it is ours: of the inode that is known, or, when the prober died before it
+/// could tell, one of ours with the name that only we know. There is none where it is not there, or another by now.
+pub(super) fn open_ours(place: impl AsFd, name: &str, inode: Option<u64>) -> Result<Option<OwnedFd>, Errno> {
     let directory = match rustix::fs::openat(&place, name, LOOK, Mode::empty()) {
         Ok(directory) => directory,
-        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(()),
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(None),
         Err(errno) => return Err(errno),
     };
     let (found, around) = (rustix::fs::fstat(&directory)?, rustix::fs::fstat(&place)?);
     let by_owner = || found.st_uid == nix::unistd::geteuid().as_raw();
-    if found.st_dev != around.st_dev || !inode.map_or_else(by_owner, |inode| inode == found.st_ino) {
-        return Ok(());
+    let is_ours = found.st_dev == around.st_dev && inode.map_or_else(by_owner, |inode| inode == found.st_ino);
+    Ok(is_ours.then_some(directory))
+}
+
+/// Looks for a directory so often while others give it new names.
+const LOOKS: usize = 10;
+
+/// Removes a scratch directory that is held open and the files that were made in it, whatever name it has by now.
+pub(super) fn remove_held(place: impl AsFd, name: &str, directory: &OwnedFd) -> Result<(), Errno> {
+    remove_all(directory)?;
+    let ours = rustix::fs::fstat(directory)?;
+    let is_it = |around: &dyn AsFd, name: &CStr| {
+        let found = rustix::fs::statat(around.as_fd(), name, AtFlags::SYMLINK_NOFOLLOW);
+        found.is_ok_and(|found| (found.st_dev, found.st_ino) == (ours.st_dev, ours.st_ino))
+    };
+    let name = CString::new(name).map_err(|_| Errno::INVAL)?;
+    if is_it(&place, &name) {
+        return rustix::fs::unlinkat(&place, &name, AtFlags::REMOVEDIR);
     }
-    remove_all(&directory)?;
-    match rustix::fs::unlinkat(&place, name, AtFlags::REMOVEDIR) {
-        Err(Errno::NOENT) => Ok(()),
-        answer => answer,
+    for _ in 0..LOOKS {
+        if rustix::fs::fstat(directory)?.st_nlink == 0 {
+            return Ok(());
+        }
+        let around = rustix::fs::openat(directory, "..", LOOK, Mode::empty())?;
+        let entries = Dir::read_from(&around)?.flatten();
+        let now = entries.map(|entry| entry.file_name().to_owned()).find(|name| is_it(&around, name));
+        match now.map(|now| rustix::fs::unlinkat(&around, now, AtFlags::REMOVEDIR)) {
+            None | Some(Err(Errno::NOENT)) => {}
+            Some(answer) => return answer,
+        }
     }
+    Err(Errno::BUSY)
+}
+
+/// Where a directory is now, as the kernel has it.
+fn now_at(directory: &OwnedFd) -> Option<PathBuf> {
+    std::fs::read_link(format!("/proc/self/fd/{}", directory.as_raw_fd())).ok()
 }
 
 /// Removes all files of ours. Removing while listing may skip some, so again until a list holds none.
@@ -239,12 +291,6 @@ fn file_name(what: &str) -> String {
     format!("{FILE_PREFIX}{what}")
 }
 
-/// 64 bits that nobody can guess: the standard library keys its hash tables from the system's random source.
-fn random() -> u64 {
-    use std::hash::{BuildHasher, Hasher, RandomState};
-    RandomState::new().build_hasher().finish()
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -261,23 +307,50 @@ mod tests {
             fs::create_dir(&ours).unwrap();
             (0..300).for_each(|i| fs::write(ours.join(file_name(&i.to_string())), "x").unwrap());
         };
+        let remove = |name: &str, inode| match open_ours(&place, name, inode)? {
+            Some(directory) => remove_held(&place, name, &directory),
+            None => Ok(()),
+        };
         make();
         let inode = fs::metadata(&ours).unwrap().ino();
-        remove(&place, "ours", Some(inode + 1)).unwrap();
+        remove("ours", Some(inode + 1)).unwrap();
         assert_eq!(fs::read_dir(&ours).unwrap().count(), 300, "another directory by the same name");
-        remove(&place, "ours", Some(inode)).unwrap();
-        remove(&place, "ours", Some(inode)).unwrap();
+        remove("ours", Some(inode)).unwrap();
+        remove("ours", Some(inode)).unwrap();
         assert!(!ours.exists());
 
         make();
         fs::write(outside.path().join("theirs"), "x").unwrap();
         symlink(outside.path().join("theirs"), ours.join(file_name("link"))).unwrap();
         fs::write(ours.join("stranger"), "x").unwrap();
-        assert_eq!(remove(&place, "ours", None), Err(Errno::NOTEMPTY));
+        assert_eq!(remove("ours", None), Err(Errno::NOTEMPTY));
         assert_eq!(fs::read_dir(&ours).unwrap().count(), 2, "neither the link nor the stranger's");
 
         symlink(&ours, outside.path().join("link")).unwrap();
-        remove(&place, "link", None).unwrap();
+        remove("link", None).unwrap();
         assert_eq!(fs::read_dir(&ours).unwrap().count(), 2, "no link is followed");
+    }
+
+    /// Whoever owns the directory around it may rename it, put it elsewhere, or put another in its place.
+    #[test]
+    fn what_was_renamed_meanwhile_is_found_and_removed() {
+        let outside = tempfile::tempdir().unwrap();
+        let place: OwnedFd = fs::File::open(outside.path()).unwrap().into();
+        fs::create_dir(outside.path().join("deeper")).unwrap();
+        for now in ["theirs", "deeper/theirs"] {
+            let directory = make_directory(&place, "ours").unwrap();
+            fs::write(outside.path().join("ours").join(file_name("x")), "x").unwrap();
+            fs::rename(outside.path().join("ours"), outside.path().join(now)).unwrap();
+            fs::create_dir(outside.path().join("ours")).unwrap();
+            fs::write(outside.path().join("ours").join(file_name("x")), "x").unwrap();
+            remove_held(&place, "ours", &directory).unwrap();
+            assert!(!outside.path().join(now).exists(), "{now}");
+            assert!(outside.path().join("ours").join(file_name("x")).exists(), "it is somebody else's");
+            fs::remove_dir_all(outside.path().join("ours")).unwrap();
+        }
+        let directory = make_directory(&place, "ours").unwrap();
+        assert_eq!(make_directory(&place, "ours").unwrap_err(), Errno::EXIST);
+        fs::remove_dir(outside.path().join("ours")).unwrap();
+        remove_held(&place, "ours", &directory).unwrap();
     }
 }

@@ -18,9 +18,11 @@ use super::scratch::{self, PREFIX};
 /// The hidden argument that makes the program a watcher.
 const ARGUMENT: &str = "__watch";
 
-/// What is said over the socket: by the child once it is safe from signals, by us when the directory exists (its inode
-/// follows) and when it is gone.
+/// What is said over the socket: by the child once it is safe from signals; by us before the directory is made (the length
+/// of its name and the name follow), when it exists (its inode follows), and when it is gone. The name is no argument, for
+/// all can read those.
 const READY: u8 = b'r';
+const NAME: u8 = b'n';
 const CREATED: u8 = b'c';
 const DONE: u8 = b'd';
 
@@ -31,31 +33,32 @@ pub struct Watcher {
 }
 
 impl Watcher {
-    /// Starts a watcher for a name in a directory and waits until it is ready.
-    pub fn start(program: &Path, directory: &OwnedFd, name: &str) -> Result<Self, ProbeError> {
-        let failed = |error: std::io::Error| {
-            let says = format!(
-                "starting the watcher, which removes the scratch directory if walwise is killed, failed: {error}; nothing was written"
-            );
-            ProbeError::new(ErrorKind::Watcher, says)
-        };
-        let (socket, theirs) = UnixStream::pair().map_err(failed)?;
+    /// Starts a watcher of a directory and waits until it is ready.
+    pub fn start(program: &Path, directory: &OwnedFd) -> Result<Self, ProbeError> {
+        let (socket, theirs) = UnixStream::pair().map_err(|error| failed(&error))?;
         let child = Command::new(program)
-            .args([ARGUMENT, name])
+            .arg(ARGUMENT)
             .env_clear()
             .stdin(Stdio::from(OwnedFd::from(theirs)))
-            .stdout(Stdio::from(directory.try_clone().map_err(failed)?))
+            .stdout(Stdio::from(directory.try_clone().map_err(|error| failed(&error))?))
             .stderr(Stdio::null())
             .spawn()
-            .map_err(failed)?;
+            .map_err(|error| failed(&error))?;
         let mut watcher = Self { child, socket };
         let mut answer = [0];
         let ready = watcher.socket.read_exact(&mut answer);
         if ready.is_err() || answer != [READY] {
             watcher.done();
-            return Err(failed(std::io::Error::other("it did not answer")));
+            return Err(failed(&std::io::Error::other("it did not answer")));
         }
         Ok(watcher)
+    }
+
+    /// Tells it the name that will be made.
+    pub fn will_create(&mut self, name: &str) -> Result<(), ProbeError> {
+        let length = u8::try_from(name.len()).unwrap_or(u8::MAX);
+        let message = [&[NAME, length][..], name.as_bytes()].concat();
+        self.socket.write_all(&message).map_err(|error| failed(&error))
     }
 
     /// Tells it which inode is ours.
@@ -80,35 +83,63 @@ pub fn serve(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> 
     if arguments.nth(1)?.to_str() != Some(ARGUMENT) {
         return None;
     }
-    let name = arguments.next().and_then(|name| name.into_string().ok());
-    Some(match name.filter(|name| name.starts_with(PREFIX) && !name.contains('/')) {
-        Some(name) => watch(&name).map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS),
-        None => ExitCode::FAILURE,
-    })
+    Some(watch().map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS))
 }
 
-fn watch(name: &str) -> std::io::Result<()> {
+fn failed(error: &std::io::Error) -> ProbeError {
+    let says = format!(
+        "starting the watcher, which removes the scratch directory if walwise is killed, failed: {error}; nothing was written"
+    );
+    ProbeError::new(ErrorKind::Watcher, says)
+}
+
+fn watch() -> std::io::Result<()> {
     nix::sys::signal::SigSet::all().thread_block()?;
     // It fails only for the leader of a group, who needs no new session.
     let _ = nix::unistd::setsid();
     std::env::set_current_dir("/")?;
     let mut socket = UnixStream::from(std::io::stdin().as_fd().try_clone_to_owned()?);
     socket.write_all(&[READY])?;
-    let mut inode = None;
+    match hear(&mut socket, std::io::stdout())? {
+        // What is held open is found whatever name it has by now.
+        Some((name, Some(directory))) => Ok(scratch::remove_held(std::io::stdout(), &name, &directory)?),
+        Some((name, None)) => match scratch::open_ours(std::io::stdout(), &name, None)? {
+            Some(directory) => Ok(scratch::remove_held(std::io::stdout(), &name, &directory)?),
+            None => Ok(()),
+        },
+        None => Ok(()),
+    }
+}
+
+/// What is left to remove when the socket closes: a name, and the directory once it was made.
+fn hear(mut socket: impl Read, place: impl AsFd) -> std::io::Result<Option<(String, Option<OwnedFd>)>> {
+    let mut left = None;
     let mut message = [0];
     while socket.read_exact(&mut message).is_ok() {
         match message {
+            [NAME] => left = name(&mut socket)?.map(|name| (name, None)),
             [CREATED] => {
                 let mut number = [0; 8];
-                if socket.read_exact(&mut number).is_ok() {
-                    inode = Some(u64::from_ne_bytes(number));
+                socket.read_exact(&mut number)?;
+                if let Some((name, directory)) = &mut left {
+                    *directory = scratch::open_ours(&place, name, Some(u64::from_ne_bytes(number)))?;
                 }
             }
-            [DONE] => return Ok(()),
+            [DONE] => return Ok(None),
             _ => break,
         }
     }
-    Ok(scratch::remove(std::io::stdout(), name, inode)?)
+    Ok(left)
+}
+
+/// A name as we give them; nothing else is ever removed.
+fn name(socket: &mut impl Read) -> std::io::Result<Option<String>> {
+    let mut length = [0];
+    socket.read_exact(&mut length)?;
+    let mut name = vec![0; usize::from(u8::from_ne_bytes(length))];
+    socket.read_exact(&mut name)?;
+    let name = String::from_utf8(name).ok();
+    Ok(name.filter(|name| name.starts_with(PREFIX) && !name.contains('/')))
 }
 
 #[cfg(test)]
@@ -128,8 +159,23 @@ mod tests {
 
     #[test]
     fn it_removes_nothing_but_scratch_directories() {
-        for name in ["/etc/passwd", "data", ".walwise-probe-1/../x"] {
-            assert_eq!(serve_words(&["walwise", "__watch", name]), Some(ExitCode::FAILURE), "{name}");
+        let place = tempfile::tempdir().unwrap();
+        let place = std::fs::File::open(place.path()).unwrap();
+        let left = |name: &str| {
+            let said = [&[NAME, u8::try_from(name.len()).unwrap()], name.as_bytes()].concat();
+            hear(&said[..], &place).unwrap().map(|(name, _)| name)
+        };
+        for name in ["/etc/passwd", "data", ".walwise-probe-1/../x", ""] {
+            assert_eq!(left(name), None, "{name}");
         }
+        assert_eq!(left(".walwise-probe-1").as_deref(), Some(".walwise-probe-1"));
+    }
+
+    #[test]
+    fn its_last_word_leaves_nothing_to_do() {
+        let place = std::fs::File::open("/").unwrap();
+        let said = [&[NAME, 16][..], b".walwise-probe-1", &[DONE]].concat();
+        assert!(hear(&said[..], &place).unwrap().is_none());
+        assert!(hear(&[][..], &place).unwrap().is_none());
     }
 }

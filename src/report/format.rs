@@ -83,6 +83,11 @@ impl Format {
         }
     }
 
+    /// Whether it is to be run by somebody.
+    pub fn runs(self) -> bool {
+        self == Self::Script
+    }
+
     /// The report in this form, whole, with a newline at its end.
     pub fn render(self, report: &Report) -> String {
         match self {

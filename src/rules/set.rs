@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::diagnostic::{Diag, FileDiags, Span, line_of};
 use super::load::{self, Loaded};
 use super::model::{Author, Rule};
@@ -14,7 +16,7 @@ use super::{builtin, pack};
 use crate::quote::Command;
 
 /// A rule file.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RuleFile {
     /// Its name as the user knows it.
     pub name: String,

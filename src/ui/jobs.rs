@@ -48,7 +48,7 @@ pub trait Worker: Send + Sync {
 
     /// Writes a document to a file, whole or not at all; what is there is replaced only if it may be. The error is a
     /// sentence for the user.
-    fn save(&self, document: &str, name: &str, replace: bool) -> Result<Saved, String>;
+    fn save(&self, format: Format, document: &str, name: &str, replace: bool) -> Result<Saved, String>;
 }
 
 /// What became of a document that was to be saved.
@@ -219,7 +219,7 @@ fn perform_save(worker: &dyn Worker, save: &Save) -> Result<Saved, String> {
         Some(document) => Arc::clone(document),
         None => worker.document(save.format)?.into(),
     };
-    worker.save(&document, &save.name, save.replace)
+    worker.save(save.format, &document, &save.name, save.replace)
 }
 
 fn panicked(panic: &(dyn Any + Send)) -> String {

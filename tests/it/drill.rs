@@ -1,8 +1,12 @@
 //! The drill with the real program: a writer that is killed in mid-commit, what is left of its work, and the comparison.
 
 use std::io::{BufRead, BufReader};
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Output, Stdio};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 use crate::support::{names, run, stderr, stdout, walwise};
 
@@ -32,7 +36,7 @@ fn drill(arguments: &[&str]) -> Output {
 #[test]
 fn what_was_acknowledged_is_found_again_and_what_is_damaged_is_missed() {
     for arguments in [&[][..], &["--method", "open_sync", "--segments", "fresh"]] {
-        let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let directory = tempfile::tempdir_in("/var/tmp").unwrap();
         let [data, acks, rest] = ["data", "acks", "rest"].map(|name| directory.path().join(name));
         std::fs::create_dir(&data).unwrap();
         std::fs::write(&acks, acknowledged(&data, arguments)).unwrap();
@@ -60,7 +64,7 @@ fn what_was_acknowledged_is_found_again_and_what_is_damaged_is_missed() {
 /// What a drill has shown counts for the stack that was drilled, and a record of another counts for nothing.
 #[test]
 fn a_record_speaks_of_the_stack_that_was_drilled() {
-    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let directory = tempfile::tempdir_in("/var/tmp").unwrap();
     let [data, acks, rest, record] =
         ["data", "acks", "rest", "drills.json"].map(|name| directory.path().join(name));
     std::fs::create_dir(&data).unwrap();
@@ -96,6 +100,30 @@ fn a_record_speaks_of_the_stack_that_was_drilled() {
     let said = judged();
     assert!(said.contains("kernel.release was 2.6."), "{said}");
     assert!(!said.contains("none lost"), "{said}");
+}
+
+/// A signal ends the writer wherever it is, and nobody goes on writing.
+#[test]
+fn a_signal_ends_it_and_says_so() {
+    for lines in [0, 1, 30] {
+        let directory = tempfile::tempdir().unwrap();
+        let mut writer = walwise();
+        writer.args(["drill", "write"]).arg(directory.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut writer = writer.spawn().unwrap();
+        let mut log = BufReader::new(writer.stdout.take().unwrap()).lines();
+        let mut heard: Vec<String> = log.by_ref().take(lines).map(Result::unwrap).collect();
+        kill(Pid::from_raw(writer.id().try_into().unwrap()), Signal::SIGTERM).unwrap();
+        heard.extend(log.map(Result::unwrap));
+        let output = writer.wait_with_output().unwrap();
+        let told = output.status.code() == Some(128 + Signal::SIGTERM as i32);
+        // Before it listens it ends as every program does.
+        assert!(
+            told || output.status.signal() == Some(Signal::SIGTERM as i32) && heard.is_empty(),
+            "{output:?}"
+        );
+        assert!(!told || heard.last().is_some_and(|last| last == "stopped"), "{heard:?}");
+        assert!(lines == 0 || told, "{output:?}");
+    }
 }
 
 #[test]

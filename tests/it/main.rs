@@ -26,6 +26,7 @@ mod hosts;
 mod interlock;
 mod journeys;
 mod loops;
+mod outputs;
 mod overrides;
 mod pack;
 mod paste;

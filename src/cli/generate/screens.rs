@@ -1,7 +1,5 @@
 //! Pictures of the screens: a host is read as ever, what was measured is put beside it, and the screens draw the report.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 use anyhow::Context;
@@ -9,7 +7,7 @@ use anyhow::Context;
 use super::Named;
 use crate::cli::CliError;
 use crate::cli::args::Screens;
-use crate::cli::host;
+use crate::cli::{host, input};
 use crate::facts::Subject;
 use crate::measure::{Measurement, histogram};
 use crate::pipeline::{self, Session};
@@ -29,9 +27,7 @@ pub(super) fn drawn(args: &Screens) -> Result<Vec<Named>, CliError> {
 
 fn read(file: &Path) -> Result<Measurement, CliError> {
     let unusable = |why: String| CliError::Usage(format!("cannot use {}: {why}", file.display()));
-    let mut bytes = Vec::new();
-    let opened = File::open(file).map_err(|error| unusable(text::error_words(&error)))?;
-    opened.take(LARGEST).read_to_end(&mut bytes).map_err(|error| unusable(text::error_words(&error)))?;
+    let bytes = input::bytes(file, LARGEST).map_err(|error| unusable(text::error_words(&error)))?;
     measurement(&bytes).map_err(|error| unusable(format!("{error:#}")))
 }
 

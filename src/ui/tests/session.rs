@@ -116,7 +116,7 @@ impl Worker for Fragile {
         Ok(format!("as {}\n", format.name()))
     }
 
-    fn save(&self, document: &str, name: &str, replace: bool) -> Result<Saved, String> {
+    fn save(&self, _: Format, document: &str, name: &str, replace: bool) -> Result<Saved, String> {
         self.saved.lock().unwrap().push((document.to_owned(), name.to_owned(), replace));
         Ok(if replace { Saved::At(format!("/root/{name}")) } else { Saved::Exists(format!("/root/{name}")) })
     }

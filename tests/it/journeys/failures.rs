@@ -99,7 +99,7 @@ impl Worker for Panicking {
         panic!("a panic while writing")
     }
 
-    fn save(&self, _: &str, _: &str, _: bool) -> Result<Saved, String> {
+    fn save(&self, _: Format, _: &str, _: &str, _: bool) -> Result<Saved, String> {
         panic!("a panic while saving")
     }
 }

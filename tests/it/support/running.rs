@@ -60,6 +60,15 @@ impl Running {
         dirs.pop().unwrap_or_else(|| panic!("it ended before it probed: {:?}", self.output(ended.unwrap())))
     }
 
+    /// Waits until it has a child, or has ended.
+    pub fn has_child(&mut self) {
+        let children = format!("/proc/{0}/task/{0}/children", self.child.id());
+        wait_for("it starts a child", || {
+            let ended = self.child.try_wait().unwrap().is_some();
+            ended || fs::read_to_string(&children).is_ok_and(|pids| !pids.is_empty())
+        });
+    }
+
     /// Sends a signal.
     pub fn signal(&self, signal: Signal) {
         kill(Pid::from_raw(self.child.id().try_into().unwrap()), signal).unwrap();

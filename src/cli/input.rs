@@ -1,0 +1,177 @@
+//! Files that somebody named, read by a child: whatever they lie on, walwise ends.
+//!
+//! What they mean is the commands' business. The surprise: a pipe or a terminal is waited for as long as it takes, because
+//! somebody is at its other end; only what lies on a file system has to answer in time.
+
+use std::collections::VecDeque;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::rule_files;
+use crate::errand::{self, Errand, Line, PATIENCE, Signals, Silence};
+
+/// The hidden argument that makes the program such a child.
+const ARGUMENT: &str = "__read";
+
+/// What the child does: read a file, the rules in force, or named rule files.
+const FILE: &str = "file";
+const RULES: &str = "rules";
+const RULE_FILES: &str = "rule-files";
+
+/// What it says: it may take as long as it takes; it is open; a part of the answer; that was all; the system's error number.
+const WAITING: u8 = b'w';
+const OPEN: u8 = b'o';
+const PART: u8 = b'p';
+const ALL: u8 = b'a';
+const ERROR: u8 = b'e';
+
+/// More of a file is not sent at once.
+const PIECE: usize = 64 << 10;
+
+/// The bytes of a file, and one more than the largest when it is larger.
+pub(super) fn bytes(path: &Path, largest: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open(path)?.take(largest + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// A file, open for reading.
+pub(super) fn open(path: &Path) -> io::Result<impl Read> {
+    Answer::to(FILE, &[path.as_os_str()])
+}
+
+/// The rules of this machine and those in a directory.
+pub(super) fn rules(directory: Option<&Path>) -> io::Result<Result<rule_files::Found, String>> {
+    let words: Vec<&OsStr> = directory.into_iter().map(Path::as_os_str).collect();
+    parse(Answer::to(RULES, &words)?)
+}
+
+/// Rule files, named one by one or by their directory.
+pub(super) fn rule_files(paths: &[PathBuf]) -> io::Result<rule_files::Named> {
+    let words: Vec<&OsStr> = paths.iter().map(|path| path.as_os_str()).collect();
+    parse(Answer::to(RULE_FILES, &words)?)
+}
+
+fn parse<T: DeserializeOwned>(mut answer: Answer) -> io::Result<T> {
+    let mut whole = Vec::new();
+    answer.read_to_end(&mut whole)?;
+    serde_json::from_slice(&whole).map_err(io::Error::other)
+}
+
+/// What a child answers, as it comes.
+struct Answer {
+    /// Until it has said all.
+    errand: Option<Errand>,
+    patience: Option<Duration>,
+    /// What came and was not taken yet.
+    come: VecDeque<u8>,
+}
+
+impl Answer {
+    /// To this question; an error when there is none.
+    fn to(what: &str, words: &[&OsStr]) -> io::Result<Self> {
+        let words: Vec<&OsStr> = [OsStr::new(what)].into_iter().chain(words.iter().copied()).collect();
+        let errand = Errand::send(ARGUMENT, &words, Signals::Shared)?;
+        let mut answer = Self { errand: Some(errand), patience: Some(PATIENCE), come: VecDeque::new() };
+        while answer.hear()? != OPEN {}
+        Ok(answer)
+    }
+
+    /// Hears one message more; its kind.
+    fn hear(&mut self) -> io::Result<u8> {
+        let Some(errand) = &mut self.errand else { return Ok(ALL) };
+        let (kind, what) = match errand.line.hear(self.patience) {
+            Ok(message) => message,
+            Err(Silence::Late) => {
+                let says = format!("no answer within {} s", PATIENCE.as_secs());
+                return Err(io::Error::new(io::ErrorKind::TimedOut, says));
+            }
+            Err(Silence::Ended) => {
+                return Err(io::Error::other("the child that reads ended without an answer"));
+            }
+        };
+        match kind {
+            WAITING => self.patience = None,
+            PART => self.come.extend(what),
+            ALL => self.errand.take().into_iter().for_each(Errand::done),
+            ERROR => {
+                let number = what.try_into().map(i32::from_le_bytes);
+                return Err(number.map_or_else(|_| io::ErrorKind::Other.into(), io::Error::from_raw_os_error));
+            }
+            _ => {}
+        }
+        Ok(kind)
+    }
+}
+
+impl Read for Answer {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while self.come.is_empty() && self.errand.is_some() {
+            self.hear()?;
+        }
+        self.come.read(buffer)
+    }
+}
+
+impl Drop for Answer {
+    fn drop(&mut self) {
+        self.errand.take().into_iter().for_each(Errand::kill);
+    }
+}
+
+/// Does the child's work if the arguments (the program's name first) ask for it; `None` if they do not.
+pub fn serve(arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
+    let words = errand::words(arguments, ARGUMENT)?;
+    let answered = Line::home().and_then(|mut line| {
+        line.end_when_alone()?;
+        answer(&words, &mut line)
+    });
+    Some(answered.map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS))
+}
+
+fn answer(words: &[OsString], line: &mut Line) -> io::Result<()> {
+    let answered = match words {
+        [what, path] if what == FILE => read(Path::new(path), line),
+        [what] if what == RULES => tell(&rule_files::Found::of(None), line),
+        [what, directory] if what == RULES => tell(&rule_files::Found::of(Some(Path::new(directory))), line),
+        [what, paths @ ..] if what == RULE_FILES => {
+            tell(&rule_files::read_named(&paths.iter().map(PathBuf::from).collect::<Vec<_>>()), line)
+        }
+        _ => Err(io::ErrorKind::InvalidInput.into()),
+    };
+    match answered {
+        Ok(()) => line.say(ALL, b""),
+        Err(error) => line.say(ERROR, &error.raw_os_error().unwrap_or(nix::libc::EIO).to_le_bytes()),
+    }
+}
+
+fn tell(answer: &impl Serialize, line: &mut Line) -> io::Result<()> {
+    line.say(OPEN, b"")?;
+    line.say_all(PART, &serde_json::to_vec(answer)?)
+}
+
+fn read(path: &Path, line: &mut Line) -> io::Result<()> {
+    let metadata = fs::metadata(path)?;
+    if metadata.is_dir() {
+        return Err(io::Error::from_raw_os_error(nix::libc::EISDIR));
+    }
+    if !metadata.is_file() {
+        line.say(WAITING, b"")?;
+    }
+    let mut file = File::open(path)?;
+    line.say(OPEN, b"")?;
+    let mut piece = vec![0; PIECE];
+    loop {
+        match file.read(&mut piece)? {
+            0 => return Ok(()),
+            count => line.say(PART, piece.get(..count).unwrap_or_default())?,
+        }
+    }
+}

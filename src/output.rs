@@ -1,0 +1,215 @@
+//! Writes a finished document to a file, whole or not at all: the one way in which walwise writes what somebody asked for.
+//!
+//! A [`Destination`] is found before anything is measured and written at the end, by a child, since any file system may
+//! fall silent. Which ways are safe is [`crate::way`]'s business; standard output is the caller's. The surprise: a file that
+//! is there is never written to, but replaced; so nothing of it stays, neither its mode nor its owner nor its other names.
+
+mod child;
+mod draft;
+
+pub use child::serve;
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::errand::{Errand, PATIENCE, Signals, Silence};
+use crate::text;
+use crate::way::Missing;
+
+/// How long a file system may take to make a document durable.
+const LONGEST_WRITE: Duration = Duration::from_mins(1);
+
+/// Why a document was not written. Nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum OutputError {
+    /// There is a file of that name, and it was not to be replaced.
+    #[error("{} exists", path.display())]
+    Exists {
+        /// The name given.
+        path: PathBuf,
+    },
+    /// It is not safe, or the system refused.
+    #[error("cannot write {}: {why}", path.display())]
+    Refused {
+        /// The name given.
+        path: PathBuf,
+        /// What is wrong and what to do, display-safe.
+        why: String,
+    },
+}
+
+/// Who may read the file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Access {
+    /// Root's is root's alone; that of others is what the umask leaves.
+    #[default]
+    Usual,
+    /// Its owner alone.
+    Private,
+    /// Root's is for all to read; that of others is what the umask leaves.
+    Public,
+    /// What somebody asked for.
+    Exactly(u32),
+}
+
+impl Access {
+    /// Permissions that somebody asks for: octal, and nobody else may write.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let bits = u32::from_str_radix(text, 8).ok().filter(|bits| *bits <= 0o7777);
+        match bits {
+            None => Err("permissions in octal, please, such as 0640".to_owned()),
+            Some(bits) if bits & !0o755 != 0 => {
+                Err("nobody but the owner may write it, and no program may run as its owner; 0640, say"
+                    .to_owned())
+            }
+            Some(bits) if bits & 0o600 != 0o600 => {
+                Err("its owner must be able to read and write it".to_owned())
+            }
+            Some(bits) => Ok(Self::Exactly(bits)),
+        }
+    }
+
+    /// The very bits, where the umask does not decide.
+    fn bits(self, root: bool) -> Option<u32> {
+        match self {
+            Self::Exactly(bits) => Some(bits),
+            Self::Private => Some(0o600),
+            Self::Usual if root => Some(0o600),
+            Self::Public if root => Some(0o644),
+            Self::Usual | Self::Public => None,
+        }
+    }
+}
+
+/// How a document is to be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wish {
+    /// Whether a file that is there may be replaced.
+    pub replace: bool,
+    /// Who may read it.
+    pub access: Access,
+    /// Whether somebody may run it, so that nobody else may have a hand in it.
+    pub runs: bool,
+    /// What becomes of directories that are not there.
+    pub missing: Missing,
+}
+
+impl Default for Wish {
+    fn default() -> Self {
+        Self { replace: true, access: Access::Usual, runs: false, missing: Missing::Refused }
+    }
+}
+
+impl Wish {
+    /// As words for the child.
+    fn words(self, root: bool) -> [String; 4] {
+        let missing = match self.missing {
+            Missing::Refused => "refused".to_owned(),
+            Missing::Made(mode) => format!("made:{mode:o}"),
+            Missing::AllMade(mode) => format!("all:{mode:o}"),
+        };
+        [
+            if self.replace { "replace" } else { "new" }.to_owned(),
+            self.access.bits(root).map_or("umask".to_owned(), |bits| format!("{bits:o}")),
+            if self.runs { "runs" } else { "reads" }.to_owned(),
+            missing,
+        ]
+    }
+}
+
+/// What is said over the errand's line. The child: it is ready, perhaps with a notice; there is such a file; it is refused
+/// and why; the draft is written; all is done. We: part of the document; that was all; give it its name.
+mod say {
+    pub const READY: u8 = b'r';
+    pub const EXISTS: u8 = b'x';
+    pub const REFUSED: u8 = b'e';
+    pub const WRITTEN: u8 = b'w';
+    pub const DONE: u8 = b'd';
+    pub const PART: u8 = b'p';
+    pub const ALL: u8 = b'a';
+    pub const NAME_IT: u8 = b'n';
+}
+
+/// A place where a document can be written; nothing is there of it yet.
+pub struct Destination {
+    path: PathBuf,
+    errand: Errand,
+    notice: Option<String>,
+}
+
+impl Destination {
+    /// Finds it, and tries that something can be made there.
+    pub fn open(path: &Path, wish: Wish) -> Result<Self, OutputError> {
+        let failed = |why: String| OutputError::Refused { path: path.to_owned(), why };
+        let words = wish.words(nix::unistd::geteuid().is_root()).map(OsString::from);
+        let words: Vec<&OsStr> =
+            [path.as_os_str()].into_iter().chain(words.iter().map(OsString::as_os_str)).collect();
+        let errand = Errand::send(child::ARGUMENT, &words, Signals::Ours).map_err(|error| {
+            failed(format!("the child that writes did not start: {}", text::error_words(&error)))
+        })?;
+        let mut found = Self { path: path.to_owned(), errand, notice: None };
+        let notice = found.expect(say::READY, PATIENCE)?;
+        found.notice =
+            Some(String::from_utf8_lossy(&notice).into_owned()).filter(|notice| !notice.is_empty());
+        Ok(found)
+    }
+
+    /// What is to be known of the place: that somebody else rules there.
+    pub fn notice(&self) -> Option<&str> {
+        self.notice.as_deref()
+    }
+
+    /// Writes the document: it is there whole, also after a crash, or not at all.
+    pub fn commit(mut self, document: &[u8]) -> Result<(), OutputError> {
+        let line = &mut self.errand.line;
+        let sent = line.say_all(say::PART, document).and_then(|()| line.say(say::ALL, b""));
+        // Whoever does not listen may have said why.
+        let _ = sent;
+        self.expect(say::WRITTEN, LONGEST_WRITE)?;
+        let _ = self.errand.line.say(say::NAME_IT, b"");
+        self.expect(say::DONE, LONGEST_WRITE)?;
+        self.errand.done();
+        Ok(())
+    }
+
+    fn expect(&mut self, wanted: u8, patience: Duration) -> Result<Vec<u8>, OutputError> {
+        let refused = |why: String| OutputError::Refused { path: self.path.clone(), why };
+        match self.errand.line.hear(Some(patience)) {
+            Ok((kind, what)) if kind == wanted => Ok(what),
+            Ok((say::EXISTS, _)) => Err(OutputError::Exists { path: self.path.clone() }),
+            Ok((say::REFUSED, why)) => Err(refused(String::from_utf8_lossy(&why).into_owned())),
+            Ok(_) | Err(Silence::Ended) => {
+                Err(refused("the child that writes ended without a word".to_owned()))
+            }
+            Err(Silence::Late) => Err(refused(format!(
+                "no answer within {} s; name a file on a file system that works",
+                patience.as_secs()
+            ))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_else_may_write_what_root_wrote() {
+        for (text, bits) in [("0640", 0o640), ("644", 0o644), ("0755", 0o755), ("600", 0o600)] {
+            assert_eq!(Access::parse(text), Ok(Access::Exactly(bits)));
+        }
+        for wrong in ["0660", "0602", "4755", "2755", "1644", "0440", "x", "", "-600", "0o600", "77777"] {
+            assert!(Access::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn root_s_files_are_root_s_unless_somebody_says_so() {
+        let bits = |access: Access| [access.bits(true), access.bits(false)];
+        assert_eq!(bits(Access::Usual), [Some(0o600), None]);
+        assert_eq!(bits(Access::Public), [Some(0o644), None]);
+        assert_eq!(bits(Access::Private), [Some(0o600); 2]);
+        assert_eq!(bits(Access::Exactly(0o640)), [Some(0o640); 2]);
+    }
+}

@@ -1,0 +1,178 @@
+//! A document below an open directory: what stands in its way there, its draft, and the name that it gets in the end.
+//!
+//! The draft is a new file with a name that nobody can guess. The surprise: an access list that the directory hands down is
+//! taken off it, because a mode that somebody asked for would bring that list into force.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::os::fd::OwnedFd;
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags, Stat};
+use rustix::io::Errno;
+
+use crate::text;
+use crate::way::{FileEnd, Missing, Obstacle, Walker, random};
+
+/// Why a document is not written.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Refused {
+    /// There is such a file.
+    Exists,
+    /// In words.
+    For(String),
+}
+
+impl From<Obstacle> for Refused {
+    fn from(obstacle: Obstacle) -> Self {
+        Self::For(obstacle.to_string())
+    }
+}
+
+impl From<io::Error> for Refused {
+    fn from(error: io::Error) -> Self {
+        Self::For(text::error_words(&error))
+    }
+}
+
+impl From<Errno> for Refused {
+    fn from(errno: Errno) -> Self {
+        io::Error::from(errno).into()
+    }
+}
+
+/// How it is to be written.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Manner {
+    /// Whether a file that is there may be replaced.
+    pub replace: bool,
+    /// The mode; without one the umask decides.
+    pub mode: Option<u32>,
+    /// Whether somebody may run it.
+    pub runs: bool,
+    /// What becomes of directories that are not there.
+    pub missing: Missing,
+}
+
+/// Where a document can be written.
+pub(super) struct Spot {
+    walker: Walker,
+    manner: Manner,
+    /// Open for reading, so that its names can be made durable.
+    directory: OwnedFd,
+    name: OsString,
+    /// What is to be known of it.
+    pub notice: Option<String>,
+}
+
+impl Spot {
+    /// Finds it, and makes sure that a file can be made there.
+    pub fn find(walker: Walker, path: &std::path::Path, manner: Manner) -> Result<Self, Refused> {
+        let FileEnd { end, name, there } = walker.file(path, manner.missing)?;
+        let notice = end.stranger.as_ref().map(|stranger| {
+            let at = text::safe(stranger.at.as_os_str().as_encoded_bytes());
+            format!("{at} belongs to {}, who can replace what is written there", stranger.who)
+        });
+        if let (true, Some(notice)) = (manner.runs, &notice) {
+            return Err(Refused::For(format!(
+                "{notice}; what may be run as root is not, so name a directory of your own or root's"
+            )));
+        }
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let directory = rustix::fs::openat(&end.directory, ".", flags, Mode::empty())?;
+        let spot = Self { walker, manner, directory, name, notice };
+        spot.judge(there.as_ref())?;
+        drop(Draft::make(&spot)?);
+        Ok(spot)
+    }
+
+    /// Writes the draft.
+    pub fn write(&self, document: &[u8]) -> Result<Draft<'_>, Refused> {
+        let mut draft = Draft::make(self)?;
+        draft.file.write_all(document)?;
+        draft.file.sync_all()?;
+        Ok(draft)
+    }
+
+    /// That what is there may be replaced.
+    fn judge(&self, there: Option<&Stat>) -> Result<(), Refused> {
+        let Some(there) = there else { return Ok(()) };
+        let what = match FileType::from_raw_mode(there.st_mode) {
+            FileType::RegularFile if !self.manner.replace => return Err(Refused::Exists),
+            FileType::RegularFile => return self.judge_owner(there),
+            FileType::Directory => "a directory",
+            FileType::Symlink => "a link that was not there before",
+            _ => "a device, a pipe or a socket",
+        };
+        Err(Refused::For(format!("it is {what}; name a regular file, or write to standard output")))
+    }
+
+    /// In a sticky directory a file is its owner's; only root may replace that of somebody else.
+    fn judge_owner(&self, there: &Stat) -> Result<(), Refused> {
+        let around = rustix::fs::fstat(&self.directory)?;
+        let ours = [0, there.st_uid, around.st_uid].contains(&self.walker.uid);
+        if around.st_mode & 0o1000 == 0 || ours {
+            return Ok(());
+        }
+        Err(Refused::For(format!("it belongs to uid {}; name another file", there.st_uid)))
+    }
+}
+
+/// A file that goes away unless it gets its name.
+pub(super) struct Draft<'a> {
+    spot: &'a Spot,
+    file: File,
+    name: String,
+}
+
+impl<'a> Draft<'a> {
+    fn make(spot: &'a Spot) -> Result<Self, Refused> {
+        let name = format!(".walwise-{:016x}{:016x}.tmp", random(), random());
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mode = if spot.manner.mode.is_some() { 0o600 } else { 0o666 };
+        let file = rustix::fs::openat(&spot.directory, &name, flags, Mode::from_raw_mode(mode))?;
+        let draft = Self { spot, file: File::from(file), name };
+        if let Some(mode) = spot.manner.mode {
+            match rustix::fs::fremovexattr(&draft.file, "system.posix_acl_access") {
+                Ok(()) | Err(Errno::NODATA | Errno::OPNOTSUPP) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+            rustix::fs::fchmod(&draft.file, Mode::from_raw_mode(mode))?;
+        }
+        Ok(draft)
+    }
+
+    /// Gives it the name it was written for, and makes that durable.
+    pub fn name_it(self) -> Result<(), Refused> {
+        let Spot { directory, name, manner, .. } = self.spot;
+        let there = match rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => Some(stat),
+            Err(Errno::NOENT) => None,
+            Err(errno) => return Err(errno.into()),
+        };
+        self.spot.judge(there.as_ref())?;
+        if manner.replace {
+            rustix::fs::renameat(directory, &self.name, directory, name)?;
+        } else {
+            match rustix::fs::renameat_with(directory, &self.name, directory, name, RenameFlags::NOREPLACE) {
+                // Some file systems cannot do it in one step; there it was looked before.
+                Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+                    rustix::fs::renameat(directory, &self.name, directory, name)?;
+                }
+                Err(Errno::EXIST) => return Err(Refused::Exists),
+                done => done?,
+            }
+        }
+        Ok(rustix::fs::fsync(directory)?)
+    }
+}
+
+impl Drop for Draft<'_> {
+    fn drop(&mut self) {
+        // After the rename there is nothing by that name.
+        let _ = rustix::fs::unlinkat(&self.spot.directory, &self.name, AtFlags::empty());
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,176 @@
+//! Documents written over whatever may be there, and what stays of it: nothing.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _, chown, symlink};
+use std::path::{Path, PathBuf};
+
+use super::*;
+
+const USUAL: Manner = Manner { replace: true, mode: Some(0o600), runs: false, missing: Missing::Refused };
+
+struct Place(tempfile::TempDir);
+
+impl Place {
+    fn new() -> Self {
+        let place = Self(tempfile::tempdir().unwrap());
+        fs::set_permissions(place.0.path(), Permissions::from_mode(0o755)).unwrap();
+        place
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.0.path()).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|one| one.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    fn write(&self, name: &str, manner: Manner, document: &str) -> Result<(), Refused> {
+        write(Walker::ourselves(), &self.at(name), manner, document)
+    }
+}
+
+fn write(walker: Walker, path: &Path, manner: Manner, document: &str) -> Result<(), Refused> {
+    let spot = Spot::find(walker, path, manner)?;
+    spot.write(document.as_bytes())?.name_it()
+}
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().mode() & 0o7777
+}
+
+#[test]
+fn nothing_of_what_was_there_stays() {
+    for old in [0o666, 0o6777, 0o4755, 0o400] {
+        let place = Place::new();
+        fs::write(place.at("report"), "theirs").unwrap();
+        fs::set_permissions(place.at("report"), Permissions::from_mode(old)).unwrap();
+        fs::hard_link(place.at("report"), place.at("other name")).unwrap();
+        let open = fs::File::open(place.at("report")).unwrap();
+        place.write("report", USUAL, "ours").unwrap();
+        assert_eq!(fs::read(place.at("report")).unwrap(), b"ours");
+        assert_eq!(mode(&place.at("report")), 0o600, "{old:o}");
+        let new = fs::metadata(place.at("report")).unwrap();
+        assert_ne!(new.ino(), open.metadata().unwrap().ino());
+        assert_eq!((new.nlink(), new.uid()), (1, nix::unistd::geteuid().as_raw()));
+        assert_eq!(fs::read(place.at("other name")).unwrap(), b"theirs");
+        assert_eq!(place.names(), ["other name", "report"]);
+    }
+}
+
+#[test]
+fn the_mode_is_the_wanted_one_and_else_the_umask_s() {
+    let place = Place::new();
+    // What the umask of this process leaves, as any program sees it.
+    fs::write(place.at("usual"), "").unwrap();
+    place.write("by umask", Manner { mode: None, ..USUAL }, "").unwrap();
+    assert_eq!(mode(&place.at("by umask")), mode(&place.at("usual")));
+    for wanted in [0o600, 0o640, 0o644, 0o755] {
+        place.write("report", Manner { mode: Some(wanted), ..USUAL }, "").unwrap();
+        assert_eq!(mode(&place.at("report")), wanted);
+    }
+}
+
+#[test]
+fn only_a_regular_file_is_ever_replaced() {
+    let place = Place::new();
+    fs::create_dir(place.at("directory")).unwrap();
+    nix::unistd::mkfifo(&place.at("fifo"), nix::sys::stat::Mode::S_IRUSR).unwrap();
+    let _socket = std::os::unix::net::UnixListener::bind(place.at("socket")).unwrap();
+    symlink("/dev/null", place.at("link")).unwrap();
+    symlink("fifo", place.at("other")).unwrap();
+    let before = place.names();
+    for name in ["directory", "fifo", "socket", "link", "other"] {
+        assert!(place.write(name, USUAL, "ours").is_err(), "{name}");
+    }
+    assert_eq!(place.names(), before);
+    assert!(fs::symlink_metadata(place.at("fifo")).unwrap().file_type().is_fifo());
+}
+
+#[test]
+fn a_link_of_ours_is_followed_and_stays() {
+    let place = Place::new();
+    fs::create_dir(place.at("elsewhere")).unwrap();
+    fs::write(place.at("elsewhere/file"), "old").unwrap();
+    symlink("elsewhere/file", place.at("link")).unwrap();
+    place.write("link", USUAL, "new").unwrap();
+    assert_eq!(fs::read(place.at("elsewhere/file")).unwrap(), b"new");
+    assert!(fs::symlink_metadata(place.at("link")).unwrap().is_symlink());
+}
+
+#[test]
+fn what_is_to_be_new_replaces_nothing_also_what_comes_meanwhile() {
+    let place = Place::new();
+    let new = Manner { replace: false, ..USUAL };
+    let spot = Spot::find(Walker::ourselves(), &place.at("report"), new).unwrap();
+    let draft = spot.write(b"ours").unwrap();
+    fs::write(place.at("report"), "theirs").unwrap();
+    assert_eq!(draft.name_it(), Err(Refused::Exists));
+    assert_eq!(place.write("report", new, "ours"), Err(Refused::Exists));
+    assert_eq!(fs::read(place.at("report")).unwrap(), b"theirs");
+    assert_eq!(place.names(), ["report"]);
+    place.write("other", new, "ours").unwrap();
+}
+
+/// Between looking and writing somebody puts something else in the place of the file, or of its directory.
+#[test]
+fn an_exchange_meanwhile_leads_nowhere() {
+    let place = Place::new();
+    fs::create_dir(place.at("reports")).unwrap();
+    let spot = Spot::find(Walker::ourselves(), &place.at("reports/x"), USUAL).unwrap();
+    fs::rename(place.at("reports"), place.at("before")).unwrap();
+    fs::create_dir(place.at("precious")).unwrap();
+    fs::write(place.at("precious/x"), "precious").unwrap();
+    symlink("precious", place.at("reports")).unwrap();
+    spot.write(b"ours").unwrap().name_it().unwrap();
+    assert_eq!(fs::read(place.at("precious/x")).unwrap(), b"precious");
+    assert_eq!(fs::read(place.at("before/x")).unwrap(), b"ours");
+
+    let spot = Spot::find(Walker::ourselves(), &place.at("y"), USUAL).unwrap();
+    let draft = spot.write(b"ours").unwrap();
+    symlink("precious/x", place.at("y")).unwrap();
+    assert!(draft.name_it().is_err());
+    assert_eq!(fs::read(place.at("precious/x")).unwrap(), b"precious");
+}
+
+#[test]
+fn it_is_seen_beforehand_that_nothing_can_be_made_there() {
+    let place = Place::new();
+    assert!(Spot::find(Walker::ourselves(), &place.at("none/report"), USUAL).is_err());
+    assert!(Spot::find(Walker::ourselves(), Path::new("/proc/report"), USUAL).is_err());
+    drop(Spot::find(Walker::ourselves(), &place.at("report"), USUAL).unwrap());
+    assert_eq!(place.names(), [""; 0], "a draft stays nowhere");
+}
+
+#[test]
+#[ignore = "needs root: files of somebody else"]
+fn a_script_is_not_written_where_somebody_else_rules() {
+    let place = Place::new();
+    let script = Manner { runs: true, ..USUAL };
+    place.write("setup.sh", script, "").unwrap();
+    chown(place.0.path(), Some(4242), None).unwrap();
+    assert!(
+        matches!(place.write("setup.sh", script, ""), Err(Refused::For(why)) if why.contains("uid 4242"))
+    );
+    let spot = Spot::find(Walker::ourselves(), &place.at("report"), USUAL).unwrap();
+    assert!(spot.notice.is_some_and(|notice| notice.contains("belongs to uid 4242")));
+}
+
+#[test]
+#[ignore = "needs root: files of somebody else"]
+fn in_a_sticky_directory_root_replaces_and_others_hear_why_not() {
+    let place = Place::new();
+    fs::set_permissions(place.0.path(), Permissions::from_mode(0o1777)).unwrap();
+    fs::write(place.at("report"), "theirs").unwrap();
+    chown(place.at("report"), Some(4242), None).unwrap();
+    let other = Walker { uid: 4343, gid: 4343 };
+    assert!(
+        matches!(write(other, &place.at("report"), USUAL, ""), Err(Refused::For(why)) if why.contains("uid 4242"))
+    );
+    place.write("report", USUAL, "ours").unwrap();
+    assert_eq!(fs::metadata(place.at("report")).unwrap().uid(), 0);
+}

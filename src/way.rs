@@ -1,0 +1,351 @@
+//! The way to a directory in which root may write: walked name by name on open directories, so that nobody redirects it.
+//!
+//! It decides who else could lead it elsewhere: by a link, by a directory that others write, by one of their own. What is
+//! done at its end is its users' business. The surprise: beyond a directory of somebody else's no link is followed at all,
+//! because whoever owns a directory may have moved root's own links into it.
+
+use std::ffi::{OsStr, OsString};
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::{CWD, FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
+
+use crate::text;
+
+/// Links on one way; the kernel follows as many (path_resolution(7)).
+const LINKS: usize = 40;
+
+/// The sticky bit: names in a directory are their owners' alone (inode(7)).
+const STICKY: u32 = 0o1000;
+
+/// Magic numbers of linux/magic.h.
+const PROC: u64 = 0x9fa0;
+const FUSE: u64 = 0x6573_5546;
+
+/// Opens for nothing but looking further.
+const LOOK: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// Why a way is not gone to its end.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Obstacle {
+    /// The system refused.
+    #[error("{}: {}", shown(at), errno_words(*error))]
+    System {
+        /// Where.
+        at: PathBuf,
+        /// What it said.
+        error: Errno,
+    },
+    /// A link that somebody else made, or that lies where somebody else rules.
+    #[error("{} is a link that {who} put there, and it is not followed; name where it leads", shown(at))]
+    Link {
+        /// The link.
+        at: PathBuf,
+        /// Whose it is.
+        who: String,
+    },
+    /// A link of the kernel's, which leads to an open file instead of a name.
+    #[error("{} leads through /proc to an open file; write to standard output instead", shown(at))]
+    OpenFile {
+        /// The link.
+        at: PathBuf,
+    },
+    /// A link that leads to no name.
+    #[error("{} leads to {}, which does not exist", shown(at), shown(to))]
+    Dangling {
+        /// What was named.
+        at: PathBuf,
+        /// What is not there.
+        to: PathBuf,
+    },
+    /// A directory in which others can exchange every name.
+    #[error(
+        "others can write {}, which has no sticky bit, so they could put something else in its place; name a directory that \
+         only you can write",
+        shown(at)
+    )]
+    Shared {
+        /// The directory.
+        at: PathBuf,
+    },
+    /// What was named is a directory, or nothing.
+    #[error("{} is a directory; name a regular file", shown(at))]
+    Directory {
+        /// What was named.
+        at: PathBuf,
+    },
+    /// No name at all.
+    #[error("no name was given; name a regular file")]
+    Nameless,
+}
+
+/// What becomes of directories that are not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// They are an error.
+    Refused,
+    /// The last one is made, with this mode less the umask.
+    Made(u32),
+    /// All are.
+    AllMade(u32),
+}
+
+/// Who walks: what is theirs or root's is trusted.
+#[derive(Clone, Copy, Debug)]
+pub struct Walker {
+    /// The effective user.
+    pub uid: u32,
+    /// The effective group, which on most systems is the user's own.
+    pub gid: u32,
+}
+
+/// Somebody else's directory on a way: who owns it decides what lies at the end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stranger {
+    /// Their directory.
+    pub at: PathBuf,
+    /// Who they are, in words.
+    pub who: String,
+}
+
+/// The end of a way.
+#[derive(Debug)]
+pub struct End {
+    /// The directory, open for looking only.
+    pub directory: OwnedFd,
+    /// Its path, as far as names can tell.
+    pub at: PathBuf,
+    /// The first directory of somebody else's that was passed.
+    pub stranger: Option<Stranger>,
+}
+
+/// The end of a way to a file: the name in the last directory, and what has it.
+#[derive(Debug)]
+pub struct FileEnd {
+    /// The directory.
+    pub end: End,
+    /// The name in it, of no link.
+    pub name: OsString,
+    /// What has the name, if anything has.
+    pub there: Option<Stat>,
+}
+
+impl Walker {
+    /// This process.
+    pub fn ourselves() -> Self {
+        Self { uid: nix::unistd::geteuid().as_raw(), gid: nix::unistd::getegid().as_raw() }
+    }
+
+    /// The way to a directory.
+    pub fn directory(self, path: &Path, missing: Missing) -> Result<End, Obstacle> {
+        let mut steps = Steps::begin(self, path, missing)?;
+        while let Some(name) = steps.left.pop() {
+            match steps.take(&name)? {
+                Step::Nothing => return Err(steps.system(&name, Errno::NOENT)),
+                Step::Something(_) => return Err(steps.system(&name, Errno::NOTDIR)),
+                Step::Further => {}
+            }
+        }
+        steps.end()
+    }
+
+    /// The way to a file that is there or may be made; a link is followed to the file that it names.
+    pub fn file(self, path: &Path, missing: Missing) -> Result<FileEnd, Obstacle> {
+        let mut steps = Steps::begin(self, path, missing)?;
+        let directory = || Obstacle::Directory { at: path.to_owned() };
+        if path.as_os_str().is_empty() {
+            return Err(Obstacle::Nameless);
+        }
+        if path.as_os_str().as_bytes().ends_with(b"/") {
+            return Err(directory());
+        }
+        while let Some(name) = steps.left.pop() {
+            let is_last = steps.left.is_empty();
+            let there = match steps.take(&name)? {
+                Step::Further => continue,
+                Step::Something(_) if !is_last => return Err(steps.system(&name, Errno::NOTDIR)),
+                Step::Nothing if !is_last => return Err(steps.system(&name, Errno::NOENT)),
+                Step::Something(stat) => Some(stat),
+                Step::Nothing if steps.last_was_link => {
+                    return Err(Obstacle::Dangling { at: path.to_owned(), to: steps.at.join(&name) });
+                }
+                Step::Nothing => None,
+            };
+            return Ok(FileEnd { end: steps.end()?, name, there });
+        }
+        Err(directory())
+    }
+}
+
+/// What has a name.
+enum Step {
+    /// Nothing.
+    Nothing,
+    /// Neither a directory nor a link.
+    Something(Stat),
+    /// A directory, in which we are now, or a link, whose names are to be gone first.
+    Further,
+}
+
+/// A way that is being gone.
+struct Steps {
+    walker: Walker,
+    missing: Missing,
+    here: OwnedFd,
+    at: PathBuf,
+    /// Names to be gone, the next one last; `/` begins anew.
+    left: Vec<OsString>,
+    links: usize,
+    /// Whether the names that are left are those of a link that stood last.
+    last_was_link: bool,
+    stranger: Option<Stranger>,
+}
+
+impl Steps {
+    fn begin(walker: Walker, path: &Path, missing: Missing) -> Result<Self, Obstacle> {
+        let here = rustix::fs::openat(CWD, ".", LOOK | OFlags::DIRECTORY, Mode::empty());
+        let here = here.map_err(|error| Obstacle::System { at: path.to_owned(), error })?;
+        let left = names(path);
+        let at = PathBuf::new();
+        Ok(Self { walker, missing, here, at, left, links: 0, last_was_link: false, stranger: None })
+    }
+
+    fn system(&self, name: &OsStr, error: Errno) -> Obstacle {
+        Obstacle::System { at: self.at.join(name), error }
+    }
+
+    /// Goes to a name from where we are.
+    fn take(&mut self, name: &OsStr) -> Result<Step, Obstacle> {
+        if name == "/" {
+            let root = rustix::fs::openat(CWD, "/", LOOK | OFlags::DIRECTORY, Mode::empty());
+            self.here = root.map_err(|error| self.system(name, error))?;
+            self.at = PathBuf::from("/");
+            return Ok(Step::Further);
+        }
+        self.judge()?;
+        let found = match rustix::fs::openat(&self.here, name, LOOK, Mode::empty()) {
+            Err(Errno::NOENT) => match self.mode_of_missing() {
+                None => return Ok(Step::Nothing),
+                Some(mode) => self.make(name, mode)?,
+            },
+            found => found.map_err(|error| self.system(name, error))?,
+        };
+        let stat = rustix::fs::fstat(&found).map_err(|error| self.system(name, error))?;
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::Symlink => self.follow(name, &found, &stat)?,
+            FileType::Directory => {
+                self.here = found;
+                self.at.push(name);
+            }
+            _ => return Ok(Step::Something(stat)),
+        }
+        Ok(Step::Further)
+    }
+
+    /// The mode with which a directory is made that should be here. The last name is the file's.
+    fn mode_of_missing(&self) -> Option<u32> {
+        match (self.missing, self.left.len()) {
+            (Missing::Refused, _) | (_, 0) => None,
+            (Missing::Made(mode), 1) | (Missing::AllMade(mode), _) => Some(mode),
+            (Missing::Made(_), _) => None,
+        }
+    }
+
+    fn make(&self, name: &OsStr, mode: u32) -> Result<OwnedFd, Obstacle> {
+        let failed = |error| self.system(name, error);
+        match rustix::fs::mkdirat(&self.here, name, Mode::from_raw_mode(mode)) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(error) => return Err(failed(error)),
+        }
+        rustix::fs::openat(&self.here, name, LOOK, Mode::empty()).map_err(failed)
+    }
+
+    /// Puts the names of a link before those that are left, if it is one to follow.
+    fn follow(&mut self, name: &OsStr, link: &OwnedFd, stat: &Stat) -> Result<(), Obstacle> {
+        let at = self.at.join(name);
+        if magic(&self.here) == Some(PROC) {
+            return Err(Obstacle::OpenFile { at });
+        }
+        let who = match &self.stranger {
+            Some(stranger) => Some(stranger.who.clone()),
+            None => (!self.is_trusted(stat.st_uid)).then(|| format!("uid {}", stat.st_uid)),
+        };
+        if let Some(who) = who {
+            return Err(Obstacle::Link { at, who });
+        }
+        self.links += 1;
+        if self.links > LINKS {
+            return Err(Obstacle::System { at, error: Errno::LOOP });
+        }
+        let text = rustix::fs::readlinkat(link, "", Vec::new()).map_err(|error| self.system(name, error))?;
+        let text = PathBuf::from(OsString::from_vec(text.into_bytes()));
+        self.last_was_link |= self.left.is_empty();
+        self.left.extend(names(&text));
+        Ok(())
+    }
+
+    /// That a name may be looked up where we are, and who rules here.
+    fn judge(&mut self) -> Result<(), Obstacle> {
+        let stat = rustix::fs::fstat(&self.here).map_err(|error| self.system(OsStr::new(""), error))?;
+        let own_group = self.walker.uid != 0 && stat.st_gid == self.walker.gid;
+        let writers = if own_group { 0o002 } else { 0o022 };
+        if stat.st_mode & writers != 0 && stat.st_mode & STICKY == 0 {
+            return Err(Obstacle::Shared { at: self.at() });
+        }
+        let who = match magic(&self.here) {
+            // Its server says of everything whose it is, and anybody may run one.
+            Some(FUSE) if self.walker.uid == 0 => Some("the server of a FUSE file system".to_owned()),
+            _ => (!self.is_trusted(stat.st_uid)).then(|| format!("uid {}", stat.st_uid)),
+        };
+        if let (None, Some(who)) = (&self.stranger, who) {
+            self.stranger = Some(Stranger { at: self.at(), who });
+        }
+        Ok(())
+    }
+
+    fn at(&self) -> PathBuf {
+        if self.at.as_os_str().is_empty() { PathBuf::from(".") } else { self.at.clone() }
+    }
+
+    fn is_trusted(&self, uid: u32) -> bool {
+        uid == 0 || uid == self.walker.uid
+    }
+
+    fn end(mut self) -> Result<End, Obstacle> {
+        self.judge()?;
+        Ok(End { at: self.at(), directory: self.here, stranger: self.stranger })
+    }
+}
+
+/// The names of a path, the first one last.
+fn names(path: &Path) -> Vec<OsString> {
+    let names = path.components().filter(|part| *part != Component::CurDir);
+    let mut names: Vec<OsString> = names.map(|part| part.as_os_str().to_owned()).collect();
+    names.reverse();
+    names
+}
+
+/// What kind of file system a directory is on; nothing where it does not say.
+fn magic(directory: &OwnedFd) -> Option<u64> {
+    let found = rustix::fs::fstatfs(directory).ok()?;
+    u64::try_from(found.f_type).ok()
+}
+
+/// 64 bits that nobody can guess: the standard library keys its hash tables from the system's random source.
+pub fn random() -> u64 {
+    RandomState::new().build_hasher().finish()
+}
+
+fn shown(path: &Path) -> String {
+    text::safe(path.as_os_str().as_bytes())
+}
+
+fn errno_words(errno: Errno) -> String {
+    text::error_words(&errno.into())
+}
+
+#[cfg(test)]
+mod tests;

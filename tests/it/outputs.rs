@@ -1,0 +1,258 @@
+//! Outputs beside somebody who is not to be trusted, on file systems that never answer, and through pipes.
+//!
+//! Files of another user need root, and so does a mount.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use nix::sys::signal::Signal;
+
+use crate::support::fuse::HeldFuse;
+use crate::support::running::{Running, wait_for};
+use crate::support::{names, run, stderr, stdout, walwise};
+
+const SOMEBODY: u32 = 4242;
+
+/// A directory that everybody may write, sticky or not, below one of root's alone to write.
+fn shared(mode: u32) -> (tempfile::TempDir, PathBuf) {
+    let dir = tempfile::tempdir().unwrap();
+    fs::set_permissions(dir.path(), Permissions::from_mode(0o755)).unwrap();
+    let shared = dir.path().join("shared");
+    fs::create_dir(&shared).unwrap();
+    fs::set_permissions(&shared, Permissions::from_mode(mode)).unwrap();
+    (dir, shared)
+}
+
+/// What somebody else does in a directory.
+fn somebody(directory: &Path, script: &str) {
+    let uid = SOMEBODY.to_string();
+    let output = Command::new("setpriv")
+        .args(["--reuid", &uid, "--regid", &uid, "--clear-groups", "sh", "-euc", script])
+        .current_dir(directory)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+}
+
+/// The host that is judged: a captured one, so that only the output matters.
+fn calm() -> String {
+    concat!(env!("CARGO_MANIFEST_DIR"), "/tests/screens/vm.host").to_owned()
+}
+
+fn check(arguments: &[&str]) -> Output {
+    walwise().args(["check", "--host", &calm()]).args(arguments).stdin(Stdio::null()).output().unwrap()
+}
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().permissions().mode() & 0o7777
+}
+
+fn is_report(path: &Path) -> bool {
+    serde_json::from_slice::<serde_json::Value>(&fs::read(path).unwrap())
+        .is_ok_and(|report| report["schema"].is_u64())
+}
+
+#[test]
+fn permissions_are_those_that_were_asked_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("report");
+    let path = file.to_str().unwrap();
+    for (asked, found) in [("0640", 0o640), ("600", 0o600), ("0644", 0o644)] {
+        let output = check(&["--format", "json", "--output", path, "--output-mode", asked]);
+        assert_eq!((stderr(&output).as_str(), mode(&file)), ("", found));
+    }
+    for refused in ["0666", "4755", "rw", "0400"] {
+        let output = check(&["--output", path, "--output-mode", refused]);
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    }
+    assert_eq!(check(&["--output-mode", "0640"]).status.code(), Some(2), "of what?");
+}
+
+#[test]
+#[ignore = "needs root: files of another user"]
+fn nothing_of_a_file_that_somebody_left_stays() {
+    let (_keep, shared) = shared(0o1777);
+    let report = shared.join("report.json");
+    for left in [
+        ": > report.json; chmod 06777 report.json",
+        ": > report.json; chmod 0666 report.json; ln report.json other",
+    ] {
+        somebody(&shared, left);
+        let output = check(&["--format", "json", "--output", report.to_str().unwrap()]);
+        assert_eq!(stderr(&output), "");
+        let found = fs::metadata(&report).unwrap();
+        assert_eq!((mode(&report), found.uid(), found.nlink()), (0o600, 0, 1), "{left}");
+        assert!(is_report(&report));
+        fs::remove_file(&report).unwrap();
+    }
+    assert_eq!(fs::read(shared.join("other")).unwrap(), b"");
+}
+
+#[test]
+#[ignore = "needs root: files of another user"]
+fn a_link_of_somebody_leads_root_nowhere() {
+    let (keep, shared) = shared(0o1777);
+    let precious = keep.path().join("precious");
+    fs::create_dir(&precious).unwrap();
+    fs::write(precious.join("report"), "precious").unwrap();
+    somebody(
+        &shared,
+        "ln -s ../precious/report last; ln -s ../precious way; mkdir own; ln -s ../../precious own/way",
+    );
+    for path in ["last", "way/report", "own/way/report"] {
+        for command in [&["--format", "json"][..], &["--format", "script"], &["--format", "text"]] {
+            let output = check(&[command, &["--output", shared.join(path).to_str().unwrap()]].concat());
+            assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(1), ""), "{path}");
+            assert!(stderr(&output).contains("is a link that uid 4242 put there"), "{}", stderr(&output));
+        }
+    }
+    assert_eq!(fs::read(precious.join("report")).unwrap(), b"precious");
+    assert_eq!(names(&precious), ["report"]);
+}
+
+#[test]
+#[ignore = "needs root: files of another user"]
+fn where_somebody_rules_it_is_written_and_said_and_a_script_is_not() {
+    let (_keep, shared) = shared(0o1777);
+    somebody(&shared, "mkdir -m 755 home");
+    let home = shared.join("home");
+    let report = home.join("report");
+    let output = check(&["--format", "json", "--output", report.to_str().unwrap()]);
+    assert!(stderr(&output).contains("home belongs to uid 4242"), "{}", stderr(&output));
+    assert!(is_report(&report) && mode(&report) == 0o600);
+    let output = check(&["--format", "script", "--output", home.join("setup.sh").to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("uid 4242"), "{}", stderr(&output));
+    assert_eq!(names(&home), ["report"]);
+}
+
+/// Where others may exchange every name nothing is written, and that is said before anything is measured.
+#[test]
+#[ignore = "needs root: a directory of others"]
+fn where_everybody_writes_nothing_is_written() {
+    let (keep, shared) = shared(0o777);
+    let target = keep.path().join("target");
+    fs::create_dir(&target).unwrap();
+    let path = shared.join("report");
+    // Would measure for an hour.
+    let output = Running::walwise([
+        "check",
+        target.to_str().unwrap(),
+        "--probe-seconds",
+        "3600",
+        "--output",
+        path.to_str().unwrap(),
+    ])
+    .finish();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("has no sticky bit"), "{}", stderr(&output));
+    assert_eq!(names(&shared), [""; 0]);
+}
+
+#[test]
+#[ignore = "needs root: the permissions of its outputs"]
+fn manual_pages_are_for_all_to_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let man = dir.path().join("man1");
+    run(env!("CARGO_BIN_EXE_walwise"), &["generate", "man", man.to_str().unwrap()]);
+    assert_eq!((mode(&man.join("walwise.1")), mode(&man) & 0o022), (0o644, 0));
+}
+
+#[test]
+fn what_comes_through_a_pipe_is_read() {
+    let from_file = stdout(&check(&["--format", "markdown"]));
+    let pipe = walwise()
+        .args(["check", "--host", "/dev/stdin", "--format", "markdown"])
+        .stdin(Stdio::piped())
+        .spawn_and_feed(&fs::read(calm()).unwrap());
+    assert_eq!(stdout(&pipe).lines().count(), from_file.lines().count());
+    assert_eq!(stderr(&pipe), "");
+}
+
+/// Feeds a command and hears it out.
+trait Fed {
+    fn spawn_and_feed(&mut self, bytes: &[u8]) -> Output;
+}
+
+impl Fed for Command {
+    fn spawn_and_feed(&mut self, bytes: &[u8]) -> Output {
+        use std::io::Write as _;
+        let mut child = self.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(bytes).unwrap();
+        child.wait_with_output().unwrap()
+    }
+}
+
+/// What touches a file that somebody named, and where it is named.
+fn touching(at: &str) -> Vec<Vec<String>> {
+    let (file, calm) = (format!("{at}/x"), calm());
+    let commands: [&[&str]; 12] = [
+        &["check", "--host", &calm, "--output", &file],
+        &["check", "--host", &calm, "--output", at],
+        &["capture", "--output", &file],
+        &["check", "--host", &file],
+        &["check", "--host", &calm, "--rules", at],
+        &["check", "--host", &calm, "--baseline", &file],
+        &["rules", "check", at],
+        &["probe", "--import", &file],
+        &["generate", "man", at],
+        &["drill", "write", at],
+        &["drill", "read", at],
+        &["drill", "check", &file, &file],
+    ];
+    commands.iter().map(|words| words.iter().map(|word| (*word).to_owned()).collect()).collect()
+}
+
+#[test]
+#[ignore = "needs root: mounts a FUSE file system"]
+fn what_never_answers_ends_with_a_word_or_by_a_signal() {
+    let dir = tempfile::tempdir().unwrap();
+    let held = HeldFuse::mount(dir.path());
+    let all = touching(dir.path().to_str().unwrap());
+    // All wait at the same time.
+    let running: Vec<Running> = all.iter().map(Running::walwise).collect();
+    for (running, arguments) in running.into_iter().zip(&all) {
+        let output = running.finish();
+        assert!(output.status.code().is_some_and(|code| [1, 2].contains(&code)), "{arguments:?}: {output:?}");
+        assert!(stderr(&output).contains("no answer within"), "{arguments:?}: {}", stderr(&output));
+    }
+    for arguments in &all {
+        let mut running = Running::walwise(arguments);
+        running.has_child();
+        running.signal(Signal::SIGTERM);
+        let output = running.finish();
+        let code = output.status.code();
+        let ended = output.status.signal() == Some(Signal::SIGTERM as i32)
+            || code == Some(128 + Signal::SIGTERM as i32);
+        assert!(ended, "{arguments:?}: {output:?}");
+    }
+    drop(held);
+}
+
+/// The child that writes takes its draft away when nobody is there any more.
+#[test]
+fn who_is_killed_before_the_end_leaves_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let (target, outputs) = (dir.path().join("target"), dir.path().join("outputs"));
+    fs::create_dir(&target).unwrap();
+    fs::create_dir(&outputs).unwrap();
+    let file = outputs.join("report");
+    for signal in [Signal::SIGKILL, Signal::SIGTERM] {
+        let arguments = [
+            "check",
+            target.to_str().unwrap(),
+            "--probe-seconds",
+            "3600",
+            "--output",
+            file.to_str().unwrap(),
+        ];
+        let mut running = Running::walwise(arguments);
+        running.probing(&target);
+        running.signal(signal);
+        running.finish();
+        wait_for("everything is gone", || names(&target).is_empty() && names(&outputs).is_empty());
+    }
+}
