@@ -162,7 +162,7 @@ dirty() {
 # keeps_dirty: that looking at the stack writes nothing of what waits to be written, while the kernel is told to write
 # nothing by itself: as much is left after every command that only looks as after the same time without one.
 keeps_dirty() {
-    settings="dirty_writeback_centisecs=0 dirty_expire_centisecs=8640000 dirty_background_ratio=95 dirty_ratio=95"
+    settings="dirty_writeback_centisecs=0 dirty_expire_centisecs=8640000 dirty_background_ratio=90 dirty_ratio=95"
     before=
     for setting in $settings; do
         before="$before ${setting%=*}=$(cat "/proc/sys/vm/${setting%=*}")"
