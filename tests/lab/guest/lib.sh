@@ -170,7 +170,7 @@ keeps_dirty() {
     done
     dd if=/dev/zero of="/lab/$stack/dirty" bs=1M count=$1 2>/dev/null
     held=$(dirty)
-    # A page or two of the file system's own come and go. ext4 begins to write when half of what is free waits.
+    # A page or two of the file system's own come and go. ext4 and XFS begin to write when too much of what is free waits.
     [ "$held" -ge "$(($1 - 4))" ] || fail "of $1 MiB written only $held wait"
     read -r begun _ </proc/uptime
     for look in "check --no-probe" "check --no-probe /lab/$stack" facts capture; do
