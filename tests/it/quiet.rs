@@ -67,7 +67,9 @@ fn disturbances(calls: &[Call]) -> Vec<String> {
         }
         "ioctl" => {
             let listed: &[(&str, &str)] = if call.program == "walwise" { &OWN } else { &OF_PROGRAMS };
-            let word = call.rest.split(", ").nth(1).unwrap_or_default().trim_end_matches(')');
+            // Behind it stands a bracket, or that another call came between.
+            let word = call.rest.split(", ").nth(1).unwrap_or_default();
+            let word = word.split([')', ' ']).next().unwrap_or_default();
             !listed
                 .iter()
                 .any(|(known, _)| word == *known || *known == "NVME_IOCTL" && word.starts_with(known))
@@ -147,6 +149,7 @@ fn what_would_disturb_is_seen() {
         7 <... openat resumed>)              = 5\n\
         9 openat(AT_FDCWD, \"/dev/sda\", O_RDWR) = 3\n\
         10 ioctl(0, FS_IOC_SETFLAGS, [0]) = 0\n\
+        8 ioctl(2, TCGETS <unfinished ...>\n\
         7 ioctl(0, TCGETS, 0x7ffd) = -1 ENOTTY (Inappropriate ioctl for device)\n";
     std::fs::write(trace.path(), lines).unwrap();
     let seen = disturbances(&calls(trace.path()));

@@ -159,10 +159,10 @@ dirty() {
     awk '$1 == "nr_dirty" || $1 == "nr_writeback" { pages += $2 } END { print int(pages / 256) }' /proc/vmstat
 }
 
-# keeps_dirty: that looking at the stack writes nothing of what waits to be written, while the kernel is told to write
+# keeps_dirty MIB: that looking at the stack writes nothing of what waits to be written, while the kernel is told to write
 # nothing by itself: as much is left after every command that only looks as after the same time without one.
 keeps_dirty() {
-    settings="dirty_writeback_centisecs=0 dirty_expire_centisecs=8640000 dirty_background_ratio=95 dirty_ratio=95"
+    settings="dirty_writeback_centisecs=0 dirty_expire_centisecs=8640000 dirty_background_ratio=90 dirty_ratio=95"
     before=
     for setting in $settings; do
         before="$before ${setting%=*}=$(cat "/proc/sys/vm/${setting%=*}")"
@@ -170,7 +170,8 @@ keeps_dirty() {
     done
     dd if=/dev/zero of="/lab/$stack/dirty" bs=1M count=$1 2>/dev/null
     held=$(dirty)
-    [ "$held" -ge "$1" ] || fail "of $1 MiB written only $held wait"
+    # A page or two of the file system's own come and go. ext4 and XFS begin to write when too much of what is free waits.
+    [ "$held" -ge "$(($1 - 4))" ] || fail "of $1 MiB written only $held wait"
     read -r begun _ </proc/uptime
     for look in "check --no-probe" "check --no-probe /lab/$stack" facts capture; do
         timeout 300 walwise $look >/dev/null 2>&1 || [ $? -le 5 ] || fail "walwise $look failed"
@@ -181,7 +182,6 @@ keeps_dirty() {
     waited=$(dirty)
     for setting in $before; do echo "${setting#*=}" >"/proc/sys/vm/${setting%=*}"; done
     echo "MiB that wait: $held, $looked after looking, $waited after as long without"
-    # A page or two of the file system's own come and go.
     [ "$looked" -ge "$((held - 4))" ] && [ "$looked" -ge "$((waited - 4))" ] || fail "looking wrote: $held MiB, then $looked"
     sync -f "/lab/$stack"
     [ "$(dirty)" -lt "$((held / 2))" ] || fail "what waits cannot be seen here"

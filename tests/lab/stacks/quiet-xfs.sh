@@ -1,4 +1,4 @@
 # XFS while hundreds of MiB wait to be written: looking writes none of them.
 xfs "$(disk cache-a)"
-keeps_dirty 300
+keeps_dirty 150
 #= standing("durable")
