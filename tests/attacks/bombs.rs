@@ -20,9 +20,6 @@ const HARMFUL: u64 = 1 << 30;
 /// The file that [`measured`] writes, and the words of the command.
 const MEASURED: &str = "WALWISE_MEASURED";
 
-/// What nobody can wait for.
-const SECONDS: u64 = 60;
-
 /// Runs a program and writes down the memory of the largest of its processes: the kernel keeps the most of all children that
 /// were waited for, theirs included, so that nobody has to look at the right moment.
 #[test]
@@ -45,7 +42,7 @@ fn excess(ground: &Ground, arguments: &[&str]) -> Vec<String> {
     let mut command = root::cron(env::current_exe().unwrap().to_str().unwrap());
     command.args(["bombs::measured", "--exact", "--ignored", "--nocapture"]).env(MEASURED, words);
     let mut most = 0;
-    let ended = Run::start(&mut command).end(SECONDS, |run| {
+    let ended = Run::start(&mut command).end(root::patience(), |run| {
         let now = memory_of_children(run.pid().as_raw());
         most = most.max(now);
         if now > HARMFUL {
@@ -54,7 +51,7 @@ fn excess(ground: &Ground, arguments: &[&str]) -> Vec<String> {
     });
     let mut gains = Vec::new();
     if ended.late {
-        gains.push(format!("not done after {SECONDS} s"));
+        gains.push(format!("not done after {} s", root::patience()));
     }
     if most > MOST {
         gains.push(format!("{} MB in all processes", most >> 20));

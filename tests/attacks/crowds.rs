@@ -31,7 +31,7 @@ fn a_real_postgresql_is_not_hidden_by_a_crowd() {
     for arguments in [&["check", "--no-probe"][..], &["check", "--no-probe", cluster.data.to_str().unwrap()]]
     {
         let arguments = [arguments, &["--format", "json"]].concat();
-        let ended = root::Run::start(&mut root::walwise(&arguments)).end(root::LONG, |_| ());
+        let ended = root::Run::start(&mut root::walwise(&arguments)).end(root::patience(), |_| ());
         let gains = match ended.hang() {
             Some(hang) => vec![hang],
             None => setting(&ended.json(), &cluster.data, "pg.fsync", &false.into()),

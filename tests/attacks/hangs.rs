@@ -10,9 +10,6 @@ use super::ground::Ground;
 use super::root::{self, Run};
 use super::support::fuse::HeldFuse;
 
-/// What comes to an end by a deadline of its own has done so by then, on any machine.
-const SECONDS: u64 = 60;
-
 /// What is asked for, with the held mount point in the place of `HELD`.
 const COMMANDS: [&[&str]; 11] = [
     &["check", "--no-probe", "--output", "HELD/report"],
@@ -45,7 +42,7 @@ fn what_never_answers_is_given_up() {
         .map(|words| (words, Run::start(&mut root::walwise(with_held(words, point.to_str().unwrap())))))
         .collect();
     for (words, run) in runs {
-        let ended = run.end(SECONDS, |_| ());
+        let ended = run.end(root::patience(), |_| ());
         let mut gains: Vec<String> = ended.hang().into_iter().collect();
         if ended.code == Some(0) {
             gains.push("it ends as if it had been done".to_owned());
@@ -72,7 +69,7 @@ fn what_waits_there_ends_on_term() {
         super::support::running::wait_for("it waits for FUSE", || !run.runs() || waits(run.pid().as_raw()));
         let asked = run.runs();
         let _ = kill(run.pid(), Signal::SIGTERM);
-        let ended = run.end(SECONDS, |_| ());
+        let ended = run.end(root::patience(), |_| ());
         let gains: Vec<String> = ended.hang().into_iter().collect();
         attempts.made(&format!("{}, asked: {asked}", words.join(" ")), &gains);
     }
@@ -109,7 +106,7 @@ fn a_drill_whose_output_nobody_reads_ends_on_term() {
         fs::read_to_string(format!("/proc/{pid}/wchan")).is_ok_and(|at| at.contains("pipe_write"))
     });
     let _ = kill(nix::unistd::Pid::from_raw(pid.try_into().unwrap()), Signal::SIGTERM);
-    let end = std::time::Instant::now() + std::time::Duration::from_secs(SECONDS);
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(root::patience());
     let ends = loop {
         match child.try_wait().unwrap() {
             Some(_) => break true,

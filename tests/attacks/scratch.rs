@@ -99,7 +99,7 @@ fn moved_away_it_is_cleared_or_said() {
             "by KILL" => drop(nix::sys::signal::kill(run.pid(), Signal::SIGKILL)),
             _ => {}
         }
-        let ended = run.end(root::LONG, |_| ());
+        let ended = run.end(root::patience(), |_| ());
         // What is killed leaves its watcher, who clears up.
         wait_for("the end of the watcher", || watchers.iter().all(|pid| !is_alive(pid)));
         let mut gains = damage(&vault);

@@ -139,7 +139,7 @@ fn a_directory_exchanged_when_a_drill_begins() {
                 directory.as_os_str(),
             ]));
             let mut stopped = false;
-            let ended = run.end(root::LONG, |run| {
+            let ended = run.end(root::patience(), |run| {
                 if !stopped && run.printed().contains("ack 2\n") {
                     stopped = true;
                     let _ = nix::sys::signal::kill(run.pid(), nix::sys::signal::Signal::SIGTERM);
