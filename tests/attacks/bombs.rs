@@ -38,7 +38,8 @@ fn measured() {
 fn excess(ground: &Ground, arguments: &[&str]) -> Vec<String> {
     let result = ground.at("measured");
     let _ = fs::remove_file(&result);
-    let words = [&[result.to_str().unwrap(), root::WALWISE][..], arguments].concat().join("\n");
+    let program = root::program();
+    let words = [&[result.to_str().unwrap(), program.as_str()][..], arguments].concat().join("\n");
     let mut command = root::cron(env::current_exe().unwrap().to_str().unwrap());
     command.args(["bombs::measured", "--exact", "--ignored", "--nocapture"]).env(MEASURED, words);
     let mut most = 0;

@@ -82,7 +82,11 @@ fn waits(pid: i32) -> bool {
     tasks.map(|task| task.path()).any(|task| {
         let at = fs::read_to_string(task.join("wchan")).unwrap_or_default();
         let children = fs::read_to_string(task.join("children")).unwrap_or_default();
-        at.contains("request_wait_answer")
+        // The first waits for the answer, others for the first.
+        let stat = fs::read_to_string(task.join("stat")).unwrap_or_default();
+        let stuck = stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('D'));
+        stuck
+            || at.contains("request_wait_answer")
             || children.split_whitespace().any(|child| child.parse().is_ok_and(waits))
     })
 }

@@ -268,6 +268,7 @@ fn entries(directory: &Path) -> BTreeMap<PathBuf, Entry> {
 /// One attempt: what is gained by it.
 fn attempt(ground: &Ground, way: Way, directory: &Path, refused: bool) -> Vec<String> {
     let path = directory.join(way.name());
+    drill(ground);
     let vault = ground.watch();
     let before = entries(ground.at("").as_path());
     let taken: Vec<u64> = before.values().map(|entry| entry.inode).collect();
@@ -426,7 +427,7 @@ fn a_kept_report_is_not_kept_where_the_environment_says() {
     // What is the machine's own stays as it is.
     let cover = "mount --make-rprivate / && mount -t tmpfs -o mode=755 none /var/lib && exec \"$@\"";
     let mut command = root::cron("unshare");
-    command.args(["-m", "sh", "-c", cover, "sh", root::WALWISE, "check", "--no-probe", "--save"]);
+    command.args(["-m", "sh", "-c", cover, "sh", &root::program(), "check", "--no-probe", "--save"]);
     let ended = root::end(command.env("XDG_STATE_HOME", &theirs).env("HOME", &theirs));
     let mut gains = damage(&vault);
     gains.extend(ended.hang());

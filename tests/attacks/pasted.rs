@@ -33,7 +33,7 @@ const NAMES: [&str; 14] = [
     "a|:>TRACE|b",
     "a\n:>TRACE\nEVIL=1",
     "-o remount;:>TRACE",
-    "\\$(:>TRACE)",
+    "\\\\$(:>TRACE)",
     "'\\''$(:>TRACE)",
     "%h${TRACE:=x}$(:>TRACE)",
     "#~*?[$(:>TRACE)]{a,b}!",
@@ -83,7 +83,6 @@ const PROGRAMS: &[&str] = &[
     "rmdir",
     "test",
     "[",
-    "stat",
     "df",
     "ls",
     "id",
@@ -126,36 +125,38 @@ const FORMS: [[&str; 2]; 8] = [
     ["--format", "markdown"],
 ];
 
-/// Whether a text is a command to give to a shell, by its first word. "mount /srv" is the name of a thing.
+/// Whether a text is a command to give to a shell, by its first word. "mount /srv" and "mysql in /srv" are names.
 fn is_command(text: &str) -> bool {
     let first = text.split_whitespace().next().unwrap_or_default();
-    PROGRAMS.contains(&first) && !text.starts_with("mount /")
+    PROGRAMS.contains(&first)
+        && !["mount /", "mariadb in ", "mysql in "].iter().any(|name| text.starts_with(name))
 }
 
 /// The commands in a document.
 fn commands(document: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    let lines: Vec<&str> =
-        document.lines().map(|line| line.trim_start_matches([' ', '#', '$', '-', '|', '>'])).collect();
-    for (n, line) in lines.iter().enumerate() {
-        let mut rest = *line;
+    let lines = document.lines().map(|line| line.trim_start_matches([' ', '#', '$', '-', '|', '>']));
+    for line in lines {
+        let mut rest = line;
         for label in ["apply", "verify", "undo", "try", "run", "or"] {
             rest = rest.strip_prefix(label).filter(|rest| rest.starts_with([' ', ':'])).unwrap_or(rest);
             rest = rest.trim_start_matches([' ', ':']);
         }
         if is_command(rest) {
             found.insert(rest.to_owned());
-            // A quoted name may go on in the next lines.
-            found.insert(lines[n..].iter().take(3).copied().collect::<Vec<_>>().join("\n"));
         }
         // What the reader is told to have a shell print.
         if rest.contains("=$(blkid") {
             found.insert(format!("echo \"{rest}\""));
         }
     }
-    let spans = document.split('`').skip(1).step_by(2);
-    found.extend(spans.filter(|span| is_command(span)).map(str::to_owned));
+    found.extend(spans(document));
     found
+}
+
+/// Those between backquotes, in a sentence.
+fn spans(text: &str) -> impl Iterator<Item = String> {
+    text.split('`').skip(1).step_by(2).filter(|span| is_command(span)).map(str::to_owned)
 }
 
 /// Those in a report, where they have places of their own.
@@ -167,11 +168,7 @@ fn commands_in(value: &Value, key: &str, found: &mut BTreeSet<String>) {
             if ["apply", "verify", "undo", "commands", "command", "run", "try"].contains(&key) {
                 found.insert(text.clone());
             }
-            found.extend(
-                commands(text)
-                    .into_iter()
-                    .filter(|one| one.contains(' ') && text.contains('`') || is_command(one)),
-            );
+            found.extend(spans(text));
         }
         _ => {}
     }
@@ -288,7 +285,7 @@ fn no_printed_command_obeys_a_mount_point() {
         for form in FORMS {
             let mut command = root::cron("unshare");
             command.args(["-m", "sh", "-c", COVERED, "sh"]).arg(&cover).arg(&disk.device).arg(&point);
-            command.args([root::WALWISE, "check", "--no-probe"]).args(form).arg(point.join("d"));
+            command.args([root::program().as_str(), "check", "--no-probe"]).args(form).arg(point.join("d"));
             let ended = root::end(&mut command);
             assert!(!ended.out.is_empty(), "{name:?} {form:?}: {}", ended.said());
             let mut gains: Vec<String> = ended.hang().into_iter().collect();

@@ -20,7 +20,9 @@ fn writes(trace: &[String]) -> Vec<String> {
         let name = call.split('(').next().unwrap_or_default();
         let harmful = match name {
             "fsync" | "fdatasync" | "sync" | "syncfs" | "sync_file_range" | "msync" => true,
-            "ioctl" => HARMFUL.iter().any(|what| call.contains(what)),
+            "ioctl" => {
+                HARMFUL.iter().any(|what| call.contains(&format!(", {what}")) && !call.contains("ZEROES"))
+            }
             "open" | "openat" | "openat2" | "creat" => {
                 let writable =
                     call.contains("O_WRONLY") || call.contains("O_RDWR") || call.contains("O_CREAT");

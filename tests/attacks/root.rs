@@ -18,12 +18,14 @@ pub fn patience() -> u64 {
     std::env::var("WALWISE_PATIENCE").map_or(60, |seconds| seconds.parse().unwrap())
 }
 
-/// The program.
-pub const WALWISE: &str = env!("CARGO_BIN_EXE_walwise");
+/// The program: the one built here, or that which `WALWISE_PROGRAM` names, such as one that is installed.
+pub fn program() -> String {
+    std::env::var("WALWISE_PROGRAM").unwrap_or_else(|_| env!("CARGO_BIN_EXE_walwise").to_owned())
+}
 
 /// walwise with these arguments.
 pub fn walwise<A: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = A>) -> Command {
-    let mut command = cron(WALWISE);
+    let mut command = cron(&program());
     command.args(arguments);
     command
 }
@@ -159,7 +161,7 @@ pub fn traced(calls: &str, arguments: &[&str]) -> (Ended, Vec<String>) {
         &format!("trace={calls}"),
         "-o",
     ]);
-    command.arg(&trace).arg(WALWISE).args(arguments);
+    command.arg(&trace).arg(program()).args(arguments);
     let ended = end(&mut command);
     let text = String::from_utf8_lossy(&fs::read(&trace).unwrap_or_default()).into_owned();
     (ended, text.lines().map(str::to_owned).collect())

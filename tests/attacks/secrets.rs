@@ -44,7 +44,7 @@ fn a_masked_capture_holds_none_of_it() {
             .arg(&one)
             .arg(&two)
             .args([WORDS[2], WORDS[1]]);
-        let ended = root::end(command.arg(root::WALWISE).args(arguments));
+        let ended = root::end(command.arg(root::program()).args(arguments));
         let said = ended.said();
         assert_eq!(ended.code, Some(0), "{said}");
         for word in WORDS.iter().chain(&["5eb5d0c2-7a5f-4d5e-9d3b-1f0c9a7b6e21"]) {
