@@ -8,6 +8,7 @@ pub mod loops;
 pub mod machine;
 pub mod mariadb;
 pub mod postgres;
+pub mod programs;
 pub mod pty;
 pub mod reports;
 pub mod running;
@@ -15,14 +16,8 @@ pub mod strace;
 pub mod untouched;
 
 use std::path::Path;
-use std::process::{Command, Output};
 
-/// The program under test.
-pub fn walwise() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_walwise"));
-    command.env_remove("NO_COLOR").env("LC_ALL", "C.UTF-8");
-    command
-}
+pub use programs::{run, stderr, stdout, walwise};
 
 /// Whether a directory holds no scratch directory of walwise's.
 pub fn scratch_free(dir: &Path) -> bool {
@@ -35,23 +30,6 @@ pub fn names(dir: &Path) -> Vec<String> {
     let mut names: Vec<String> = entries.filter(|name| name != "lost+found").collect();
     names.sort();
     names
-}
-
-/// What a command printed, as text.
-pub fn stdout(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-/// What a command complained about.
-pub fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-/// Runs a program that must succeed.
-pub fn run(program: &str, arguments: &[&str]) -> String {
-    let output = Command::new(program).args(arguments).output().unwrap_or_else(|e| panic!("{program}: {e}"));
-    assert!(output.status.success(), "{program} {arguments:?}: {}{}", stdout(&output), stderr(&output));
-    stdout(&output)
 }
 
 /// `walwise check` as JSON, with its exit code.

@@ -1,0 +1,254 @@
+//! Memory and time: configurations that grow when they are read. Root must stay below 150 MB with all its processes and
+//! come to an end.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, process};
+
+use super::attempts::Attempts;
+use super::fakes::{Fake, Fakes, mariadb_data, postgres_data};
+use super::ground::{Ground, give, put};
+use super::root::{self, Run};
+
+/// What root may use at most, in bytes.
+const MOST: u64 = 150 << 20;
+
+/// Where it is stopped, so that the machine is not harmed.
+const HARMFUL: u64 = 1 << 30;
+
+/// The file that [`measured`] writes, and the words of the command.
+const MEASURED: &str = "WALWISE_MEASURED";
+
+/// Runs a program and writes down the memory of the largest of its processes: the kernel keeps the most of all children that
+/// were waited for, theirs included, so that nobody has to look at the right moment.
+#[test]
+#[ignore = "needs root: it measures what the attacks run"]
+fn measured() {
+    let Ok(words) = env::var(MEASURED) else { return };
+    let mut words = words.lines();
+    let to = words.next().unwrap();
+    let status = Command::new(words.next().unwrap()).args(words).status().unwrap();
+    let usage = nix::sys::resource::getrusage(nix::sys::resource::UsageWho::RUSAGE_CHILDREN).unwrap();
+    fs::write(to, format!("{} {}", usage.max_rss() << 10, status.code().unwrap_or(-1))).unwrap();
+    process::exit(0);
+}
+
+/// Runs walwise; what it used too much of.
+fn excess(ground: &Ground, arguments: &[&str]) -> Vec<String> {
+    let result = ground.at("measured");
+    let _ = fs::remove_file(&result);
+    let program = root::program();
+    let words = [&[result.to_str().unwrap(), program.as_str()][..], arguments].concat().join("\n");
+    let mut command = root::cron(env::current_exe().unwrap().to_str().unwrap());
+    command.args(["bombs::measured", "--exact", "--ignored", "--nocapture"]).env(MEASURED, words);
+    let mut most = 0;
+    let ended = Run::start(&mut command).end(root::patience(), |run| {
+        let now = memory_of_children(run.pid().as_raw());
+        most = most.max(now);
+        if now > HARMFUL {
+            let _ = nix::sys::signal::killpg(run.pid(), nix::sys::signal::Signal::SIGKILL);
+        }
+    });
+    let mut gains = Vec::new();
+    if ended.late {
+        gains.push(format!("not done after {} s", root::patience()));
+    }
+    if most > MOST {
+        gains.push(format!("{} MB in all processes", most >> 20));
+    }
+    if let Ok(text) = fs::read_to_string(&result) {
+        let (largest, code) = text.split_once(' ').unwrap();
+        let largest: u64 = largest.parse().unwrap();
+        if largest > MOST {
+            gains.push(format!("{} MB in one process", largest >> 20));
+        }
+        if !["0", "3", "4", "5"].contains(&code) {
+            gains.push(format!("it ends with {code}"));
+        }
+    }
+    gains
+}
+
+/// What all descendants of a process have in memory now, pages that several share counted in parts.
+fn memory_of_children(pid: i32) -> u64 {
+    let children = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let children = children.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+    let children: Vec<i32> = children
+        .flat_map(|all| all.split_whitespace().map(|pid| pid.parse().unwrap()).collect::<Vec<_>>())
+        .collect();
+    let own = |pid: i32| {
+        let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
+        let line = text.lines().find_map(|line| line.strip_prefix("Pss:").map(str::to_owned));
+        line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0) << 10
+    };
+    children.into_iter().map(|pid| own(pid) + memory_of_children(pid)).sum()
+}
+
+/// A megabyte of one line, and as many names for it as wanted.
+fn linked(directory: &Path, names: usize, line: &str, end: &str) {
+    fs::create_dir_all(directory).unwrap();
+    give(directory);
+    let first = directory.join(format!("0.{end}"));
+    put(&first, line.repeat((1 << 20) / line.len()), 0o644);
+    for n in 1..names {
+        fs::hard_link(&first, directory.join(format!("{n}.{end}"))).unwrap();
+    }
+}
+
+/// A way to make a little much.
+type Bomb = (&'static str, fn(&Ground, &Fakes) -> Vec<Fake>);
+
+fn postgres(ground: &Ground, fakes: &Fakes, name: &str, lay: impl FnOnce(&Path)) -> Fake {
+    let data = ground.theirs(name);
+    postgres_data(&data);
+    lay(&data);
+    fakes.postgres(&data, &[])
+}
+
+fn mariadb(ground: &Ground, fakes: &Fakes, name: &str, lay: impl FnOnce(&Path) -> PathBuf) -> Fake {
+    let data = ground.theirs(name);
+    mariadb_data(&data);
+    let file = lay(&data);
+    fakes.mariadb(&data, &[&format!("--defaults-file={}", file.display())])
+}
+
+const BOMBS: [Bomb; 11] = [
+    ("PostgreSQL, 255 links to one file", |ground, fakes| {
+        vec![postgres(ground, fakes, "data", |data| {
+            linked(&data.join("conf.d"), 255, "fsync=1\n", "conf");
+            put(&data.join("postgresql.conf"), "include_dir 'conf.d'\n", 0o644);
+        })]
+    }),
+    ("PostgreSQL, includes of includes", |ground, fakes| {
+        vec![postgres(ground, fakes, "data", |data| {
+            put(&data.join("postgresql.conf"), "include 'n0'\ninclude 'n0'\n", 0o644);
+            for n in 0..9 {
+                put(&data.join(format!("n{n}")), format!("include 'n{0}'\n", n + 1).repeat(20), 0o644);
+            }
+            put(&data.join("n9"), "fsync=1\n".repeat(100_000), 0o644);
+        })]
+    }),
+    ("PostgreSQL, an include of itself", |ground, fakes| {
+        vec![postgres(ground, fakes, "data", |data| {
+            put(&data.join("postgresql.conf"), "include 'postgresql.conf'\n".repeat(10_000), 0o644);
+        })]
+    }),
+    ("PostgreSQL, 300 files of a megabyte", |ground, fakes| {
+        vec![postgres(ground, fakes, "data", |data| {
+            for n in 0..300 {
+                linked(&data.join("conf.d"), 1, "wal_level=minimal\n", &format!("{n}.conf"));
+            }
+            put(&data.join("postgresql.conf"), "include_dir 'conf.d'\n", 0o644);
+        })]
+    }),
+    ("PostgreSQL, 100,000 files", |ground, fakes| {
+        vec![postgres(ground, fakes, "data", |data| {
+            let directory = data.join("conf.d");
+            fs::create_dir(&directory).unwrap();
+            for n in 0..100_000 {
+                fs::File::create(directory.join(format!("{n}.conf"))).unwrap();
+            }
+            give(&directory);
+            put(&data.join("postgresql.conf"), "include_dir 'conf.d'\n", 0o644);
+        })]
+    }),
+    ("PostgreSQL, values of a megabyte", |ground, fakes| {
+        vec![postgres(ground, fakes, "data", |data| {
+            let value = "x".repeat((1 << 20) - 100);
+            put(&data.join("postgresql.conf"), format!("wal_sync_method = '{value}'\n"), 0o644);
+            put(&data.join("postgresql.auto.conf"), format!("synchronous_commit = '{value}'\n"), 0o644);
+            put(&data.join("PG_VERSION"), value, 0o644);
+        })]
+    }),
+    ("PostgreSQL, twenty servers with twenty links each", |ground, fakes| {
+        let one = |n| {
+            postgres(ground, fakes, &format!("data{n}"), |data| {
+                linked(&data.join("conf.d"), 20, "fsync=1\n", "conf");
+                put(&data.join("postgresql.conf"), "include_dir 'conf.d'\n", 0o644);
+            })
+        };
+        (0..20).map(one).collect()
+    }),
+    ("PostgreSQL, a megabyte of arguments", |ground, fakes| {
+        let data = ground.theirs("data");
+        postgres_data(&data);
+        let argument = format!("wal_sync_method={}", "x".repeat(100_000));
+        let arguments: Vec<&str> = ["-c", &argument].repeat(10);
+        vec![fakes.postgres(&data, &arguments)]
+    }),
+    ("MariaDB, 255 links to one file", |ground, fakes| {
+        vec![mariadb(ground, fakes, "data", |data| {
+            linked(&data.join("conf.d"), 255, "[mysqld]\ninnodb_flush_method=fsync\n", "cnf");
+            let file = data.join("my.cnf");
+            put(&file, format!("!includedir {}/conf.d\n", data.display()), 0o644);
+            file
+        })]
+    }),
+    ("MariaDB, includes of includes", |ground, fakes| {
+        vec![mariadb(ground, fakes, "data", |data| {
+            for n in 0..9 {
+                let next = data.join(format!("n{}", n + 1));
+                put(&data.join(format!("n{n}")), format!("!include {}\n", next.display()).repeat(20), 0o644);
+            }
+            put(
+                &data.join("n9"),
+                format!("[mysqld]\n{}", "innodb_flush_method=fsync\n".repeat(40_000)),
+                0o644,
+            );
+            data.join("n0")
+        })]
+    }),
+    ("MariaDB, an include of itself", |ground, fakes| {
+        vec![mariadb(ground, fakes, "data", |data| {
+            let file = data.join("my.cnf");
+            put(&file, format!("!include {}\n", file.display()).repeat(10_000), 0o644);
+            file
+        })]
+    }),
+];
+
+/// The stranger's servers have configurations that are small on disk and large when they are read. He wants the machine
+/// out of memory, or root's job never to end.
+#[test]
+#[ignore = "needs root: it attacks as another user"]
+fn nothing_grows_without_bound() {
+    let mut attempts = Attempts::at("configurations that grow when they are read");
+    for (bomb, light) in BOMBS {
+        let ground = Ground::new();
+        let fakes = Fakes::on(&ground);
+        let servers = light(&ground, &fakes);
+        for arguments in [&["check", "--no-probe"][..], &["capture"]] {
+            let gains = excess(&ground, arguments);
+            attempts.made(&format!("{bomb}, {}", arguments.join(" ")), &gains);
+        }
+        drop(servers);
+    }
+    attempts.end();
+}
+
+/// A rule file that somebody sends: root only looks whether it is right.
+#[test]
+#[ignore = "needs root: it attacks as another user"]
+fn a_title_of_nothing_but_braces() {
+    let mut attempts = Attempts::at("a rule whose title takes for ever");
+    let ground = Ground::new();
+    let rules = ground.theirs("rules");
+    for text in ["{", "{}", "{{", "{a", "`", "\\u001b"] {
+        let title = text.repeat(900_000 / text.len());
+        put(
+            &rules.join("own.toml"),
+            format!(
+                "[[rule]]\nid = \"own.long\"\ntitle = \"{title}\"\nlevel = \"warning\"\nwhen = \"true\"\n"
+            ),
+            0o644,
+        );
+        let gains: Vec<String> = excess(&ground, &["rules", "check", rules.to_str().unwrap()])
+            .into_iter()
+            // What is wrong with it is said by its code.
+            .filter(|gain| !gain.starts_with("it ends with"))
+            .collect();
+        attempts.made(text, &gains);
+    }
+    attempts.end();
+}

@@ -1,0 +1,125 @@
+//! A file system that never answers, such as one that a stranger mounts with FUSE and lets nobody have: whatever root was
+//! told to read or write there, it ends by itself, and on TERM at once.
+
+use std::fs;
+
+use nix::sys::signal::{Signal, kill};
+
+use super::attempts::Attempts;
+use super::ground::Ground;
+use super::root::{self, Run};
+use super::support::fuse::HeldFuse;
+
+/// What is asked for, with the held mount point in the place of `HELD`.
+const COMMANDS: [&[&str]; 11] = [
+    &["check", "--no-probe", "--output", "HELD/report"],
+    &["check", "--no-probe", "--format", "script", "--output", "HELD/below/script"],
+    &["capture", "--output", "HELD/capture"],
+    &["check", "--no-probe", "--rules", "HELD/rules"],
+    &["check", "--no-probe", "--rules", "HELD"],
+    &["rules", "check", "HELD/rules"],
+    &["check", "--host", "HELD/host"],
+    &["check", "--no-probe", "--baseline", "HELD/report.json"],
+    &["generate", "man", "HELD/man"],
+    &["drill", "write", "HELD"],
+    &["drill", "read", "HELD"],
+];
+
+fn with_held(words: &[&str], held: &str) -> Vec<String> {
+    words.iter().map(|word| word.replace("HELD", held)).collect()
+}
+
+/// Root names a place that never answers. The stranger wants its job never to end.
+#[test]
+#[ignore = "needs root and FUSE"]
+fn what_never_answers_is_given_up() {
+    let mut attempts = Attempts::at("outputs, rules, hosts and drills on a mount that never answers");
+    let ground = Ground::new();
+    let point = ground.shared("held", 0o755);
+    let _held = HeldFuse::mount(&point);
+    let runs: Vec<_> = COMMANDS
+        .iter()
+        .map(|words| (words, Run::start(&mut root::walwise(with_held(words, point.to_str().unwrap())))))
+        .collect();
+    for (words, run) in runs {
+        let ended = run.end(root::patience(), |_| ());
+        let mut gains: Vec<String> = ended.hang().into_iter().collect();
+        if ended.code == Some(0) {
+            gains.push("it ends as if it had been done".to_owned());
+        }
+        attempts.made(&words.join(" "), &gains);
+    }
+    attempts.end();
+}
+
+/// Root ends what waits there. The stranger wants it not to.
+#[test]
+#[ignore = "needs root and FUSE"]
+fn what_waits_there_ends_on_term() {
+    let mut attempts = Attempts::at("TERM to what waits for a mount that never answers");
+    let ground = Ground::new();
+    let point = ground.shared("held", 0o755);
+    let _held = HeldFuse::mount(&point);
+    let start = |words: &&'static [&str]| {
+        (*words, Run::start(&mut root::walwise(with_held(words, point.to_str().unwrap()))))
+    };
+    let runs: Vec<_> = COMMANDS.iter().map(start).collect();
+    for (words, mut run) in runs {
+        // One of its processes waits for the answer, or it has given up.
+        super::support::running::wait_for("it waits for FUSE", || !run.runs() || waits(run.pid().as_raw()));
+        let asked = run.runs();
+        let _ = kill(run.pid(), Signal::SIGTERM);
+        let ended = run.end(root::patience(), |_| ());
+        let gains: Vec<String> = ended.hang().into_iter().collect();
+        attempts.made(&format!("{}, asked: {asked}", words.join(" ")), &gains);
+    }
+    attempts.end();
+}
+
+/// Whether a process, or one that it started, waits in the kernel for a FUSE server.
+fn waits(pid: i32) -> bool {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    tasks.map(|task| task.path()).any(|task| {
+        let at = fs::read_to_string(task.join("wchan")).unwrap_or_default();
+        let children = fs::read_to_string(task.join("children")).unwrap_or_default();
+        // The first waits for the answer, others for the first.
+        let stat = fs::read_to_string(task.join("stat")).unwrap_or_default();
+        let stuck = stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('D'));
+        stuck
+            || at.contains("request_wait_answer")
+            || children.split_whitespace().any(|child| child.parse().is_ok_and(waits))
+    })
+}
+
+/// A drill that is under way ends on TERM, too, wherever its output goes.
+#[test]
+#[ignore = "needs root"]
+fn a_drill_whose_output_nobody_reads_ends_on_term() {
+    let mut attempts = Attempts::at("TERM to a drill whose output nobody reads");
+    let ground = Ground::new();
+    let directory = ground.shared("drill", 0o755);
+    let pipe = ground.at("pipe");
+    super::ground::fifo(&pipe);
+    // Both ends, so that it neither waits for a reader nor fails without one.
+    let both = fs::OpenOptions::new().read(true).write(true).open(&pipe).unwrap();
+    let mut command = root::walwise(["drill".as_ref(), "write".as_ref(), directory.as_os_str()]);
+    let mut child =
+        command.stdout(both.try_clone().unwrap()).stderr(std::process::Stdio::null()).spawn().unwrap();
+    let pid = child.id();
+    super::support::running::wait_for("the pipe is full", || {
+        fs::read_to_string(format!("/proc/{pid}/wchan")).is_ok_and(|at| at.contains("pipe_write"))
+    });
+    let _ = kill(nix::unistd::Pid::from_raw(pid.try_into().unwrap()), Signal::SIGTERM);
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(root::patience());
+    let ends = loop {
+        match child.try_wait().unwrap() {
+            Some(_) => break true,
+            None if std::time::Instant::now() > end => break false,
+            None => std::thread::yield_now(),
+        }
+    };
+    let _ = child.kill();
+    let _ = child.wait();
+    attempts.made("a full pipe", &if ends { Vec::new() } else { vec!["root hangs".to_owned()] });
+    attempts.end();
+}

@@ -1,0 +1,36 @@
+//! Attacks on a walwise that root runs, by strangers who have an account on the machine and nothing else.
+//!
+//! Each test says what the stranger wants and counts what he gets; he must get nothing. The tests know the program from
+//! outside only. They need root, which plays both sides: it runs walwise as cron would, and everything else as somebody
+//! else. `tests/attacks/run` shows the counts.
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stderr,
+    reason = "a test may fail loudly"
+)]
+
+mod attempts;
+mod bombs;
+mod crowds;
+mod fakes;
+mod ground;
+mod hangs;
+mod impostors;
+mod kernel;
+mod leaks;
+mod names;
+mod outputs;
+mod pasted;
+mod quiet;
+mod root;
+mod scratch;
+mod secrets;
+mod sockets;
+mod specials;
+mod stranger;
+mod support;
+mod swaps;

@@ -1,0 +1,139 @@
+//! Names, arguments and environments with control characters: nothing that a terminal would obey and no line of the
+//! stranger's own may be printed.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::process::CommandExt as _;
+
+use super::attempts::Attempts;
+use super::fakes::{Fakes, mariadb_data, postgres_data};
+use super::ground::{Ground, put};
+use super::root;
+use super::stranger::{Act, Answer, UID, as_uid};
+
+/// What a terminal would obey, what hides text, and a line that stands alone.
+const TREACHEROUS: [&[u8]; 7] = [
+    b"\x1b]0;owned\x07",
+    b"\x1b[2J\x1b[31m",
+    b"\nEVIL=1\n",
+    b"\r\x08\x08EVIL",
+    "\u{202e}\u{2066}EVIL".as_bytes(),
+    "\u{9b}31m\u{85}EVIL".as_bytes(),
+    b"\xff\xfe\xc0\x80",
+];
+
+/// Every form of every output.
+const OUTPUTS: [&[&str]; 13] = [
+    &["check", "--no-probe"],
+    &["check", "--no-probe", "--format", "json"],
+    &["check", "--no-probe", "--format", "script"],
+    &["check", "--no-probe", "--format", "conf"],
+    &["check", "--no-probe", "--format", "fstab"],
+    &["check", "--no-probe", "--format", "unit"],
+    &["check", "--no-probe", "--format", "udev"],
+    &["check", "--no-probe", "--format", "markdown"],
+    &["facts"],
+    &["facts", "--format", "json"],
+    &["capture"],
+    &["upgrade"],
+    &["explain"],
+];
+
+/// What in a text a terminal would obey, and lines that are the stranger's.
+pub fn treachery(said: &[u8]) -> Vec<String> {
+    let text = String::from_utf8_lossy(said);
+    let mut gains = Vec::new();
+    let bad = |c: char| {
+        c.is_control() && c != '\n' && c != '\t'
+            || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{61c}' | '\u{2028}' | '\u{2029}' | '\u{fffd}')
+    };
+    if let Some(c) = text.chars().find(|c| bad(*c)) {
+        let line = text.lines().find(|line| line.contains(c)).unwrap_or_default();
+        gains.push(format!("{c:?} is printed: {line:?}"));
+    }
+    if let Some(line) = text.lines().find(|line| line.trim_start().starts_with("EVIL")) {
+        gains.push(format!("a line of the stranger's is printed: {line:?}"));
+    }
+    gains
+}
+
+/// The stranger's servers have such names, arguments, environments, directories and files, and answer so. He wants root's
+/// terminal to obey, or a line of his in a file that root makes.
+#[test]
+#[ignore = "needs root: it attacks as another user"]
+fn nothing_treacherous_is_printed() {
+    let mut attempts = Attempts::at("control characters in names, arguments, environments and files");
+    let ground = Ground::new();
+    let fakes = Fakes::on(&ground);
+    let (mut servers, mut doing) = (Vec::new(), Vec::new());
+    for (n, evil) in TREACHEROUS.into_iter().enumerate() {
+        let word = OsStr::from_bytes(evil);
+        let named = |head: &str, tail: &str| {
+            let mut name = OsString::from(head);
+            name.push(word);
+            name.push(tail);
+            name
+        };
+        // A directory, and every value.
+        let data = ground.at("").join(named(&format!("pg{n}"), ""));
+        fs::create_dir(&data).unwrap();
+        postgres_data(&data);
+        for file in ["PG_VERSION", "postmaster.pid", "postgresql.auto.conf"] {
+            put(&data.join(file), evil, 0o600);
+        }
+        let quoted =
+            [b"fsync = '", evil, b"'\ninclude '", evil, b"'\nwal_sync_method = '", evil, b"'\n", evil]
+                .concat();
+        put(&data.join("postgresql.conf"), quoted, 0o600);
+        let mut command = as_uid(UID, fakes.program("postgres"));
+        command.arg0(named("postgres", "")).arg("-D").arg(&data).arg("-c").arg(named("wal_level=", ""));
+        command.env("PGDATA", word).env("LD_PRELOAD", named("/tmp/", "libeatmydata.so")).current_dir(&data);
+        let fake = fakes.start(&mut command);
+        if n % 2 == 0 {
+            let pid = format!("{}\n", fake.pid());
+            let text = [pid.as_bytes(), data.as_os_str().as_bytes(), b"\n1\n5432\n", evil, b"\n"];
+            put(&data.join("postmaster.pid"), text.concat(), 0o600);
+        }
+        servers.push(fake);
+        // A program with such a directory, and such options.
+        let data = ground.at("").join(named(&format!("my{n}"), ""));
+        mariadb_data(&data);
+        put(
+            &data.join("my.cnf"),
+            [b"[mysqld]\ninnodb_flush_method=", evil, b"\n!include ", evil, b"\n"].concat(),
+            0o600,
+        );
+        let bin = ground.at("").join(named(&format!("bin{n}"), ""));
+        fs::create_dir(&bin).unwrap();
+        fs::copy("/usr/bin/echo", bin.join("mariadbd")).unwrap();
+        let mut command = as_uid(UID, "/bin/sh");
+        command.args(["-c", "exec 3<>ibdata1; exec \"$0\" \"$@\""]).arg(bin.join("mariadbd"));
+        let mut defaults = OsString::from("--defaults-file=");
+        defaults.push(data.join("my.cnf"));
+        command.arg(defaults).arg(named("--innodb-flush-method=", "")).arg(named("--datadir=", ""));
+        servers.push(fakes.start_through(command.current_dir(&data), "mariadbd"));
+    }
+    // A name of at most 15 bytes, without a program of a known name behind it.
+    for evil in TREACHEROUS {
+        let name = OsStr::from_bytes(&evil[..evil.len().min(12)]);
+        let own = ground.theirs("named").join(name);
+        if fs::hard_link(fakes.program("postgres"), &own).is_ok() {
+            servers.push(fakes.start(as_uid(UID, &own).args(["-D", "/none"])));
+        }
+    }
+    // A server that answers so.
+    let data = ground.theirs("answers");
+    postgres_data(&data);
+    doing.push(Act::Listen(data.join(".s.PGSQL.5432"), Answer::Escapes).start(&ground, UID));
+    servers.push(fakes.postgres(&data, &[]));
+    for arguments in OUTPUTS {
+        let ended = root::end(&mut root::walwise(arguments));
+        let mut gains: Vec<String> = ended.hang().into_iter().collect();
+        gains.extend(treachery(&ended.out));
+        gains.extend(treachery(&ended.err));
+        attempts.made(&arguments.join(" "), &gains);
+    }
+    drop((servers, doing));
+    attempts.end();
+}

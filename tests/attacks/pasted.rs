@@ -1,0 +1,336 @@
+//! Mount points with names that a shell would obey, and every command that is printed about them, given to a shell.
+//!
+//! The shell runs as nobody in an empty directory of his, finds no program but `true` under every name, and leaves a file
+//! there if it was made to.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use super::attempts::Attempts;
+use super::fakes::{Fakes, mariadb_data, postgres_data};
+use super::ground::{Ground, put};
+use super::names::treachery;
+use super::root;
+use super::stranger::stranger;
+use super::support::loops::Loop;
+
+/// What a command would leave.
+const TRACE: &str = "TRACE";
+
+/// Names of mount points. None has a slash.
+const NAMES: [&str; 14] = [
+    "$(:>TRACE)",
+    "`:>TRACE`",
+    "';:>TRACE;'",
+    "\";:>TRACE;\"",
+    "\";:>TRACE;#",
+    "a b;:>TRACE;c",
+    "a&:>TRACE&",
+    "a|:>TRACE|b",
+    "a\n:>TRACE\nEVIL=1",
+    "-o remount;:>TRACE",
+    "\\\\$(:>TRACE)",
+    "'\\''$(:>TRACE)",
+    "%h${TRACE:=x}$(:>TRACE)",
+    "#~*?[$(:>TRACE)]{a,b}!",
+];
+
+/// What printed commands begin with.
+const PROGRAMS: &[&str] = &[
+    "walwise",
+    "mount",
+    "umount",
+    "findmnt",
+    "tune2fs",
+    "e2fsck",
+    "dumpe2fs",
+    "xfs_info",
+    "xfs_admin",
+    "xfs_io",
+    "mkfs.ext4",
+    "mkfs.xfs",
+    "mkfs.btrfs",
+    "btrfs",
+    "blkid",
+    "lsblk",
+    "cat",
+    "echo",
+    "printf",
+    "sudo",
+    "runuser",
+    "su",
+    "systemctl",
+    "systemd-analyze",
+    "udevadm",
+    "psql",
+    "mysql",
+    "mariadb",
+    "mkdir",
+    "chmod",
+    "chown",
+    "chattr",
+    "lsattr",
+    "sysctl",
+    "tee",
+    "cp",
+    "mv",
+    "ln",
+    "rm",
+    "rmdir",
+    "test",
+    "[",
+    "df",
+    "ls",
+    "id",
+    "fstrim",
+    "initdb",
+    "pg_ctl",
+    "pg_controldata",
+    "pg_checksums",
+    "pg_test_fsync",
+    "zfs",
+    "zpool",
+    "hdparm",
+    "sdparm",
+    "nvme",
+    "smartctl",
+    "dmsetup",
+    "lvs",
+    "mdadm",
+    "blockdev",
+    "modprobe",
+    "grep",
+    "sed",
+    "sh",
+    "dd",
+    "sync",
+    "cd",
+    "env",
+    "echo",
+];
+
+/// Every way to have them printed.
+const FORMS: [[&str; 2]; 8] = [
+    ["--format", "text"],
+    ["--format", "json"],
+    ["--format", "script"],
+    ["--format", "conf"],
+    ["--format", "fstab"],
+    ["--format", "unit"],
+    ["--format", "udev"],
+    ["--format", "markdown"],
+];
+
+/// Whether a text is a command to give to a shell, by its first word. "mount /srv" and "mysql in /srv" are names.
+fn is_command(text: &str) -> bool {
+    let first = text.split_whitespace().next().unwrap_or_default();
+    PROGRAMS.contains(&first)
+        && !["mount /", "mariadb in ", "mysql in "].iter().any(|name| text.starts_with(name))
+}
+
+/// The commands in a document.
+fn commands(document: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let lines = document.lines().map(|line| line.trim_start_matches([' ', '#', '$', '-', '|', '>']));
+    for line in lines {
+        let mut rest = line;
+        for label in ["apply", "verify", "undo", "try", "run", "or"] {
+            rest = rest.strip_prefix(label).filter(|rest| rest.starts_with([' ', ':'])).unwrap_or(rest);
+            rest = rest.trim_start_matches([' ', ':']);
+        }
+        if is_command(rest) {
+            found.insert(rest.to_owned());
+        }
+        // What the reader is told to have a shell print.
+        if rest.contains("=$(blkid") {
+            found.insert(format!("echo \"{rest}\""));
+        }
+    }
+    found.extend(spans(document));
+    found
+}
+
+/// Those between backquotes, in a sentence.
+fn spans(text: &str) -> impl Iterator<Item = String> {
+    text.split('`').skip(1).step_by(2).filter(|span| is_command(span)).map(str::to_owned)
+}
+
+/// Those in a report, where they have places of their own.
+fn commands_in(value: &Value, key: &str, found: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(map) => map.iter().for_each(|(key, value)| commands_in(value, key, found)),
+        Value::Array(all) => all.iter().for_each(|value| commands_in(value, key, found)),
+        Value::String(text) => {
+            if ["apply", "verify", "undo", "commands", "command", "run", "try"].contains(&key) {
+                found.insert(text.clone());
+            }
+            found.extend(spans(text));
+        }
+        _ => {}
+    }
+}
+
+/// A shell with nothing to run.
+struct Shell {
+    stubs: PathBuf,
+    place: PathBuf,
+}
+
+impl Shell {
+    fn on(ground: &Ground) -> Self {
+        let stubs = ground.shared("stubs", 0o755);
+        for name in PROGRAMS.iter().collect::<BTreeSet<_>>() {
+            symlink("/bin/true", stubs.join(name)).unwrap();
+        }
+        Self { stubs, place: ground.theirs("shell") }
+    }
+
+    /// Runs a text; whether it left a trace.
+    fn is_fooled(&self, text: &str) -> bool {
+        let mut command = stranger("/bin/sh");
+        command.env("PATH", &self.stubs).current_dir(&self.place).arg("-c").arg(text);
+        root::end(&mut command);
+        let left: Vec<_> = fs::read_dir(&self.place).unwrap().flatten().map(|entry| entry.path()).collect();
+        // Whatever it made: by a redirection a file may have any name.
+        let fooled = left.iter().any(|path| path.ends_with(TRACE));
+        for path in left {
+            let _ = fs::remove_file(path);
+        }
+        fooled
+    }
+}
+
+/// What of a document a shell obeys.
+fn obeyed(shell: &Shell, document: &str, json: bool) -> Vec<String> {
+    let mut found = commands(document);
+    if json {
+        found.clear();
+        let value = serde_json::from_str(document).unwrap_or_else(|e| panic!("no JSON ({e}): {document}"));
+        commands_in(&value, "", &mut found);
+    }
+    if document.starts_with("#!/bin/sh") {
+        // As somebody runs it who has read it, and with every command taken in.
+        let path = format!("PATH={}", shell.stubs.display());
+        let ready = document.replace("PATH=/usr/sbin:/usr/bin:/sbin:/bin", &path);
+        found.insert(ready.replace("I_HAVE_READ_THIS=no", "I_HAVE_READ_THIS=yes"));
+        found.insert(
+            document.lines().filter_map(|line| line.strip_prefix("#   ")).collect::<Vec<_>>().join("\n"),
+        );
+    }
+    let traces = found.into_iter().filter(|text| text.contains(TRACE));
+    traces.filter(|text| shell.is_fooled(text)).map(|text| format!("a shell obeys {text:?}")).collect()
+}
+
+/// The shell sees what it should see, or nothing below would show anything.
+#[test]
+#[ignore = "needs root: it runs commands as another user"]
+fn the_shell_leaves_a_trace_of_what_is_not_quoted() {
+    let ground = Ground::new();
+    let shell = Shell::on(&ground);
+    for name in NAMES {
+        let bare = format!("umount /srv/{name}");
+        let double = format!("umount \"/srv/{name}\"");
+        let single = format!("umount '/srv/{name}'");
+        let fooled = [&bare, &double, &single].into_iter().any(|text| shell.is_fooled(text));
+        assert!(fooled, "{name:?}");
+        let quoted = format!("umount '/srv/{}'", name.replace('\'', "'\\''"));
+        assert!(!shell.is_fooled(&quoted), "{quoted}");
+    }
+    let found =
+        commands("try `walwise check /x --format unit` or\n  apply    mount -o rw '/x'\nmount /x is ext4\n");
+    assert_eq!(found.iter().filter(|text| !text.contains('\n')).count(), 2, "{found:?}");
+}
+
+/// What makes file systems appear at hostile points and asks about one, in a name space of its own.
+const COVERED: &str = "mount --make-rprivate / && mount --bind \"$1/fstab\" /etc/fstab && \
+    mount --bind \"$1/units\" /etc/systemd/system && mount -o nobarrier,data=writeback \"$2\" \"$3\" && \
+    mkdir -p \"$3/d\" && shift 3 && exec \"$@\"";
+
+/// A file system that needs advice is mounted at such a name, by fstab, by a unit or by nobody, and root asks about it. The
+/// stranger wants one printed command that runs his.
+#[test]
+#[ignore = "needs root and loop devices: it attacks as another user"]
+fn no_printed_command_obeys_a_mount_point() {
+    let mut attempts = Attempts::at("hostile mount points in every printed command");
+    let disk = Loop::new(64);
+    disk.mkfs(&["mkfs.ext4", "-q"]);
+    for (n, name) in NAMES.into_iter().enumerate() {
+        let ground = Ground::new();
+        let shell = Shell::on(&ground);
+        let point = ground.at("").join(name);
+        fs::create_dir(&point).unwrap();
+        let cover = ground.shared("cover", 0o755);
+        fs::create_dir(cover.join("units")).unwrap();
+        let octal =
+            |c: char| if " \t\n\\#".contains(c) { format!("\\{:03o}", c as u32) } else { c.to_string() };
+        let shown: String = point.to_str().unwrap().chars().map(octal).collect();
+        let line = if n % 3 == 0 {
+            format!("{} {shown} ext4 nobarrier,data=writeback 0 2\n", disk.device)
+        } else {
+            String::new()
+        };
+        fs::write(cover.join("fstab"), line).unwrap();
+        if n % 3 == 1 {
+            let place = point.display().to_string().replace('%', "%%").replace('\n', "\\x0a");
+            let unit = format!(
+                "[Mount]\nWhat={}\nWhere={place}\nType=ext4\nOptions=nobarrier,data=writeback\n",
+                disk.device
+            );
+            fs::write(cover.join("units/evil.mount"), unit).unwrap();
+        }
+        for form in FORMS {
+            let mut command = root::cron("unshare");
+            command.args(["-m", "sh", "-c", COVERED, "sh"]).arg(&cover).arg(&disk.device).arg(&point);
+            command.args([root::program().as_str(), "check", "--no-probe"]).args(form).arg(point.join("d"));
+            let ended = root::end(&mut command);
+            assert!(!ended.out.is_empty(), "{name:?} {form:?}: {}", ended.said());
+            let mut gains: Vec<String> = ended.hang().into_iter().collect();
+            gains.extend(obeyed(&shell, &String::from_utf8_lossy(&ended.out), form[1] == "json"));
+            gains.extend(treachery(&ended.out));
+            gains.extend(obeyed(&shell, &String::from_utf8_lossy(&ended.err), false));
+            attempts.made(&format!("{name:?}, {}", form[1]), &gains);
+        }
+    }
+    attempts.end();
+}
+
+/// The stranger's servers have such directories, sockets and option files. He wants the same.
+#[test]
+#[ignore = "needs root: it attacks as another user"]
+fn no_printed_command_obeys_a_data_directory() {
+    let mut attempts = Attempts::at("hostile data directories and sockets in every printed command");
+    let ground = Ground::new();
+    let shell = Shell::on(&ground);
+    let fakes = Fakes::on(&ground);
+    let mut servers = Vec::new();
+    for name in NAMES {
+        let data = ground.at("").join(format!("pg{name}"));
+        fs::create_dir(&data).unwrap();
+        postgres_data(&data);
+        put(&data.join("postgresql.conf"), "fsync = off\nfull_page_writes = off\n", 0o644);
+        servers.push(fakes.postgres(&data, &[]));
+        let data = ground.at("").join(format!("my{name}"));
+        mariadb_data(&data);
+        let file = data.join("my.cnf");
+        let text = format!(
+            "[mysqld]\ninnodb_flush_log_at_trx_commit=0\nskip-innodb-doublewrite\nsocket={}/sock\n",
+            data.display()
+        );
+        put(&file, text, 0o644);
+        servers.push(fakes.mariadb(&data, &[&format!("--defaults-file={}", file.display())]));
+    }
+    for form in FORMS {
+        let arguments = [["check", "--no-probe"], form].concat();
+        let ended = root::end(&mut root::walwise(&arguments));
+        let mut gains: Vec<String> = ended.hang().into_iter().collect();
+        gains.extend(obeyed(&shell, &String::from_utf8_lossy(&ended.out), form[1] == "json"));
+        gains.extend(treachery(&ended.out));
+        attempts.made(form[1], &gains);
+    }
+    drop(servers);
+    attempts.end();
+}

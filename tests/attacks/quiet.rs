@@ -1,0 +1,76 @@
+//! What looking makes the kernel do: a stranger's dirty pages must not be written because root looks around, and nothing
+//! is opened for writing.
+
+use super::attempts::Attempts;
+use super::root;
+use super::support::loops::{Mounted, ext4, xfs};
+
+/// Calls by which a file system or a device is written or made to write.
+const CALLS: &str =
+    "fsync,fdatasync,sync,syncfs,sync_file_range,ioctl,msync,write,pwrite64,open,openat,openat2,creat,execve";
+
+/// Ioctls that write or make something be written; BLKFLSBUF makes a mounted XFS sync.
+const HARMFUL: [&str; 4] = ["BLKFLSBUF", "BLKRRPART", "FIFREEZE", "BLKDISCARD"];
+
+/// What of a trace is more than looking.
+fn writes(trace: &[String]) -> Vec<String> {
+    let mut found = Vec::new();
+    for line in trace {
+        let call = line.split_once(' ').map_or(line.as_str(), |(_, call)| call.trim_start());
+        let name = call.split('(').next().unwrap_or_default();
+        let harmful = match name {
+            "fsync" | "fdatasync" | "sync" | "syncfs" | "sync_file_range" | "msync" => true,
+            "ioctl" => {
+                HARMFUL.iter().any(|what| call.contains(&format!(", {what}")) && !call.contains("ZEROES"))
+            }
+            "open" | "openat" | "openat2" | "creat" => {
+                let writable =
+                    call.contains("O_WRONLY") || call.contains("O_RDWR") || call.contains("O_CREAT");
+                writable && !call.contains("/dev/null") && !call.contains(" = -1 ")
+            }
+            "execve" => ["xfs_db", "dumpe2fs", "debugfs"]
+                .iter()
+                .any(|program| call.contains(&format!("/{program}\""))),
+            _ => false,
+        };
+        if harmful {
+            found.push(call.chars().take(160).collect());
+        }
+    }
+    found
+}
+
+/// Root looks at mounted file systems whose pages are dirty. Whoever wrote them wants nothing, and must not wait.
+#[test]
+#[ignore = "needs root and loop devices"]
+fn looking_makes_nobody_write() {
+    let mut attempts = Attempts::at("looking at a mounted file system without writing to it");
+    let make: [(&str, fn() -> Mounted); 2] = [("ext4", || ext4(&[], "")), ("XFS", || xfs(""))];
+    for (name, make) in make {
+        let mounted = make();
+        let target = mounted.dir("data").display().to_string();
+        for arguments in
+            [&["check", "--no-probe", &target][..], &["facts", "--target", &target], &["capture", &target]]
+        {
+            let (ended, trace) = root::traced(CALLS, arguments);
+            let mut gains = writes(&trace);
+            gains.extend(ended.hang());
+            attempts.made(&format!("{name}, {}", arguments[0]), &gains);
+        }
+    }
+    attempts.end();
+}
+
+/// Root looks at everything there is on this machine.
+#[test]
+#[ignore = "needs root"]
+fn a_whole_look_leaves_nothing() {
+    let mut attempts = Attempts::at("looking at the whole machine without writing");
+    for arguments in [&["check", "--no-probe"][..], &["facts"], &["capture"], &["upgrade"], &["explain"]] {
+        let (ended, trace) = root::traced(CALLS, arguments);
+        let mut gains = writes(&trace);
+        gains.extend(ended.hang());
+        attempts.made(arguments[0], &gains);
+    }
+    attempts.end();
+}

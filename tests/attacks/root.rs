@@ -1,0 +1,178 @@
+//! walwise as root runs it from cron: its environment and directory, a deadline, and what it said and opened.
+
+use std::fs;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+
+/// A variable of root's, which nobody else may learn.
+pub const VARIABLE: &str = "Qx3rootvariable";
+
+/// Much longer than anything takes on a working machine, in seconds. `WALWISE_PATIENCE` is for a version of which it is
+/// known that it hangs.
+pub fn patience() -> u64 {
+    std::env::var("WALWISE_PATIENCE").map_or(60, |seconds| seconds.parse().unwrap())
+}
+
+/// The program: the one built here, or that which `WALWISE_PROGRAM` names, such as one that is installed.
+pub fn program() -> String {
+    std::env::var("WALWISE_PROGRAM").unwrap_or_else(|_| env!("CARGO_BIN_EXE_walwise").to_owned())
+}
+
+/// walwise with these arguments.
+pub fn walwise<A: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = A>) -> Command {
+    let mut command = cron(&program());
+    command.args(arguments);
+    command
+}
+
+/// Any program as cron starts root's.
+pub fn cron(program: &str) -> Command {
+    let mut command = Command::new(program);
+    command.env_clear().current_dir("/root").process_group(0).stdin(Stdio::null());
+    command.env("PATH", "/usr/bin:/bin:/usr/sbin:/sbin").env("SHELL", "/bin/sh").env("LC_ALL", "C.UTF-8");
+    command.env("HOME", "/root").env("LOGNAME", "root").env("SECRET_OF_ROOT", VARIABLE);
+    command
+}
+
+/// How it went.
+#[derive(Debug)]
+pub struct Ended {
+    /// The exit code, if it ended by itself.
+    pub code: Option<i32>,
+    /// That it had to be killed at the deadline.
+    pub late: bool,
+    /// The signal that ended it.
+    pub signal: Option<i32>,
+    /// Standard output.
+    pub out: Vec<u8>,
+    /// Standard error.
+    pub err: Vec<u8>,
+}
+
+impl Ended {
+    /// All that was said.
+    pub fn said(&self) -> String {
+        String::from_utf8_lossy(&[self.out.as_slice(), self.err.as_slice()].concat()).into_owned()
+    }
+
+    /// Standard output as JSON.
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_slice(&self.out).unwrap_or_else(|e| panic!("no JSON ({e}): {}", self.said()))
+    }
+
+    /// That root waits for ever, in words.
+    pub fn hang(&self) -> Option<String> {
+        self.late.then(|| "root hangs".to_owned())
+    }
+}
+
+/// A command that runs, with all its children a group of its own. It is killed when it is dropped.
+pub struct Run {
+    child: Child,
+    started: Instant,
+    outputs: tempfile::TempDir,
+}
+
+impl Run {
+    /// Starts it.
+    pub fn start(command: &mut Command) -> Self {
+        let outputs = tempfile::tempdir().unwrap();
+        let file = |name| Stdio::from(fs::File::create(outputs.path().join(name)).unwrap());
+        let child = command.stdout(file("out")).stderr(file("err")).spawn().unwrap();
+        Self { child, started: Instant::now(), outputs }
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> Pid {
+        Pid::from_raw(self.child.id().try_into().unwrap())
+    }
+
+    /// Whether it still runs.
+    pub fn runs(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_none()
+    }
+
+    /// What it has printed so far.
+    pub fn printed(&self) -> String {
+        fs::read_to_string(self.outputs.path().join("out")).unwrap_or_default()
+    }
+
+    /// Waits for its end, at most until so many seconds after its start; `meanwhile` is done again and again.
+    pub fn end(mut self, seconds: u64, mut meanwhile: impl FnMut(&Self)) -> Ended {
+        let deadline = self.started + Duration::from_secs(seconds);
+        let mut late = false;
+        let status = loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break Some(status);
+            }
+            if Instant::now() > deadline {
+                late = true;
+                let _ = killpg(self.pid(), Signal::SIGKILL);
+                break None;
+            }
+            meanwhile(&self);
+            // Not to take the processor from what is waited for.
+            std::thread::sleep(Duration::from_millis(1));
+        };
+        let read = |name| fs::read(self.outputs.path().join(name)).unwrap();
+        Ended {
+            code: status.and_then(|status| status.code()),
+            signal: status.and_then(|status| status.signal()),
+            late,
+            out: read("out"),
+            err: read("err"),
+        }
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        // Of a group whose leader was waited for nobody is left, or only what must not be.
+        let _ = killpg(self.pid(), Signal::SIGKILL);
+        // What is stuck in a system call is not waited for.
+        let _ = self.child.try_wait();
+    }
+}
+
+/// Runs a command to its end or to a deadline that only what hangs comes to.
+pub fn end(command: &mut Command) -> Ended {
+    Run::start(command).end(patience(), |_| ())
+}
+
+/// What walwise did by system calls: the lines of strace that one of these words is in.
+pub fn traced(calls: &str, arguments: &[&str]) -> (Ended, Vec<String>) {
+    let place = tempfile::tempdir().unwrap();
+    let trace = place.path().join("trace");
+    let mut command = cron("strace");
+    command.args([
+        "-f",
+        "-qq",
+        "-y",
+        "-s",
+        "4096",
+        "-e",
+        "signal=none",
+        "-e",
+        &format!("trace={calls}"),
+        "-o",
+    ]);
+    command.arg(&trace).arg(program()).args(arguments);
+    let ended = end(&mut command);
+    let text = String::from_utf8_lossy(&fs::read(&trace).unwrap_or_default()).into_owned();
+    (ended, text.lines().map(str::to_owned).collect())
+}
+
+/// Of a trace of opens, those that opened a thing of this name for more than looking at where it is.
+pub fn opened(trace: &[String], what: &Path) -> Vec<String> {
+    let shown = format!("<{}", what.display());
+    let really = |line: &&String| {
+        let answer = line.rsplit_once(" = ").map_or("", |(_, answer)| answer);
+        answer.contains(&shown) && !line.contains("O_PATH")
+    };
+    trace.iter().filter(really).cloned().collect()
+}

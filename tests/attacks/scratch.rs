@@ -1,0 +1,144 @@
+//! The scratch directory of a probe, in a directory where a stranger can write, too.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use nix::sys::signal::Signal;
+
+use super::attempts::{Attempts, race};
+use super::ground::{Ground, damage};
+use super::root::{self, Run};
+use super::stranger::{Act, UID};
+use super::support::running::wait_for;
+
+const PREFIX: &str = ".walwise-probe-";
+
+fn probe(directory: &Path) -> std::process::Command {
+    root::walwise([
+        "probe".as_ref(),
+        directory.as_os_str(),
+        "--seconds".as_ref(),
+        "1".as_ref(),
+        "--force".as_ref(),
+    ])
+}
+
+/// What below a directory is of a probe's making.
+fn left(directory: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for path in fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path()) {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if path.is_dir() && !path.is_symlink() {
+            found.extend(left(&path));
+        }
+        if name.starts_with(PREFIX) || name.starts_with("walwise-") {
+            found.push(path);
+        }
+    }
+    found
+}
+
+/// The stranger reads the command lines of all processes for the name that the scratch directory will have, and makes it
+/// first. He wants the probe refused, or root's files in a directory of his.
+#[test]
+#[ignore = "needs root: it attacks as another user"]
+fn its_name_is_nobody_s_to_know() {
+    let mut attempts = Attempts::at("the scratch directory's name in a command line");
+    for turn in race() {
+        let ground = Ground::new();
+        let theirs = ground.theirs("theirs");
+        let (place, told) = (ground.shared("open", 0o777), ground.theirs("told").join("name"));
+        let act = Act::Peek(PREFIX.to_owned(), place.clone(), told.clone());
+        let doing = act.start(&ground, UID);
+        let ended = root::end(&mut probe(&theirs));
+        drop(doing);
+        let mut gains: Vec<String> = ended.hang().into_iter().collect();
+        if told.exists() {
+            gains.push(format!("its name is seen: {}", fs::read_to_string(&told).unwrap()));
+        }
+        attempts.made(&format!("turn {turn}"), &gains);
+        if turn == 1 && !super::attempts::long() {
+            break;
+        }
+    }
+    // Whoever looks at the right moment.
+    let ground = Ground::new();
+    let directory = ground.shared("own", 0o755);
+    let arguments = ["probe", directory.to_str().unwrap(), "--seconds", "1", "--force"];
+    let (_, trace) = root::traced("execve", &arguments);
+    let gains: Vec<String> = trace.into_iter().filter(|line| line.contains(PREFIX)).collect();
+    attempts.made("every program that is started", &gains);
+    attempts.end();
+}
+
+/// The stranger moves the scratch directory elsewhere while a probe uses it, with a link to root's directory in its place or
+/// nothing. He wants root's file to stay, or something of root's removed.
+#[test]
+#[ignore = "needs root: it attacks as another user"]
+fn moved_away_it_is_cleared_or_said() {
+    let mut attempts = Attempts::at("the scratch directory moved while it is used");
+    for ends in ["by itself", "by TERM", "by KILL"] {
+        let ground = Ground::new();
+        let theirs = ground.theirs("theirs");
+        let elsewhere = ground.theirs("elsewhere");
+        let vault = ground.watch();
+        let mut run = Run::start(&mut probe(&theirs));
+        // As the stranger, but with root's quickness, so that it happens.
+        let mut moved = false;
+        while run.runs() && !moved {
+            let found = left(&theirs).into_iter().find(|path| path.is_dir());
+            let Some(path) = found.filter(|path| !left(path).is_empty()) else { continue };
+            moved = fs::rename(&path, elsewhere.join("stolen")).is_ok();
+            super::ground::link(&ground.vault(), &path);
+        }
+        let children =
+            fs::read_to_string(format!("/proc/{0}/task/{0}/children", run.pid())).unwrap_or_default();
+        let watchers: Vec<String> = children.split_whitespace().map(str::to_owned).collect();
+        match ends {
+            "by TERM" => drop(nix::sys::signal::kill(run.pid(), Signal::SIGTERM)),
+            "by KILL" => drop(nix::sys::signal::kill(run.pid(), Signal::SIGKILL)),
+            _ => {}
+        }
+        let ended = run.end(root::patience(), |_| ());
+        // What is killed leaves its watcher, who clears up.
+        wait_for("the end of the watcher", || watchers.iter().all(|pid| !is_alive(pid)));
+        let mut gains = damage(&vault);
+        gains.extend(ended.hang());
+        let stays = left(&elsewhere).into_iter().any(|path| path.is_file());
+        if stays && ends != "by KILL" && (ended.code == Some(0) || ended.err.is_empty()) {
+            gains.push(format!("root's file stays, and it ends with {:?}: {}", ended.code, ended.said()));
+        }
+        attempts.made(&format!("{ends}, moved: {moved}"), &gains);
+    }
+    attempts.end();
+}
+
+fn is_alive(pid: &str) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+}
+
+/// An output that cannot be written is refused before anything is measured: nothing is made in the directory.
+#[test]
+#[ignore = "needs root"]
+fn an_output_that_cannot_be_is_refused_before_it_measures() {
+    let mut attempts = Attempts::at("an output that cannot be written");
+    for output in
+        ["/nowhere/report.json", "/dev", "/proc/report.json", "/dev/null/report", "the open directory"]
+    {
+        let ground = Ground::new();
+        let directory = ground.shared("own", 0o755);
+        let open = ground.shared("open", 0o777).join("report.json");
+        let output = if output.starts_with('/') { output } else { open.to_str().unwrap() };
+        let target = directory.to_str().unwrap();
+        let arguments = ["check", target, "--probe-seconds", "1", "--format", "json", "--output", output];
+        let (ended, trace) = root::traced("mkdir,mkdirat", &arguments);
+        let mut gains: Vec<String> = trace.into_iter().filter(|line| line.contains(PREFIX)).collect();
+        gains.extend(ended.hang());
+        if matches!(ended.code, Some(0 | 3..=5)) {
+            gains.push(format!("it ends with {:?}", ended.code));
+        }
+        attempts.made(output, &gains);
+    }
+    attempts.end();
+}

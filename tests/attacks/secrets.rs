@@ -1,0 +1,58 @@
+//! What a masked capture gives away: names and numbers that people put where masks do not look.
+
+use super::attempts::Attempts;
+use super::fakes::{Fakes, postgres_data};
+use super::ground::{Ground, put};
+use super::root;
+use super::support::loops::Loop;
+
+/// Words that stand for a serial number, a host, a password.
+const WORDS: [&str; 4] = ["S3EVNX0M", "hunter2hunter2", "db7.example.org", "2001:db8::77"];
+
+/// A file system whose label holds a serial, a tmpfs and a mount whose source holds a secret, a unit, an option file. The
+/// reader of a masked capture wants them.
+#[test]
+#[ignore = "needs root and loop devices"]
+fn a_masked_capture_holds_none_of_it() {
+    let mut attempts = Attempts::at("secrets in labels, sources of mounts, options and settings");
+    let ground = Ground::new();
+    let disk = Loop::new(64);
+    disk.mkfs(&[
+        "mkfs.ext4",
+        "-q",
+        "-L",
+        &format!("disk-{}", WORDS[0]),
+        "-U",
+        "5eb5d0c2-7a5f-4d5e-9d3b-1f0c9a7b6e21",
+    ]);
+    let (one, two) = (ground.shared("one", 0o755), ground.shared("two", 0o755));
+    let fakes = Fakes::on(&ground);
+    let data = ground.theirs("data");
+    postgres_data(&data);
+    let text = format!(
+        "primary_conninfo = 'host={} password={}'\nlisten_addresses = '{}'\nfsync = off # {}\n",
+        WORDS[2], WORDS[1], WORDS[3], WORDS[1]
+    );
+    put(&data.join("postgresql.conf"), text, 0o600);
+    let fake = fakes.postgres(&data, &["-c", &format!("ssl_passphrase_command=echo {}", WORDS[1])]);
+    let cover = "mount --make-rprivate / && mount \"$1\" \"$2\" && mount -i -t tmpfs \"$4:$5/export\" \"$3\" && shift 5 && \
+                 exec \"$@\"";
+    for arguments in [&["capture"][..], &["capture", two.to_str().unwrap()]] {
+        let mut command = root::cron("unshare");
+        command
+            .args(["-m", "sh", "-c", cover, "sh", &disk.device])
+            .arg(&one)
+            .arg(&two)
+            .args([WORDS[2], WORDS[1]]);
+        let ended = root::end(command.arg(root::program()).args(arguments));
+        let said = ended.said();
+        assert_eq!(ended.code, Some(0), "{said}");
+        for word in WORDS.iter().chain(&["5eb5d0c2-7a5f-4d5e-9d3b-1f0c9a7b6e21"]) {
+            let line = said.lines().find(|line| line.contains(word));
+            let gains: Vec<String> = line.map(|line| format!("it is in {line:?}")).into_iter().collect();
+            attempts.made(&format!("{word}, {}", arguments.len()), &gains);
+        }
+    }
+    drop(fake);
+    attempts.end();
+}

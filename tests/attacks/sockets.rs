@@ -1,0 +1,174 @@
+//! Sockets: those of others must not be knocked at for a stranger, and his own may answer in any way.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, chown};
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use super::attempts::Attempts;
+use super::fakes::{Fakes, mariadb_data, pid_file, postgres_data};
+use super::ground::{Ground, link, put};
+use super::root;
+use super::stranger::{Act, Answer, OTHER, UID};
+use super::support::postgres::Cluster;
+
+/// A socket of somebody's, in a directory of his own, that only he may connect to.
+fn private(ground: &Ground, owner: u32) -> UnixListener {
+    let place = ground.shared("private", 0o700);
+    let socket = place.join(".s.PGSQL.5432");
+    let _ = fs::remove_file(&socket);
+    let listener = UnixListener::bind(&socket).unwrap();
+    listener.set_nonblocking(true).unwrap();
+    fs::set_permissions(&socket, fs::Permissions::from_mode(0o600)).unwrap();
+    for path in [&socket, &place] {
+        chown(path, Some(owner), Some(owner)).unwrap();
+    }
+    listener
+}
+
+/// The stranger's server says that its socket is one that he may not connect to: root's, or another user's. He wants root
+/// to connect there for him.
+#[test]
+#[ignore = "needs root: it attacks as another user"]
+fn root_knocks_at_no_socket_for_a_stranger() {
+    let mut attempts = Attempts::at("sockets of others that a stranger's server names");
+    for owner in [0, OTHER] {
+        for server in ["postmaster.pid", "unix_socket_directories", "a link", "option file", "--socket"] {
+            let ground = Ground::new();
+            let fakes = Fakes::on(&ground);
+            let listener = private(&ground, owner);
+            let (place, socket) = (ground.at("private"), ground.at("private/.s.PGSQL.5432"));
+            let data = ground.theirs("data");
+            let fake = if server == "option file" || server == "--socket" {
+                mariadb_data(&data);
+                let line = if server == "option file" {
+                    format!("socket={}\n", socket.display())
+                } else {
+                    String::new()
+                };
+                put(
+                    &data.join("my.cnf"),
+                    format!("[mysqld]\ndatadir={}\n{line}[client]\n{line}", data.display()),
+                    0o644,
+                );
+                let file = format!("--defaults-file={}", data.join("my.cnf").display());
+                let option = format!("--socket={}", socket.display());
+                let arguments =
+                    if line.is_empty() { vec![file.as_str(), &option] } else { vec![file.as_str()] };
+                fakes.mariadb(&data, &arguments)
+            } else {
+                postgres_data(&data);
+                let line = format!("unix_socket_directories = '{}'\nport = 5432\n", place.display());
+                put(&data.join("postgresql.conf"), line, 0o644);
+                let fake = fakes.postgres(&data, &[]);
+                let names = if server == "a link" {
+                    link(&socket, &data.join(".s.PGSQL.5432"));
+                    data.clone()
+                } else {
+                    place.clone()
+                };
+                let mut text = pid_file(fake.pid(), &data, &names);
+                if server == "unix_socket_directories" {
+                    text = format!("{}\n{}\n1700000000\n", fake.pid(), data.display());
+                }
+                put(&data.join("postmaster.pid"), text, 0o600);
+                fake
+            };
+            let ended = root::end(&mut root::walwise(["check", "--no-probe"]));
+            let mut gains: Vec<String> = ended.hang().into_iter().collect();
+            if listener.accept().is_ok() {
+                gains.push("root connects to it".to_owned());
+            }
+            attempts.made(&format!("of uid {owner}, named by {server}"), &gains);
+            drop(fake);
+        }
+    }
+    attempts.end();
+}
+
+/// The stranger's server listens itself, and is silent, or never ends, or answers with control characters, or asks for root's
+/// files. He wants root to wait, to fill its memory, or to send him a file.
+#[test]
+#[ignore = "needs root: it attacks as another user"]
+fn a_stranger_s_answers_do_no_harm() {
+    let mut attempts = Attempts::at("sockets of the stranger's that answer in any way");
+    for answer in Answer::ALL {
+        for kind in ["PostgreSQL", "MariaDB"] {
+            let ground = Ground::new();
+            let fakes = Fakes::on(&ground);
+            let data = ground.theirs("data");
+            let socket = data.join(".s.PGSQL.5432");
+            let listens = Act::Listen(socket.clone(), answer).start(&ground, UID);
+            let fake = if kind == "PostgreSQL" {
+                postgres_data(&data);
+                fakes.postgres(&data, &[])
+            } else {
+                mariadb_data(&data);
+                fakes.mariadb(&data, &[&format!("--socket={}", socket.display())])
+            };
+            let arguments = ["check", "--no-probe"];
+            let ended = root::end(&mut root::walwise(arguments));
+            let mut gains: Vec<String> = ended.hang().into_iter().collect();
+            gains.extend(super::names::treachery(&ended.out));
+            let got = fs::read(format!("{}.got", socket.display())).unwrap_or_default();
+            let shadow = fs::read_to_string("/etc/shadow").unwrap();
+            if String::from_utf8_lossy(&got).contains(shadow.lines().next().unwrap()) {
+                gains.push("root sends /etc/shadow".to_owned());
+            }
+            attempts.made(&format!("{kind}, {answer:?}"), &gains);
+            drop((fake, listens));
+        }
+    }
+    attempts.end();
+}
+
+/// A PostgreSQL that is stopped for a moment is asked, and goes on later: its log says nothing of a client that went away
+/// in the middle.
+#[test]
+#[ignore = "needs root and a PostgreSQL"]
+fn a_postgresql_that_is_stopped_logs_nothing_fatal() {
+    let mut attempts = Attempts::at("a PostgreSQL that is stopped while it is asked");
+    let cluster = Cluster::new();
+    cluster.start();
+    let pid = fs::read_to_string(cluster.data.join("postmaster.pid")).unwrap();
+    let pid = Pid::from_raw(pid.lines().next().unwrap().parse().unwrap());
+    kill(pid, Signal::SIGSTOP).unwrap();
+    let ended = root::end(&mut root::walwise(["check", "--no-probe", cluster.data.to_str().unwrap()]));
+    kill(pid, Signal::SIGCONT).unwrap();
+    // Connections are taken in their order, and a server that has stopped has no more to say.
+    cluster.sql("SELECT 1");
+    cluster.stop();
+    let mut gains: Vec<String> = ended.hang().into_iter().collect();
+    let said = |line: &&str| {
+        line.contains("FATAL") || line.contains("incomplete") || line.contains("invalid length")
+    };
+    gains.extend(cluster.log().lines().filter(said).map(|line| format!("its log says {line}")));
+    attempts.made("SIGSTOP", &gains);
+    attempts.end();
+}
+
+/// A socket of the stranger's that leads nowhere, a file in its place, a name that is too long.
+#[test]
+#[ignore = "needs root: it attacks as another user"]
+fn what_is_no_socket_is_passed_over() {
+    let mut attempts = Attempts::at("what is no socket in a socket's place");
+    let ground = Ground::new();
+    let fakes = Fakes::on(&ground);
+    let long = "x".repeat(200);
+    for (n, place) in
+        ["/dev", "/proc/self", long.as_str(), "@abstract", "", "/nowhere"].into_iter().enumerate()
+    {
+        let data = ground.theirs(&n.to_string());
+        postgres_data(&data);
+        let fake = fakes.postgres(&data, &[]);
+        put(&data.join("postmaster.pid"), pid_file(fake.pid(), &data, Path::new(place)), 0o600);
+        let ended = root::end(&mut root::walwise(["check", "--no-probe"]));
+        let mut gains: Vec<String> = ended.hang().into_iter().collect();
+        gains.extend(ended.signal.map(|signal| format!("root dies of signal {signal}")));
+        attempts.made(&format!("place {n}"), &gains);
+    }
+    attempts.end();
+}

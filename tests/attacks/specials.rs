@@ -1,0 +1,99 @@
+//! Files that are none: devices, fifos, sockets, endless and huge files where a server has its own. Opening a tape or a
+//! watchdog already does something, reading a fifo never ends.
+
+use std::fs::File;
+use std::path::Path;
+
+use super::attempts::Attempts;
+use super::fakes::{Fakes, mariadb_data, postgres_data};
+use super::ground::{Ground, fifo, give, link, put};
+use super::root;
+use super::stranger::{Act, UID};
+
+/// The files of a server's that root looks at.
+const READ: [&str; 8] = [
+    "PG_VERSION",
+    "postmaster.pid",
+    "postmaster.opts",
+    "postgresql.conf",
+    "postgresql.auto.conf",
+    "global/pg_control",
+    "more.conf",
+    "my.cnf",
+];
+
+/// The stranger's servers have a terminal of root's, which stands for every device, or a fifo, an endless device, a huge
+/// file, one of the kernel's, or a directory where their files should be. He wants one opened that opening does something
+/// to, and root to wait or to read without end.
+#[test]
+#[ignore = "needs root: it attacks as another user"]
+fn what_is_no_file_is_not_opened() {
+    let mut attempts = Attempts::at("devices, fifos and endless files in a server's directory");
+    let pty = nix::pty::openpty(None, None).unwrap();
+    let terminal = nix::unistd::ttyname(&pty.slave).unwrap();
+    for kind in
+        ["a device", "a fifo", "an endless device", "8 GB", "the kernel's", "a directory", "a loop of links"]
+    {
+        let ground = Ground::new();
+        let fakes = Fakes::on(&ground);
+        let mut forbidden = Vec::new();
+        let (mut servers, mut waiting) = (Vec::new(), Vec::new());
+        let theirs = ground.theirs("told");
+        for (n, name) in READ.into_iter().enumerate() {
+            let data = ground.theirs(&format!("data{n}"));
+            postgres_data(&data);
+            put(&data.join("postgresql.conf"), "include 'more.conf'\n", 0o644);
+            if name == "my.cnf" {
+                mariadb_data(&data);
+            }
+            let path = data.join(name);
+            match kind {
+                "a device" => {
+                    link(&terminal, &path);
+                    forbidden.push(terminal.clone());
+                }
+                "a fifo" => {
+                    fifo(&path);
+                    forbidden.push(path.clone());
+                    waiting.push(Act::Await(path.clone(), theirs.join(n.to_string())).start(&ground, UID));
+                }
+                "an endless device" => {
+                    link(Path::new("/dev/zero"), &path);
+                    forbidden.push("/dev/zero".into());
+                }
+                "8 GB" => {
+                    let _ = std::fs::remove_file(&path);
+                    File::create(&path).unwrap().set_len(8 << 30).unwrap();
+                    give(&path);
+                }
+                // It has no size, and says more to root than to others.
+                "the kernel's" => link(Path::new("/proc/kallsyms"), &path),
+                "a directory" => {
+                    let _ = std::fs::remove_file(&path);
+                    std::fs::create_dir(&path).unwrap();
+                    give(&path);
+                }
+                _ => link(&path, &path),
+            }
+            servers.push(if name == "my.cnf" {
+                fakes.mariadb(&data, &[&format!("--defaults-file={}", path.display())])
+            } else {
+                fakes.postgres(&data, &[])
+            });
+        }
+        for arguments in [&["check", "--no-probe", "--no-programs"][..], &["facts"], &["capture"]] {
+            let (ended, trace) = root::traced("open,openat,openat2", arguments);
+            let mut gains: Vec<String> = ended.hang().into_iter().collect();
+            gains.extend(forbidden.iter().flat_map(|what| root::opened(&trace, what)));
+            if kind == "a fifo" && std::fs::read_dir(&theirs).unwrap().next().is_some() {
+                gains.push("a fifo is opened".to_owned());
+            }
+            if ended.signal.is_some() {
+                gains.push(format!("root dies: {:?}", ended.signal));
+            }
+            attempts.made(&format!("{kind}, {}", arguments.join(" ")), &gains);
+        }
+        drop((servers, waiting));
+    }
+    attempts.end();
+}

