@@ -77,7 +77,7 @@ impl Way {
             Self::Json | Self::Live | Self::Record => text.starts_with('{') && text.ends_with("}\n"),
             Self::Script => text.starts_with("#!/bin/sh\n") && text.ends_with("exit 0\n"),
             Self::Capture => text.starts_with("walwise") && text.ends_with('\n'),
-            Self::Manual => text.starts_with(".") && text.ends_with('\n'),
+            Self::Manual => text.starts_with('.') && text.ends_with('\n'),
         }
     }
 }
