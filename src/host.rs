@@ -485,22 +485,22 @@ impl Setting {
         Self { line, key: key.into(), value: value.into(), times: 1 }
     }
 
-    /// As one line of an answer: line number, key and value with tabs between, both display-safe, and how often the key
-    /// stood there where that is more than once.
+    /// As one line of an answer: line number, key and value with tabs between, both display-safe. Behind the number stands
+    /// how often the key did, where that is more than once.
     pub fn encode(&self) -> Vec<u8> {
         let Self { line, key, value, times } = self;
-        let times = if *times > 1 { format!("\t{times}") } else { String::new() };
-        format!("{line}\t{}\t{}{times}\n", text::safe(key), text::safe(value)).into_bytes()
+        let times = if *times > 1 { format!(" {times}") } else { String::new() };
+        format!("{line}{times}\t{}\t{}\n", text::safe(key), text::safe(value)).into_bytes()
     }
 
     fn decode_all(answer: &[u8]) -> Vec<Self> {
         let parse = |row: &[u8]| {
-            let mut parts = row.splitn(4, |b| *b == b'\t');
-            let line = std::str::from_utf8(parts.next()?).ok()?.parse().ok()?;
+            let mut parts = row.splitn(3, |b| *b == b'\t');
+            let number = std::str::from_utf8(parts.next()?).ok()?;
+            let (line, times) = number.split_once(' ').unwrap_or((number, "1"));
+            let (line, times) = (line.parse().ok()?, times.parse().ok()?);
             let mut field = || Some(text::raw(std::str::from_utf8(parts.next()?).ok()?));
             let (key, value) = (field()?, field()?);
-            let times =
-                parts.next().and_then(|times| std::str::from_utf8(times).ok()?.parse().ok()).unwrap_or(1);
             Some(Self { line, key, value, times })
         };
         answer.split(|b| *b == b'\n').filter_map(parse).collect()

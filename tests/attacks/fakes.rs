@@ -53,7 +53,7 @@ impl Fakes {
         }
         let (reader, mut full) = std::io::pipe().unwrap();
         // What a pipe holds that root made (pipe(7)).
-        full.write_all(&[b' '; 1 << 16]).unwrap();
+        full.write_all(&vec![b' '; 1 << 16]).unwrap();
         Self { _one: one, programs, full, _never_read: reader }
     }
 

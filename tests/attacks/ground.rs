@@ -86,9 +86,10 @@ pub fn give(path: &Path) {
 pub fn give_all(directory: &Path) {
     give(directory);
     for entry in fs::read_dir(directory).unwrap().flatten() {
-        match entry.file_type().unwrap().is_dir() {
-            true => give_all(&entry.path()),
-            false => give(&entry.path()),
+        if entry.file_type().unwrap().is_dir() {
+            give_all(&entry.path());
+        } else {
+            give(&entry.path());
         }
     }
 }

@@ -89,22 +89,19 @@ fn nobody_speaks_for_a_postgresql() {
 }
 
 fn start(fakes: &Fakes, command: &mut Command, guise: &[&str]) -> super::fakes::Fake {
-    match guise.contains(&"-Urmpf") {
-        // The server is a child of what was started.
-        true => {
-            let fake = fakes.start(command);
-            super::support::running::wait_for("a server in a name space", || {
-                let children = format!("/proc/{0}/task/{0}/children", fake.pid());
-                let children = fs::read_to_string(children).unwrap_or_default();
-                children.split_whitespace().any(|pid| {
-                    fs::read_to_string(format!("/proc/{pid}/comm"))
-                        .is_ok_and(|comm| comm.trim() == "postgres")
-                })
-            });
-            fake
-        }
-        false => fakes.start_through(command, "postgres"),
+    if !guise.contains(&"-Urmpf") {
+        return fakes.start_through(command, "postgres");
     }
+    // The server is a child of what was started.
+    let fake = fakes.start(command);
+    super::support::running::wait_for("a server in a name space", || {
+        let children = format!("/proc/{0}/task/{0}/children", fake.pid());
+        let children = fs::read_to_string(children).unwrap_or_default();
+        children.split_whitespace().any(|pid| {
+            fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|comm| comm.trim() == "postgres")
+        })
+    });
+    fake
 }
 
 /// The stranger mounts a directory of his over the real one in a name space of his own, with files that say that he is the

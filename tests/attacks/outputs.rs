@@ -7,6 +7,8 @@ use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{Mode, OFlags};
+
 use super::attempts::Attempts;
 use super::ground::{Ground, damage, fifo, give, link, put};
 use super::kernel::Kernel;
@@ -75,7 +77,7 @@ impl Way {
             Self::Json | Self::Live | Self::Record => text.starts_with('{') && text.ends_with("}\n"),
             Self::Script => text.starts_with("#!/bin/sh\n") && text.ends_with("exit 0\n"),
             Self::Capture => text.starts_with("walwise") && text.ends_with('\n'),
-            Self::Manual => text.starts_with(".") && text.ends_with('\n'),
+            Self::Manual => text.starts_with('.') && text.ends_with('\n'),
         }
     }
 }
@@ -272,6 +274,10 @@ fn attempt(ground: &Ground, way: Way, directory: &Path, refused: bool) -> Vec<St
     let vault = ground.watch();
     let before = entries(ground.at("").as_path());
     let taken: Vec<u64> = before.values().map(|entry| entry.inode).collect();
+    // As the stranger does, who keeps what he made: no new file gets the number of one of these.
+    let look = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let _held: Vec<_> =
+        before.keys().map(|name| rustix::fs::open(name, look, Mode::empty()).unwrap()).collect();
     let ended = way.write(ground, directory);
     let mut gains = damage(&vault);
     gains.extend(ended.hang());
