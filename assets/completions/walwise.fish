@@ -155,7 +155,7 @@ complete -c walwise -n "__fish_walwise_using_subcommand explain" -l no-programs 
 complete -c walwise -n "__fish_walwise_using_subcommand explain" -s h -l help -d 'Print help'
 complete -c walwise -n "__fish_walwise_using_subcommand capture" -s o -l output -d 'Write to a file, completely or not at all. What is there is replaced by a new file, whose owner you are' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand capture" -l output-mode -d 'Permissions of that file, in octal, such as 0640; without it root\'s is for root alone, that of others as their umask says' -r
-complete -c walwise -n "__fish_walwise_using_subcommand capture" -l no-mask -d 'Keep serial numbers, UUIDs, host names and addresses as they are'
+complete -c walwise -n "__fish_walwise_using_subcommand capture" -l no-mask -d 'Keep serial numbers, UUIDs, addresses, names of hosts and users as they are'
 complete -c walwise -n "__fish_walwise_using_subcommand capture" -s h -l help -d 'Print help'
 complete -c walwise -n "__fish_walwise_using_subcommand generate; and not __fish_seen_subcommand_from man completions schema reference screens help" -s h -l help -d 'Print help'
 complete -c walwise -n "__fish_walwise_using_subcommand generate; and not __fish_seen_subcommand_from man completions schema reference screens help" -f -a "man" -d 'Manual pages: those of all commands into a directory, or walwise(1) to standard output'

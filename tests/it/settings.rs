@@ -4,6 +4,7 @@
 //! All of it is taken from the rules and the table, so that a new rule or row is tried by itself.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use walwise::collect::Request;
@@ -38,6 +39,8 @@ fn defaults_that_are_read_are_those_of_the_table() {
     for major in 12..=19 {
         let directory = tempfile::tempdir().unwrap();
         let data = directory.path().canonicalize().unwrap();
+        // What belongs to root is looked at as nobody.
+        std::fs::set_permissions(&data, std::fs::Permissions::from_mode(0o755)).unwrap();
         std::fs::create_dir(data.join("global")).unwrap();
         std::fs::write(data.join("PG_VERSION"), format!("{major}\n")).unwrap();
         std::fs::write(data.join("postgresql.conf"), "").unwrap();

@@ -36,7 +36,7 @@ const PROCESSOR_SECONDS: u64 = 10;
 pub struct Owner {
     /// The user, who is not root.
     pub uid: u32,
-    /// A process of his, whose groups are taken; without one his group in /etc/passwd is.
+    /// A process of his, whose groups are taken; without one his group in /etc/passwd is, and no other.
     pub process: Option<u32>,
     /// Whether paths are those that the process sees, from its own root.
     pub inside: bool,
@@ -78,11 +78,16 @@ impl Owner {
 
     /// Gives up being root for good. The refusal says why nothing may be read; then the child is of no use.
     pub fn become_it(&self) -> Result<Option<UnixStream>, Miss> {
+        // Whatever fails here is a refusal: that nobody could look does not make anything absent.
+        self.change().map_err(|miss| Miss::new(MissKind::Denied, miss.detail))
+    }
+
+    fn change(&self) -> Result<Option<UnixStream>, Miss> {
         if self.uid == 0 {
             return Err(denied("nothing is read as root on behalf of somebody"));
         }
         files::hold_proc()?;
-        let person = self.person()?;
+        let person = self.person();
         limit()?;
         self.enter()?;
         let stream = self.socket.as_deref().map(|path| connect(path, &person)).transpose()?;
@@ -104,21 +109,12 @@ impl Owner {
     }
 
     /// User and groups. Those of a process count only where it may be looked at by its user: a program that runs with
-    /// somebody else's group may not (PR_SET_DUMPABLE in prctl(2)), and then /proc gives it to root.
-    fn person(&self) -> Result<Person, Miss> {
-        if let Some(pid) = self.process {
-            let status = files::read(Path::new(&format!("/proc/{pid}/status")))?;
-            let of = fs::metadata(format!("/proc/{pid}")).map_err(|e| files::miss(&e))?;
-            match processes::person(&status) {
-                Some(person) if person.uid != self.uid => {
-                    return Err(denied(&format!("process {pid} is not that of user {} any more", self.uid)));
-                }
-                Some(person) if (of.uid(), of.gid()) == (person.uid, person.gid) => return Ok(person),
-                _ => {}
-            }
-        }
-        let gid = machine::group_of(self.uid)?;
-        Ok(Person { uid: self.uid, gid, groups: Vec::new() })
+    /// somebody else's group may not (PR_SET_DUMPABLE in prctl(2)), and then /proc gives it to root. A process that has
+    /// ended since has none.
+    fn person(&self) -> Person {
+        let of_process = self.process.and_then(|pid| of_process(pid, self.uid));
+        let alone = || Person { uid: self.uid, gid: machine::group_of(self.uid), groups: Vec::new() };
+        of_process.unwrap_or_else(alone)
     }
 
     /// Takes the root of the process for its own, so that every path leads where it leads there, and no further.
@@ -129,6 +125,13 @@ impl Owner {
         chroot(Path::new(&format!("/proc/{pid}/root"))).map_err(failed)?;
         chdir("/").map_err(failed)
     }
+}
+
+fn of_process(pid: u32, uid: u32) -> Option<Person> {
+    let status = files::read(Path::new(&format!("/proc/{pid}/status"))).ok()?;
+    let of = fs::metadata(format!("/proc/{pid}")).ok()?;
+    let person = processes::person(&status).filter(|person| person.uid == uid)?;
+    ((of.uid(), of.gid()) == (person.uid, person.gid)).then_some(person)
 }
 
 /// Connects as root, with the rights of the owner on the way to the socket: that is what setfsuid(2) is for.
@@ -162,9 +165,7 @@ fn settled(person: &Person) -> Result<(), Miss> {
         set.is_some_and(|set| set.trim().bytes().all(|digit| digit == b'0'))
     };
     let bare = ["CapInh:", "CapPrm:", "CapEff:", "CapAmb:"].into_iter().all(none);
-    if bare
-        && processes::person(&status).as_ref().map(|now| (now.uid, now.gid)) == Some((person.uid, person.gid))
-    {
+    if bare && processes::numbers(&status) == Some((person.uid, person.gid)) {
         return Ok(());
     }
     Err(denied(&format!("walwise became user {} and kept rights of root, so it reads nothing", person.uid)))

@@ -57,14 +57,12 @@ pub fn user_name(uid: u32) -> Result<Vec<u8>, Miss> {
     name_in(&list, uid).ok_or_else(|| Miss::new(MissKind::Absent, "no such user in /etc/passwd"))
 }
 
-/// The group of a user, from /etc/passwd.
-pub fn group_of(uid: u32) -> Result<u32, Miss> {
-    let list = files::read(Path::new("/etc/passwd"))?;
+/// The group of a user, from /etc/passwd; the one that has no rights where he is not listed, such as a container's user.
+pub fn group_of(uid: u32) -> u32 {
+    const NOGROUP: u32 = 65534;
+    let list = files::read(Path::new("/etc/passwd")).unwrap_or_default();
     let group = field_of(&list, uid, 3).and_then(|group| str::from_utf8(&group).ok()?.parse().ok());
-    group.ok_or_else(|| {
-        let says = format!("user {uid} is not in /etc/passwd, so what he may read is not known");
-        Miss::new(MissKind::Denied, says)
-    })
+    group.unwrap_or(NOGROUP)
 }
 
 /// Name, password, id, group and more, between colons.

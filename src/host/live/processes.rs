@@ -49,6 +49,11 @@ pub fn user(status: &[u8]) -> Option<u32> {
     one(status, "Uid:").filter(|uid| *uid != OVERFLOW)
 }
 
+/// User and group of a process by their numbers alone; `None` where one of them is several.
+pub fn numbers(status: &[u8]) -> Option<(u32, u32)> {
+    Some((one(status, "Uid:")?, one(status, "Gid:")?))
+}
+
 /// User and groups of a process; `None` where one of them is several.
 pub fn person(status: &[u8]) -> Option<Person> {
     let text = String::from_utf8_lossy(status);

@@ -1,11 +1,10 @@
 //! Signals at two hundred moments of every kind of probe: it ends as the contract says, nothing is left, nobody stays.
 
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
-use nix::fcntl::{Flock, FlockArg};
 use nix::sys::signal::Signal;
 
 use super::{ENDLESS, complaint, json, probers};
@@ -35,17 +34,27 @@ fn commands(directory: &Path) -> Vec<Vec<&str>> {
     probers(directory).into_iter().chain(workloads).chain([with(&["--pg-test-fsync"])]).collect()
 }
 
-/// Starts the program with a lock that everybody whom it starts has as well (flock(2): "duplicate file descriptors refer to
-/// the same lock").
-fn start(lock: &Path, arguments: &[&str]) -> Running {
-    let mut command = Command::new("flock");
-    command.arg("--no-fork").arg(lock).args(["env", "--default-signal"]).arg(walwise().get_program());
-    Running::start(command.args(arguments))
+/// The program by a name of its own, which everybody whom it starts has too: they run what `/proc/self/exe` leads to.
+fn named(directory: &Path) -> PathBuf {
+    let (program, own) = (walwise().get_program().to_owned(), directory.join("walwise"));
+    if std::fs::hard_link(&program, &own).is_err() {
+        std::fs::copy(&program, &own).unwrap();
+    }
+    own
 }
 
-/// Whether nobody has the lock.
-fn is_free(lock: &Path) -> bool {
-    Flock::lock(std::fs::File::open(lock).unwrap(), FlockArg::LockExclusiveNonblock).is_ok()
+/// Starts it, so that no signal is ignored.
+fn start(program: &Path, arguments: &[&str]) -> Running {
+    let mut command = Command::new("env");
+    Running::start(command.arg("--default-signal").arg(program).args(arguments))
+}
+
+/// Whether nobody runs it.
+fn is_gone(program: &Path) -> bool {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    !processes
+        .into_iter()
+        .any(|one| std::fs::read_link(one.path().join("exe")).is_ok_and(|exe| exe == program))
 }
 
 /// That it ended by a signal as it should.
@@ -70,13 +79,14 @@ fn ended(output: &Output, signal: Signal, arguments: &[&str]) {
 #[ignore = "needs root: a loop device"]
 fn no_moment_of_dying_leaves_anything_or_anybody() {
     let mounted = ext4(&[], "");
-    let lock = tempfile::NamedTempFile::new().unwrap();
+    let own = tempfile::tempdir_in("/var/tmp").unwrap();
+    let program = named(&own.path().canonicalize().unwrap());
     let commands = commands(&mounted.point);
     let mut dice = Dice(4);
     let signals = [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGKILL];
     for (turn, signal) in signals.into_iter().cycle().take(200).enumerate() {
         let arguments = &commands[dice.below(commands.len())];
-        let mut running = start(lock.path(), arguments);
+        let mut running = start(&program, arguments);
         // Two in three while the files are there, the others anywhere from the start on.
         if dice.below(3) > 0 {
             running.probing(&mounted.point);
@@ -89,7 +99,7 @@ fn no_moment_of_dying_leaves_anything_or_anybody() {
         if signal != Signal::SIGKILL {
             assert_eq!(names(&mounted.point), [""; 0], "{turn} {signal} {arguments:?}");
         }
-        wait_for("everybody is gone", || is_free(lock.path()));
+        wait_for("everybody is gone", || is_gone(&program));
         assert_eq!(names(&mounted.point), [""; 0], "{turn} {signal} {arguments:?}");
     }
 }
