@@ -57,7 +57,7 @@ fn steps(directory: &Path) -> Result<String, CliError> {
     };
     let write = remote("walwise drill write ", &dir).ok_or_else(cannot)?;
     let read = remote("walwise drill read ", &dir).ok_or_else(cannot)?;
-    let remove = remote("rm -r ", &own).ok_or_else(cannot)?;
+    let clear = remote("rm -r ", &own).ok_or_else(cannot)?;
     let check = Command::check(&dir, " --drill drills.json").ok_or_else(cannot)?;
     Ok(format!(
         "\
@@ -83,7 +83,7 @@ No program can see that from within. Do it on a machine that holds nothing you n
      {check}
    says *proven by drill* where nothing but a test could show it, as long as {shown} stands on what was drilled.
 
-5. Remove what was written before the next round: {remove}
+5. Remove what was written before the next round: {clear}
    One round that loses nothing shows little, for a cache may have been empty by chance: make twenty.
 "
     ))
@@ -102,20 +102,29 @@ fn write(args: &DrillWrite) -> Done {
     let (boot, stack) = (boot(), stack(&args.directory)?);
     let listener = Listener::start()?;
     let mut stdout = io::stdout().lock();
+    let control = listener.control();
     let mut tell = |number: Option<u64>| {
+        // A pipe that nobody empties would keep the drill from its end; what was not told was not acknowledged.
+        while !out::takes_more() {
+            if control.is_cancelled() {
+                return Ok(());
+            }
+        }
         match number {
             None => write!(stdout, "{head}\n{BOOT}{boot}\n{stack}")?,
             Some(number) => writeln!(stdout, "ack {number}")?,
         }
         stdout.flush()
     };
-    let done = writer.run(&listener.control(), &mut tell);
+    let done = writer.run(&control, &mut tell);
     writer.end();
     match (done, listener.ended()) {
         (Err(error), _) => Err(error),
         (Ok(()), Some(signal)) => {
             // Whoever listened may be gone, and then there is nobody to tell.
-            let _ = writeln!(stdout, "{STOPPED}").and_then(|()| stdout.flush());
+            if out::takes_more() {
+                let _ = writeln!(stdout, "{STOPPED}").and_then(|()| stdout.flush());
+            }
             let place = safe(path_bytes(&drill::place(&args.directory)));
             Err(CliError::Signal(signal, Some(format!("what was written stays in {place}"))))
         }

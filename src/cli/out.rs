@@ -2,9 +2,12 @@
 
 use std::env;
 use std::io::{self, ErrorKind, Write};
+use std::os::fd::AsFd;
 use std::path::Path;
 
 use anyhow::{Context, anyhow};
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::CliError;
 use super::args::Output;
@@ -23,6 +26,14 @@ pub(super) fn print(document: &str) -> Done {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(0),
         Err(error) => Err(anyhow!("cannot write to standard output: {}", text::error_words(&error)).into()),
     }
+}
+
+/// Whether standard output takes a line without waiting, now or in a moment. What cannot be asked takes it.
+pub(super) fn takes_more() -> bool {
+    const MOMENT: u16 = 50;
+    let stdout = io::stdout();
+    let mut waiting = [PollFd::new(stdout.as_fd(), PollFlags::POLLOUT)];
+    !matches!(poll(&mut waiting, PollTimeout::from(MOMENT)), Ok(0) | Err(Errno::EINTR))
 }
 
 /// Where a document goes; found before anything is read or measured for it.

@@ -150,7 +150,8 @@ pub fn traced(calls: &str, arguments: &[&str]) -> (Ended, Vec<String>) {
     let trace = place.path().join("trace");
     let mut command = cron("strace");
     command.args([
-        "-f",
+        // A file for each process, or calls of several would be torn apart.
+        "-ff",
         "-qq",
         "-y",
         "-s",
@@ -163,7 +164,8 @@ pub fn traced(calls: &str, arguments: &[&str]) -> (Ended, Vec<String>) {
     ]);
     command.arg(&trace).arg(program()).args(arguments);
     let ended = end(&mut command);
-    let text = String::from_utf8_lossy(&fs::read(&trace).unwrap_or_default()).into_owned();
+    let traces = fs::read_dir(place.path()).unwrap().map(|entry| fs::read(entry.unwrap().path()).unwrap());
+    let text = traces.map(|trace| String::from_utf8_lossy(&trace).into_owned()).collect::<String>();
     (ended, text.lines().map(str::to_owned).collect())
 }
 

@@ -107,8 +107,10 @@ impl Act {
     pub fn start(&self, ground: &Ground, uid: u32) -> Doing {
         let program = ground.at("stranger");
         if !program.exists() {
-            // Where it was built nobody else may look.
-            fs::copy(env::current_exe().unwrap(), &program).unwrap();
+            // Where it was built nobody else may look. Copied by somebody else: a child that is started meanwhile would have the
+            // copy open for writing, and then nobody can run it.
+            let copied = Command::new("cp").arg(env::current_exe().unwrap()).arg(&program).status();
+            assert!(copied.unwrap().success());
         }
         let mut command = as_uid(uid, &program);
         command.args(["stranger::acts", "--exact", "--ignored", "--nocapture"]).env(ACT, self.words());

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::support::loops::{Loop, ext4, xfs};
 use super::support::postgres::Cluster;
+use super::support::running::wait_for;
 use super::support::{run, stderr, walwise};
 
 const MASKING: [&[&str]; 2] = [&[], &["--no-mask"]];
@@ -84,12 +85,20 @@ fn same_findings(target: &Path) {
 /// Who looks at the machine is not who looks at the capture.
 fn same_findings_by(there: &dyn Fn() -> Command, target: &Path) {
     for options in MASKING {
-        let captured = captured(there(), options, target);
         let check = |command: Command, from: &[&str], input: &[u8]| -> Value {
             let arguments = [&["check", "--no-probe", "--format", "json"], from].concat();
             serde_json::from_slice(&said(command, &arguments, target, input)).unwrap()
         };
-        let live = check(there(), &[], b"");
+        // Servers of others come and go, and what they use is among the findings: the machine has to be the same before
+        // the capture and after it.
+        let settled = |report: &Value| findings(report, &self::ours(report));
+        let (mut live, mut captured) = (Value::Null, String::new());
+        wait_for("a machine on which nothing changes", || {
+            let before = check(there(), &[], b"");
+            captured = self::captured(there(), options, target);
+            live = check(there(), &[], b"");
+            settled(&before) == settled(&live)
+        });
         let replayed = check(walwise(), &["--host", "/dev/stdin"], captured.as_bytes());
         let ours = ours(&live);
         assert_eq!(ours, self::ours(&replayed), "{}", target.display());

@@ -3,6 +3,7 @@
 //! Nothing is mounted: the machines are facts and a recorded host whose mount points, devices and directories have such
 //! names. Each name leaves a trace in the working directory where a shell takes it for more than a name.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
@@ -193,7 +194,7 @@ fn recorded(name: &str, rules: &RuleSet) -> Report {
     let text = fs::read_to_string(file).unwrap();
     let kernel = name.bytes().fold(String::new(), |mut out, byte| {
         if matches!(byte, b' ' | b'\t' | b'\n' | b'\\' | b'#') {
-            out.push_str(&format!("\\\\{byte:03o}"));
+            let _ = write!(out, "\\\\{byte:03o}");
         } else {
             out.push_str(&safe(&[byte]));
         }
@@ -201,7 +202,7 @@ fn recorded(name: &str, rules: &RuleSet) -> Report {
     });
     let point = text.lines().find_map(|line| {
         let mut words = line.strip_prefix('|')?.split(' ');
-        let point = words.nth(4).filter(|point| point.len() > 2 && point.starts_with("/"))?;
+        let point = words.nth(4).filter(|point| point.len() > 2 && point.starts_with('/'))?;
         line.contains(" - ext4 ").then(|| point.to_owned())
     });
     let text = match point {

@@ -128,6 +128,14 @@ impl Found {
             Err(miss) if miss.kind == MissKind::Absent => {
                 return Proof::Elsewhere(self.not_its_cluster(server));
             }
+            // What its own user may not reach is no directory of his, and nobody else looks there for him.
+            Err(miss) if miss.kind == MissKind::Denied && servers::our_uid(host) == Some(0) => {
+                return Proof::Elsewhere(format!(
+                    "process {} of user {} is called PostgreSQL and names {data}, where that user may not look ({miss}): it is \
+                     not believed",
+                    server.pid, server.uid
+                ));
+            }
             Err(_) => return Proof::Unreadable,
         }
         // In a container the process has another number for itself.

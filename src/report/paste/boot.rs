@@ -240,7 +240,7 @@ fn line_for(report: &Report, target: &TargetSummary) -> Option<[String; 2]> {
     let written = |shown: &str| fstab::field(&raw(shown));
     let (field, kind, options) = (written(&point)?, written(&fstype)?, written(&options)?);
     let fields = format!("{field} {kind} {options} 0 {pass}");
-    let print = Command::new("printf 'UUID=%s %s\\n' ").output_of(&uuid).code(" ").text(&fields)?;
+    let command = Command::new("printf 'UUID=%s %s\\n' ").output_of(&uuid).code(" ").text(&fields)?;
     let but = if shows_what_was_asked {
         String::new()
     } else {
@@ -248,7 +248,7 @@ fn line_for(report: &Report, target: &TargetSummary) -> Option<[String; 2]> {
     };
     Some([
         format!("As it is mounted now, with what is advised{but}; this prints the line:"),
-        format!("  {print}"),
+        format!("  {command}"),
     ])
 }
 

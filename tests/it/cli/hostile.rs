@@ -238,11 +238,11 @@ fn hostile_names_everywhere_are_shown_as_what_they_are() {
     const SHARES: usize = 5;
     for name in ["tests/hosts/docker-volume.host", "tests/hosts/lab-luks-on-lvm-on-md.host"] {
         let capture = fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).unwrap();
-        for share in 0..SHARES {
+        for (share, end) in HOSTILE.iter().enumerate().take(SHARES) {
             let mut lines: Vec<Vec<u8>> = capture.split(|b| *b == b'\n').map(<[u8]>::to_vec).collect();
             let sum = |word: &[u8]| word.iter().map(|b| usize::from(*b)).sum::<usize>();
             let chosen = |word: &[u8]| word.len() >= 3 && sum(word) % SHARES == share;
-            everywhere(&mut lines, chosen, HOSTILE[share].as_bytes());
+            everywhere(&mut lines, chosen, end.as_bytes());
             let hostile = lines.join(&b'\n');
             for arguments in USES {
                 holds(&hostile, arguments)
