@@ -2,7 +2,9 @@
 //! told to read or write there, it ends by itself, and on TERM at once.
 
 use std::fs;
+use std::os::fd::AsFd;
 
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, kill};
 
 use super::attempts::Attempts;
@@ -107,7 +109,8 @@ fn a_drill_whose_output_nobody_reads_ends_on_term() {
         command.stdout(both.try_clone().unwrap()).stderr(std::process::Stdio::null()).spawn().unwrap();
     let pid = child.id();
     super::support::running::wait_for("the pipe is full", || {
-        fs::read_to_string(format!("/proc/{pid}/wchan")).is_ok_and(|at| at.contains("pipe_write"))
+        let mut waiting = [PollFd::new(both.as_fd(), PollFlags::POLLOUT)];
+        poll(&mut waiting, PollTimeout::ZERO).unwrap() == 0
     });
     let _ = kill(nix::unistd::Pid::from_raw(pid.try_into().unwrap()), Signal::SIGTERM);
     let end = std::time::Instant::now() + std::time::Duration::from_secs(root::patience());
