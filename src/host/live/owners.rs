@@ -20,10 +20,10 @@ struct Account {
 }
 
 /// For one user.
-const SHARE: Account = Account { time: Duration::from_secs(8), bytes: 2 << 20 };
+const SHARE: Account = Account { time: Duration::from_secs(15), bytes: 2 << 20 };
 
 /// For all together: what is left after the first ones is for those who come later.
-const ALL: Account = Account { time: Duration::from_secs(30), bytes: 16 << 20 };
+const ALL: Account = Account { time: Duration::from_secs(40), bytes: 16 << 20 };
 
 impl Account {
     fn is_spent(self) -> bool {
