@@ -87,12 +87,12 @@ pub enum Question {
     /// names of `dumpe2fs -h` or, in lower case and behind the version, of `xfs_db -c version`. Neither counters nor
     /// identities.
     Superblock(PathBuf, Superblock),
-    /// Storage settings of a running PostgreSQL, through its Unix socket (this path), as the invoking user. A line each, of
+    /// Storage settings of a running PostgreSQL, through its Unix socket (this path), as who asks. A line each, of
     /// name, setting, unit, source, sourcefile and sourceline with tabs between, every field display-safe; what is NULL is
     /// empty. `server_version` and `data_directory` are among the names.
     PgSettings(PathBuf),
-    /// Storage settings of a running MySQL or MariaDB, through its Unix socket (this path), as the invoking user and without
-    /// a password. A line each, of name and value with a tab between, both display-safe. `version` and `datadir` are among
+    /// Storage settings of a running MySQL or MariaDB, through its Unix socket (this path), without a password and as who
+    /// asks, but for root, who keeps his name. A line each, of name and value with a tab between, both display-safe. `version` and `datadir` are among
     /// the names.
     MysqlSettings(PathBuf),
     /// The answer of an allow-listed program, see [`Tool`].

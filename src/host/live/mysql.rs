@@ -1,4 +1,4 @@
-//! Asks a running MySQL or MariaDB for its storage settings, over its Unix socket and as the invoking user.
+//! Asks a running MySQL or MariaDB for its storage settings, over its Unix socket, as the invoking user.
 //!
 //! Just enough of the client/server protocol (MySQL's and MariaDB's manuals have a chapter of that name): greeting, log in,
 //! one SHOW, end. We offer no password and can be sent no file's contents for (CLIENT_LOCAL_FILES is not offered); who

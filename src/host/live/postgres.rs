@@ -1,4 +1,4 @@
-//! Asks a running PostgreSQL for its storage settings, over its Unix socket and as the invoking user.
+//! Asks a running PostgreSQL for its storage settings, over its Unix socket, as who this process is: its owner.
 //!
 //! Just enough of the frontend/backend protocol (the manual's chapter of that name): start up, one simple query, end. The
 //! session is read-only from its first packet on. Whatever the server demands beyond trusting us, we do not have: a
