@@ -92,8 +92,8 @@ pub enum Question {
     /// empty. `server_version` and `data_directory` are among the names.
     PgSettings(PathBuf),
     /// Storage settings of a running MySQL or MariaDB, through its Unix socket (this path), without a password and as who
-    /// asks, but for root, who keeps his name. A line each, of name and value with a tab between, both display-safe. `version` and `datadir` are among
-    /// the names.
+    /// asks, but for root, who keeps his name. A line each, of name and value with a tab between, both display-safe.
+    /// `version` and `datadir` are among the names.
     MysqlSettings(PathBuf),
     /// The answer of an allow-listed program, see [`Tool`].
     Run(Tool, Vec<String>),

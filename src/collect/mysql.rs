@@ -22,9 +22,10 @@ use std::path::{Path, PathBuf};
 use super::Request;
 use super::behalf::Behalf;
 use super::inside::Inside;
+use super::servers::Proof;
 use crate::facts::FactSet;
 use crate::host::{Host, MissKind};
-use instance::{Lead, Proof, View};
+use instance::{Lead, View};
 
 /// Where distributions put the data.
 const USUAL: &str = "/var/lib/mysql";

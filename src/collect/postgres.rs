@@ -22,11 +22,11 @@ use std::path::PathBuf;
 use super::Request;
 use super::behalf::Behalf;
 use super::inside::Inside;
-use super::servers::our_uid;
+use super::servers::{Proof, our_uid};
 use crate::facts::FactSet;
 use crate::host::{Host, MissKind, path_bytes};
 use crate::text::safe;
-use cluster::{Lead, Proof};
+use cluster::Lead;
 
 /// What there is of clusters; `known` are the mounts.
 pub fn look(host: &dyn Host, request: &Request, known: &FactSet) -> FactSet {
@@ -109,7 +109,7 @@ impl Seen<'_> {
         match found.proof(view, inside.as_ref()) {
             Proof::Serves | Proof::NoServer => {}
             Proof::Elsewhere(reason) => return facts.warn(reason),
-            Proof::Unreadable => return self.unproven.push(found.data),
+            Proof::Unreadable(_) => return self.unproven.push(found.data),
         }
         // A configuration is read as its owner, and the data as theirs: where those are two, both as the latter.
         let owner = Behalf::of_owner(host, &found.data).uid;

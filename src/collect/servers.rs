@@ -94,6 +94,18 @@ fn user(word: &str) -> Result<Option<u32>, ParseIntError> {
     if word == "-" { Ok(None) } else { word.parse().map(Some) }
 }
 
+/// Whether a process serves a directory.
+pub enum Proof {
+    /// Its user owns the directory, and what only the server writes or holds there names it.
+    Serves,
+    /// It does not; the sentence says what speaks against it.
+    Elsewhere(String),
+    /// What would prove it cannot be read.
+    Unreadable(Unproven),
+    /// There is no process to be proven.
+    NoServer,
+}
+
 /// The user that a process is read as; the error says why there is none.
 pub fn reader(row: &Row) -> Result<u32, String> {
     let pid = row.pid;

@@ -56,8 +56,8 @@ fn answer_as(mut questions: impl BufRead, answers: impl Write) -> io::Result<()>
     let Some(owner) = Owner::parse(line.trim_end_matches('\n')) else { return Ok(()) };
     match owner.become_it() {
         Ok(stream) => {
-            let mut behalf = live::Behalf::new(owner, stream);
-            answer_all(questions, answers, |question| behalf.answer(question))
+            let mut delegate = live::Delegate::new(owner, stream);
+            answer_all(questions, answers, |question| delegate.answer(question))
         }
         Err(miss) => answer_all(questions, answers, |_| Err(miss.clone())),
     }

@@ -4,8 +4,8 @@
 //! child runs the same code. Reads are bounded and nothing is ever opened for writing. One `LiveHost` is made per
 //! scan, because it looks at the mount table once.
 
-mod behalf;
 mod conversation;
+mod delegate;
 mod device;
 pub(super) mod files;
 mod hang;
@@ -25,7 +25,7 @@ use std::time::Duration;
 
 use super::child::Expendable;
 use super::{Host, Miss, MissKind, Question, redact};
-pub(super) use behalf::Behalf;
+pub(super) use delegate::Delegate;
 use hang::Mounts;
 use owners::Owners;
 pub(super) use processes::Person;

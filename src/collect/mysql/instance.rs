@@ -16,7 +16,7 @@ use super::settings::Setting;
 use super::{USUAL, is_data, settings};
 use crate::collect::conf::Conf;
 use crate::collect::inside::Inside;
-use crate::collect::servers::Unproven;
+use crate::collect::servers::{Proof, Unproven};
 use crate::collect::{Request, refused, servers, start};
 use crate::facts::catalog::{cluster, mysql};
 use crate::facts::{FactSet, Reading, Remedy, Source, Subject, Why};
@@ -39,18 +39,6 @@ impl<'a> View<'a> {
             None => self.host,
         }
     }
-}
-
-/// Whether a process serves a directory.
-pub enum Proof {
-    /// Its user owns the directory, and it has the system tablespace open.
-    Serves,
-    /// It does not; the sentence says what speaks against it.
-    Elsewhere(String),
-    /// What would prove it cannot be read.
-    Unreadable(Unproven),
-    /// There is no process to be proven.
-    NoServer,
 }
 
 /// What leads to a server: its process, a directory, or nothing but that one is installed.

@@ -13,6 +13,7 @@ use super::server::{self, Answer};
 use super::start::Start;
 use super::{installed, settings};
 use crate::collect::inside::Inside;
+use crate::collect::servers::{Proof, Unproven};
 use crate::collect::{Request, path_of, refused, servers};
 use crate::facts::catalog::{cluster as kind, postgres};
 use crate::facts::{FactSet, Reading, Remedy, Source, Subject, Why};
@@ -33,18 +34,6 @@ pub struct Lead {
     pub named_by: Option<Source>,
     /// Whom everything is read as.
     pub reader: u32,
-}
-
-/// Whether a process serves a directory.
-pub enum Proof {
-    /// Its user owns the directory, and `postmaster.pid` in it names the process.
-    Serves,
-    /// It does not; the sentence says what speaks against it.
-    Elsewhere(String),
-    /// What would prove it cannot be read.
-    Unreadable,
-    /// There is no process to be proven.
-    NoServer,
 }
 
 /// Where a cluster is, and what is configured so far.
@@ -117,6 +106,10 @@ impl Found {
     pub fn proof(&self, host: &dyn Host, inside: Option<&Inside<'_>>) -> Proof {
         let Some(server) = &self.lead.server else { return Proof::NoServer };
         let data = shown(&self.data);
+        let unreadable = |miss: &Miss| {
+            let detail = format!("process {} may serve {data}: {miss}", server.pid);
+            Proof::Unreadable(Unproven { uid: Some(server.uid), detail })
+        };
         match host.stat(&self.seen) {
             Ok(stat) if stat.uid == u64::from(server.uid) => {}
             Ok(stat) => {
@@ -136,7 +129,7 @@ impl Found {
                     server.pid, server.uid
                 ));
             }
-            Err(_) => return Proof::Unreadable,
+            Err(miss) => return unreadable(&miss),
         }
         // In a container the process has another number for itself.
         let number = if inside.is_some() { servers::own_number(host, server.pid) } else { Some(server.pid) };
@@ -144,7 +137,7 @@ impl Found {
             Ok(file) if file.pid.is_some() && file.pid == number => Proof::Serves,
             Ok(_) => Proof::Elsewhere(self.not_its_cluster(server)),
             Err(miss) if miss.kind == MissKind::Absent => Proof::Elsewhere(self.not_its_cluster(server)),
-            Err(_) => Proof::Unreadable,
+            Err(miss) => unreadable(&miss),
         }
     }
 

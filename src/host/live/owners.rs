@@ -1,6 +1,6 @@
 //! Asks on behalf of the owners of servers, each through a child of his own, and keeps account of what each costs.
 //!
-//! The children and what they may answer are in [`crate::host::child`] and [`super::behalf`]; what they answer is a
+//! The children and what they may answer are in [`crate::host::child`] and [`super::delegate`]; what they answer is a
 //! stranger's word. Time and bytes are bounded for each user and for all together, so nobody can keep walwise from its end
 //! or from others. The surprise: who has used up his share gets *timed out* for an answer, never *absent*.
 

@@ -16,7 +16,7 @@ use crate::host::{Dialect, Miss, MissKind, Question, Tool, redact};
 const FILES: usize = 512;
 
 /// Who the child is, and what he was told.
-pub struct Behalf {
+pub struct Delegate {
     owner: Owner,
     stream: Option<UnixStream>,
     configurations: BTreeMap<File, Result<Vec<u8>, Miss>>,
@@ -25,7 +25,7 @@ pub struct Behalf {
 /// A file by device and inode, and how it is written.
 type File = ((u64, u64), Dialect);
 
-impl Behalf {
+impl Delegate {
     /// For a child that is this owner by now.
     pub fn new(owner: Owner, stream: Option<UnixStream>) -> Self {
         Self { owner, stream, configurations: BTreeMap::new() }
@@ -114,14 +114,14 @@ mod tests {
 
     use super::*;
 
-    fn ours() -> Behalf {
+    fn ours() -> Delegate {
         let uid = nix::unistd::geteuid().as_raw();
-        Behalf::new(Owner { uid, process: None, inside: false, socket: None }, None)
+        Delegate::new(Owner { uid, process: None, inside: false, socket: None }, None)
     }
 
-    fn ask(behalf: &mut Behalf, question: Question) -> Result<String, Miss> {
-        let uid = behalf.owner.uid;
-        behalf.answer(&Question::As(uid, Box::new(question))).map(|bytes| String::from_utf8(bytes).unwrap())
+    fn ask(delegate: &mut Delegate, question: Question) -> Result<String, Miss> {
+        let uid = delegate.owner.uid;
+        delegate.answer(&Question::As(uid, Box::new(question))).map(|bytes| String::from_utf8(bytes).unwrap())
     }
 
     #[test]
@@ -130,17 +130,17 @@ mod tests {
         let [one, other] = ["a.conf", "b.conf"].map(|name| dir.path().join(name));
         fs::write(&one, "fsync = off\n").unwrap();
         fs::hard_link(&one, &other).unwrap();
-        let mut behalf = ours();
+        let mut delegate = ours();
         for path in [&one, &other] {
-            let told = ask(&mut behalf, Question::Config(path.clone(), Dialect::Postgres)).unwrap();
+            let told = ask(&mut delegate, Question::Config(path.clone(), Dialect::Postgres)).unwrap();
             assert_eq!(told, "1\tfsync\toff\n");
         }
-        assert_eq!(behalf.configurations.len(), 1);
+        assert_eq!(delegate.configurations.len(), 1);
     }
 
     #[test]
     fn nothing_else_is_read() {
-        let mut behalf = ours();
+        let mut delegate = ours();
         for question in [
             Question::Read("/etc/hostname".into()),
             Question::Config("/etc/fstab".into(), Dialect::Fstab),
@@ -150,13 +150,13 @@ mod tests {
             Question::MysqlSettings("/x".into()),
         ] {
             assert_eq!(
-                ask(&mut behalf, question.clone()).unwrap_err().kind,
+                ask(&mut delegate, question.clone()).unwrap_err().kind,
                 MissKind::Failed,
                 "{question:?}"
             );
         }
-        let somebody = Question::As(behalf.owner.uid + 1, Box::new(Question::List("/".into())));
-        assert!(behalf.answer(&somebody).is_err());
-        assert!(behalf.answer(&Question::Uname).is_err());
+        let somebody = Question::As(delegate.owner.uid + 1, Box::new(Question::List("/".into())));
+        assert!(delegate.answer(&somebody).is_err());
+        assert!(delegate.answer(&Question::Uname).is_err());
     }
 }
