@@ -168,6 +168,12 @@ keeps_dirty() {
         before="$before ${setting%=*}=$(cat "/proc/sys/vm/${setting%=*}")"
         echo "${setting#*=}" >"/proc/sys/vm/${setting%=*}"
     done
+    # A disk that has hardly been written to has hardly a share of what may wait, and whoever wakes the kernel's writer makes it
+    # write a first piece of 52 MiB (wb_over_bg_thresh and writeback_chunk_size of the kernel): so this one has its share.
+    number=$(awk -v at="/lab/$stack" '$5 == at { print $3 }' /proc/self/mountinfo)
+    for share in "/sys/class/bdi/$number/min_ratio" /sys/class/bdi/btrfs-*/min_ratio; do
+        if [ -e "$share" ]; then echo 90 >"$share"; fi
+    done
     dd if=/dev/zero of="/lab/$stack/dirty" bs=1M count=$1 2>/dev/null
     held=$(dirty)
     # A page or two of the file system's own come and go. ext4 and XFS begin to write when too much of what is free waits.
