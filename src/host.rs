@@ -36,6 +36,10 @@ pub const LARGEST_MOUNT_TABLE: usize = 16 << 20;
 /// How many servers of one user are told: whoever starts thousands hides nobody else's.
 pub const MOST_SERVERS_OF_A_USER: usize = 64;
 
+/// Who has no rights of his own, and stands for what has no number here: `nobody` of every distribution (the kernel's
+/// overflowuid and overflowgid).
+pub const NOBODY: u32 = 65534;
+
 /// A question to the machine.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Question {

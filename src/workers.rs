@@ -5,6 +5,7 @@
 
 use std::num::NonZero;
 use std::panic::resume_unwind;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, Builder};
 
@@ -16,8 +17,9 @@ const PIECES_EACH: usize = 8;
 
 /// The results of working on pieces of these things; joined in order, they are those of working on the whole.
 pub fn in_pieces<'t, T: Sync, R: Send>(things: &'t [T], work: impl Fn(&'t [T]) -> R + Sync) -> Vec<R> {
-    let processors = thread::available_parallelism().map_or(1, NonZero::get);
-    let threads = processors.min(things.len() / WORTH_A_THREAD).max(1);
+    let worth = things.len() / WORTH_A_THREAD;
+    // Counting processors reads a dozen files of control groups, so it is not done for a few things.
+    let threads = if worth > 1 { worth.min(processors()) } else { 1 };
     if threads == 1 {
         return vec![work(things)];
     }
@@ -45,6 +47,12 @@ pub fn in_pieces<'t, T: Sync, R: Send>(things: &'t [T], work: impl Fn(&'t [T]) -
     });
     done.sort_by_key(|(at, _)| *at);
     done.into_iter().map(|(_, result)| result).collect()
+}
+
+/// How many processors we may use; they are counted once.
+fn processors() -> usize {
+    static COUNT: OnceLock<usize> = OnceLock::new();
+    *COUNT.get_or_init(|| thread::available_parallelism().map_or(1, NonZero::get))
 }
 
 /// The result for each of these things, in their order.

@@ -5,10 +5,7 @@
 
 use std::path::Path;
 
-use crate::host::{Host, Miss, Question, Tool};
-
-/// Who has no rights of his own: `nobody` of every distribution (the kernel's overflowuid).
-pub const NOBODY: u32 = 65534;
+use crate::host::{Host, Miss, NOBODY, Question, Tool};
 
 /// The host as one user sees it.
 pub struct Behalf<'a> {

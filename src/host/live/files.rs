@@ -60,8 +60,29 @@ pub fn hold_proc() -> Result<&'static OwnedFd, Miss> {
         return Ok(held);
     }
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let proc = rustix::fs::open("/proc", flags, Mode::empty()).map_err(|e| miss(&e.into()))?;
+    let proc = rustix::fs::open("/proc", flags, Mode::empty()).map_err(|_| without_proc())?;
     Ok(PROC.get_or_init(|| proc))
+}
+
+fn without_proc() -> Miss {
+    Miss::new(MissKind::Failed, "cannot be opened where /proc is not mounted")
+}
+
+/// The processes that there are. A machine has hundreds, so they are listed and named by the shortest way.
+pub fn processes() -> Result<impl Iterator<Item = Result<u32, Miss>>, Miss> {
+    let proc = rustix::fs::openat(hold_proc()?, ".", READING | OFlags::DIRECTORY, Mode::empty());
+    let names = names(proc.map_err(|e| miss(&e.into()))?)?;
+    let number = |name: Vec<u8>| str::from_utf8(&name).ok()?.parse().ok();
+    Ok(names.filter_map(move |name| name.map(number).transpose()))
+}
+
+/// What a process is called, with the end of the line (`TASK_COMM_LEN` of the kernel is 16, that of its threads 64).
+pub fn command(pid: u32) -> Result<Vec<u8>, Miss> {
+    let file = rustix::fs::openat(hold_proc()?, format!("{pid}/comm"), READING, Mode::empty());
+    let mut name = [0; 64];
+    let count =
+        rustix::io::read(file.map_err(|e| miss(&e.into()))?, &mut name).map_err(|e| miss(&e.into()))?;
+    Ok(name.get(..count).unwrap_or_default().to_vec())
 }
 
 /// What the kernel says of this process, wherever its root is.
@@ -84,7 +105,11 @@ impl Held {
     pub fn open(&self) -> Result<File, Miss> {
         let name = format!("self/fd/{}", self.descriptor.as_fd().as_raw_fd());
         let file = rustix::fs::openat(hold_proc()?, name, READING, Mode::empty());
-        file.map(File::from).map_err(|e| miss(&e.into()))
+        file.map(File::from).map_err(|e| match e {
+            // It is held, so it is there: what is missing is the way to it.
+            Errno::NOENT => without_proc(),
+            e => miss(&e.into()),
+        })
     }
 }
 

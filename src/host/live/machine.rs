@@ -5,10 +5,11 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
+use sysinfo::{MemoryRefreshKind, RefreshKind, System};
 
 use super::files;
-use crate::host::{Miss, MissKind};
+use crate::host::{Miss, MissKind, NOBODY};
+use crate::text::error_words;
 
 /// Inode numbers that the first name spaces always have (`PROC_PID_INIT_INO` and `PROC_USER_INIT_INO` in the kernel's
 /// include/linux/proc_ns.h).
@@ -35,19 +36,16 @@ pub fn identity() -> Vec<u8> {
 
 /// Memory and processors.
 pub fn summary() -> Result<Vec<u8>, Miss> {
-    let what = RefreshKind::nothing()
-        .with_memory(MemoryRefreshKind::nothing().with_ram())
-        .with_cpu(CpuRefreshKind::nothing());
+    let what = RefreshKind::nothing().with_memory(MemoryRefreshKind::nothing().with_ram());
     let failed = |e: String| Miss::new(MissKind::Failed, e);
     let system = System::new_with_specifics(what).map_err(|e| failed(format!("{e:?}")))?;
     let all = system.total_memory();
     let memory = system.cgroup_limits().map_or(all, |limits| all.min(limits.total_memory));
-    // The affinity mask and the quota of the control group, which sysinfo does not look at.
-    let usable = std::thread::available_parallelism().map_or(usize::MAX, usize::from);
-    let cpus = system.cpus().len().min(usable);
-    if memory == 0 || cpus == 0 {
-        return Err(failed("sysinfo found no memory or no processors".to_owned()));
+    if memory == 0 {
+        return Err(failed("sysinfo found no memory".to_owned()));
     }
+    // The processors in the affinity mask, within the quota of the control group; sysinfo looks at neither.
+    let cpus = std::thread::available_parallelism().map_err(|e| failed(error_words(&e)))?;
     Ok(format!("memory_bytes={memory}\ncpus={cpus}\n").into_bytes())
 }
 
@@ -59,10 +57,9 @@ pub fn user_name(uid: u32) -> Result<Vec<u8>, Miss> {
 
 /// The group of a user, from /etc/passwd; the one that has no rights where he is not listed, such as a container's user.
 pub fn group_of(uid: u32) -> u32 {
-    const NOGROUP: u32 = 65534;
     let list = files::read(Path::new("/etc/passwd")).unwrap_or_default();
     let group = field_of(&list, uid, 3).and_then(|group| str::from_utf8(&group).ok()?.parse().ok());
-    group.unwrap_or(NOGROUP)
+    group.unwrap_or(NOBODY)
 }
 
 /// Name, password, id, group and more, between colons.

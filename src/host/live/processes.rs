@@ -15,7 +15,7 @@ use std::path::Path;
 use nix::sys::stat::{major, minor};
 
 use super::files;
-use crate::host::{MOST_SERVERS_OF_A_USER, Miss, MissKind, redact};
+use crate::host::{MOST_SERVERS_OF_A_USER, Miss, MissKind, NOBODY, redact};
 use crate::text;
 
 /// What the programs of servers are called.
@@ -41,12 +41,9 @@ pub struct Person {
     pub groups: Vec<u32>,
 }
 
-/// The user that stands for what he is not: ids that a name space has no number for are told as this one.
-const OVERFLOW: u32 = 65534;
-
-/// The user of a process; `None` where it has several at once, or one that has no number here.
+/// The user of a process; `None` where it has several at once, or one that has no number here and is told as nobody.
 pub fn user(status: &[u8]) -> Option<u32> {
-    one(status, "Uid:").filter(|uid| *uid != OVERFLOW)
+    one(status, "Uid:").filter(|uid| *uid != NOBODY)
 }
 
 /// User and group of a process by their numbers alone; `None` where one of them is several.
@@ -83,13 +80,15 @@ struct Candidate {
 pub fn servers() -> Result<Vec<u8>, Miss> {
     let mut users: BTreeMap<Option<u32>, (Vec<Candidate>, usize)> = BTreeMap::new();
     let mut found = BTreeMap::new();
-    for entry in fs::read_dir("/proc").map_err(|e| files::miss(&e))? {
-        let name = entry.map_err(|e| files::miss(&e))?.file_name();
-        let Some(pid) = name.to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
+    for pid in files::processes()? {
+        let pid = pid?;
         // Processes end while we look; those are of no interest.
+        let Ok(comm) = files::command(pid) else { continue };
+        if !is_server(pid, comm.trim_ascii_end()) {
+            continue;
+        }
         let Ok(stat) = files::read(Path::new(&format!("/proc/{pid}/stat"))) else { continue };
-        let Some((comm, parent)) = comm_and_parent(&stat) else { continue };
-        if is_server(pid, &comm) {
+        if let Some((comm, parent)) = comm_and_parent(&stat) {
             found.insert(pid, (parent, comm));
         }
     }
@@ -137,8 +136,8 @@ pub fn tablespaces(pid: u32) -> Result<Vec<u8>, Miss> {
 }
 
 /// By its name, or where we may see it, by the program it runs: a server can be started under another name.
-fn is_server(pid: u32, comm: &str) -> bool {
-    if SERVERS.contains(&comm) {
+fn is_server(pid: u32, comm: &[u8]) -> bool {
+    if SERVERS.iter().any(|server| comm == server.as_bytes()) {
         return true;
     }
     let program = fs::read_link(format!("/proc/{pid}/exe"));
