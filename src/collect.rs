@@ -1,7 +1,7 @@
 //! Collectors: host → facts, one file per area. A collector cannot fail; it can only leave facts unknown, with a reason.
 //!
-//! They read through [`crate::host`] alone and judge nothing. They run in the order of [`ALL`], since later ones look up
-//! what earlier ones found. The surprise: what could not be read is written into the set too.
+//! They read through [`crate::host`] alone and judge nothing. Later ones look up what earlier ones found; database servers
+//! are read beside them. The surprise: what could not be read is written into the set too.
 
 pub mod attribute;
 mod barrier;
@@ -37,7 +37,9 @@ mod zfs;
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
+use std::panic::resume_unwind;
 use std::path::PathBuf;
+use std::thread::{self, Builder};
 
 use crate::facts::{FactSet, Reading, Remedy, Subject, Why};
 use crate::host::{Host, Miss, MissKind};
@@ -61,8 +63,8 @@ pub struct Collector {
     pub run: fn(&dyn Host, &Request, &mut FactSet),
 }
 
-/// All collectors, in the order they run.
-pub const ALL: &[Collector] = &[
+/// What reads the machine and its storage, in the order in which it runs.
+const STORAGE: &[Collector] = &[
     kernel::COLLECTOR,
     mounts::COLLECTOR,
     os::COLLECTOR,
@@ -80,12 +82,12 @@ pub const ALL: &[Collector] = &[
     block::blank::COLLECTOR,
     block::controller::COLLECTOR,
     block::drive::COLLECTOR,
-    databases::COLLECTOR,
-    boot::COLLECTOR,
-    block::trim::COLLECTOR,
-    targets::COLLECTOR,
-    wal_room::COLLECTOR,
+    tools::COLLECTOR,
 ];
+
+/// What looks up both storage and database servers.
+const UPON_BOTH: &[Collector] =
+    &[boot::COLLECTOR, block::trim::COLLECTOR, targets::COLLECTOR, wal_room::COLLECTOR];
 
 /// Runs all collectors; `progress` hears the name of each before it runs and may look at what is known so far.
 pub fn run_all(
@@ -103,14 +105,36 @@ pub fn run_upon(
     request: &Request,
     progress: &mut dyn FnMut(&'static str, &FactSet),
 ) -> FactSet {
-    for collector in ALL {
-        progress(collector.id, &facts);
-        (collector.run)(host, request, &mut facts);
-    }
+    thread::scope(|scope| {
+        let look = || databases::look(host, request);
+        let beside = Builder::new().spawn_scoped(scope, look);
+        run_in_turn(STORAGE, host, request, &mut facts, progress);
+        progress(databases::ID, &facts);
+        // Where no more threads may be started, one does it after the other.
+        let found = match beside {
+            Ok(beside) => beside.join().unwrap_or_else(|cause| resume_unwind(cause)),
+            Err(_) => look(),
+        };
+        facts.merge(found);
+    });
+    run_in_turn(UPON_BOTH, host, request, &mut facts, progress);
     for note in host.notes() {
         facts.warn(note);
     }
     facts
+}
+
+fn run_in_turn(
+    collectors: &[Collector],
+    host: &dyn Host,
+    request: &Request,
+    facts: &mut FactSet,
+    progress: &mut dyn FnMut(&'static str, &FactSet),
+) {
+    for collector in collectors {
+        progress(collector.id, facts);
+        (collector.run)(host, request, facts);
+    }
 }
 
 /// Describes these things, by all processors where there are many. What is put must be about their own subjects; of others,

@@ -1,5 +1,5 @@
-//! Database servers of every kind and the tools of file systems, side by side: most of their time goes into programs that
-//! say which version they are.
+//! Database servers of every kind, side by side: most of their time goes into waiting for their owners' children and for
+//! programs that say which version they are.
 //!
 //! Where they are and what they say is for the collectors of each kind. The surprise: several leads end at one program (two
 //! clusters of one release, a server that runs and the same one installed), so each question is asked once for all.
@@ -7,24 +7,23 @@
 use std::panic::resume_unwind;
 use std::thread;
 
-use super::{Collector, Request, mysql, postgres, tools};
+use super::{Request, mysql, postgres};
 use crate::facts::FactSet;
 use crate::host::{Host, RememberingHost};
 
-/// Reads the database servers, and what version the tools have.
-pub const COLLECTOR: Collector = Collector { id: "database servers", run };
+/// What is being read, for progress.
+pub const ID: &str = "database servers";
 
-fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
+/// What there is of database servers. It asks for nothing that other collectors find.
+pub fn look(host: &dyn Host, request: &Request) -> FactSet {
     let host = RememberingHost::new(host);
-    let (host, known) = (&host, &*facts);
-    let looks = [postgres::look, mysql::look, tools::look];
-    let found: Vec<FactSet> = thread::scope(|scope| {
-        let looking = looks.map(|look| scope.spawn(move || look(host, request, known)));
-        looking.into_iter().map(|one| one.join().unwrap_or_else(|cause| resume_unwind(cause))).collect()
+    let mut facts = FactSet::default();
+    thread::scope(|scope| {
+        let beside = scope.spawn(|| mysql::look(&host, request));
+        facts.merge(postgres::look(&host, request));
+        facts.merge(beside.join().unwrap_or_else(|cause| resume_unwind(cause)));
     });
-    for found in found {
-        facts.merge(found);
-    }
+    facts
 }
 
 #[cfg(test)]
@@ -63,7 +62,8 @@ mod tests {
             .answer(Question::Stat("/var/lib/mysql/ibdata1".into()), stat(0o100_600, 9))
             .answer(version(Tool::Mariadbd), "mariadbd  Ver 10.11.19-MariaDB for Linux on x86_64\n")
             .answer(version(Tool::Postgres(15)), "postgres (PostgreSQL) 15.20\n");
-        for (path, inode) in [("/var/lib/mysql", 3), ("/var/lib/mysql/mysql", 4)] {
+        let above = [("/var/lib/postgresql", 5), ("/var/lib/postgresql/15", 6)];
+        for (path, inode) in [("/var/lib/mysql", 3), ("/var/lib/mysql/mysql", 4)].into_iter().chain(above) {
             fake = directory(fake, path, inode);
         }
         for (name, inode) in [("a", 20), ("b", 21)] {
@@ -80,8 +80,7 @@ mod tests {
     #[test]
     fn each_program_is_asked_once() {
         let fake = machine();
-        let mut facts = FactSet::default();
-        run(&fake, &Request::default(), &mut facts);
+        let facts = look(&fake, &Request::default());
         let clusters: Vec<_> = facts.subjects(Scope::Cluster).cloned().collect();
         assert_eq!(clusters.len(), 3, "{clusters:?} {:?}", facts.warnings());
         let versions = |base: &str| {
@@ -100,6 +99,6 @@ mod tests {
         run.sort();
         let all = run.len();
         run.dedup();
-        assert_eq!((all, run.len()), (5, 5), "two versions, two control files, and util-linux: {run:?}");
+        assert_eq!((all, run.len()), (4, 4), "two versions and two control files: {run:?}");
     }
 }

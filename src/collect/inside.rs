@@ -11,11 +11,10 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
-use super::mountinfo;
-use crate::facts::catalog::mount;
-use crate::facts::{FactSet, Reading, Scope, Source, Why};
+use super::{mountinfo, path_of, sight};
+use crate::facts::{Reading, Source, Why};
 use crate::host::{Host, Miss, MissKind, Question, path_bytes};
-use crate::text::{raw, safe};
+use crate::text::safe;
 
 /// How many links are followed in a path, as the kernel does (path_resolution(7)).
 const LINKS: usize = 40;
@@ -34,18 +33,17 @@ pub struct Inside<'a> {
 
 impl<'a> Inside<'a> {
     /// The view of a process; `None` when it has the same as we have, or when that cannot be known.
-    pub fn of(host: &'a dyn Host, ours: &'a dyn Host, pid: u32, facts: &FactSet) -> Option<Self> {
+    pub fn of(host: &'a dyn Host, ours: &'a dyn Host, pid: u32) -> Option<Self> {
         let own = host.link(Path::new("/proc/self/ns/mnt")).ok()?;
         let theirs = host.link(Path::new(&format!("/proc/{pid}/ns/mnt"))).ok()?;
         if own == theirs {
             return None;
         }
-        let path = |text: String| PathBuf::from(OsString::from(OsStr::from_bytes(&raw(&text))));
-        let here = facts.subjects(Scope::Mount).filter(|of| facts.value(of, &mount::IN_SIGHT) == Some(true));
-        let here = here.filter_map(|of| {
-            let part = |key| facts.value(of, key).map(path);
-            Some((facts.value(of, &mount::DEVNO)?, part(&mount::ROOT)?, part(&mount::POINT)?))
-        });
+        let table = ours.read(Path::new("/proc/self/mountinfo")).map(|text| mountinfo::parse(&text));
+        let entries = table.unwrap_or_default().entries;
+        let in_sight = sight::in_sight(&entries);
+        let here = entries.into_iter().zip(in_sight).filter(|(_, visible)| *visible);
+        let here = here.map(|(entry, _)| (entry.devno, path_of(entry.root), path_of(entry.point)));
         Some(Self { host, ours, pid, root: PathBuf::from(format!("/proc/{pid}/root")), here: here.collect() })
     }
 
@@ -190,7 +188,6 @@ mod tests {
 
     use super::*;
     use crate::collect::testing::Fake;
-    use crate::facts::Subject;
     use crate::host::Stat;
 
     const MOUNTS: &str = "10 1 0:40 / / rw - overlay overlay rw\n\
@@ -202,18 +199,12 @@ mod tests {
         Stat { mode, uid, gid, major, minor, node_major, node_minor, inode, size, changed: None }.encode()
     }
 
-    fn machine() -> (Fake, FactSet) {
-        let mut facts = FactSet::default();
-        let read = || Source::file("/proc/self/mountinfo");
-        for (point, devno, root) in [("/", "8:1", "/"), ("/srv", "8:17", "/")] {
-            let of = Subject::mount(point);
-            facts.know(&of, &mount::POINT, point.to_owned(), read());
-            facts.know(&of, &mount::ROOT, root.to_owned(), read());
-            facts.know(&of, &mount::DEVNO, devno.to_owned(), read());
-            facts.know(&of, &mount::IN_SIGHT, true, read());
-        }
+    const OURS: &str = "1 0 8:1 / / rw - ext4 /dev/sda1 rw\n2 1 8:17 / /srv rw - xfs /dev/sdb1 rw\n";
+
+    fn machine() -> Fake {
         let at = |path: &str| Question::Stat(path.into());
-        let fake = Fake::default()
+        Fake::default()
+            .file("/proc/self/mountinfo", OURS)
             .symlink("/proc/self/ns/mnt", "mnt:[1]")
             .symlink("/proc/7/ns/mnt", "mnt:[2]")
             .file("/proc/7/mountinfo", MOUNTS)
@@ -222,14 +213,13 @@ mod tests {
             .answer(at("/proc/7/root/wal/pg"), stat(33, 6))
             .symlink("/proc/7/root/var/lib/pg/data/pg_wal", "/wal/pg")
             .symlink("/proc/7/root/pgdata", "var/lib/pg/data")
-            .file("/proc/7/root/var/lib/pg/data/PG_VERSION", "16\n");
-        (fake, facts)
+            .file("/proc/7/root/var/lib/pg/data/PG_VERSION", "16\n")
     }
 
     #[test]
     fn what_a_server_in_a_container_sees_is_found_here_and_proven() {
-        let (fake, facts) = machine();
-        let inside = Inside::of(&fake, &fake, 7, &facts).unwrap();
+        let fake = machine();
+        let inside = Inside::of(&fake, &fake, 7).unwrap();
         let here = |path: &str| inside.here(Path::new(path));
         assert_eq!(here("/pgdata").value().unwrap(), Path::new("/srv/volumes/pg/data"));
         assert_eq!(inside.read(Path::new("/pgdata/PG_VERSION")).unwrap(), b"16\n");
@@ -237,26 +227,26 @@ mod tests {
         let Reading::Unknown { why: Why::Ambiguous, detail, .. } = here("/pgdata/pg_wal") else { panic!() };
         assert!(detail.contains("/dev/sdc1 (ext4, device 8:33)"), "{detail}");
         // The same name here is something else.
-        let (fake, facts) = machine();
+        let fake = machine();
         let fake = fake.answer(Question::Stat("/srv/volumes/pg/data".into()), stat(17, 99));
-        let inside = Inside::of(&fake, &fake, 7, &facts).unwrap();
+        let inside = Inside::of(&fake, &fake, 7).unwrap();
         assert!(!inside.here(Path::new("/pgdata")).is_known());
     }
 
     #[test]
     fn the_same_name_space_needs_no_other_view() {
-        let (fake, facts) = machine();
+        let fake = machine();
         let (same, nothing) = (fake.symlink("/proc/7/ns/mnt", "mnt:[1]"), Fake::default());
-        assert!(Inside::of(&same, &same, 7, &facts).is_none());
-        assert!(Inside::of(&nothing, &nothing, 7, &facts).is_none());
+        assert!(Inside::of(&same, &same, 7).is_none());
+        assert!(Inside::of(&nothing, &nothing, 7).is_none());
     }
 
     proptest! {
         #[test]
         fn hostile_containers_never_fail(table: Vec<u8>, target in "[./a-z]{0,12}", path in "/[./a-z]{0,12}") {
-            let (fake, facts) = machine();
+            let fake = machine();
             let fake = fake.file("/proc/7/mountinfo", table).symlink("/proc/7/root/a", &target).symlink("/proc/7/root/b", "b/b");
-            let inside = Inside::of(&fake, &fake, 7, &facts).unwrap();
+            let inside = Inside::of(&fake, &fake, 7).unwrap();
             inside.here(Path::new(&path));
             inside.here(Path::new("/b"));
             let _ = inside.real_path(Path::new(&path));

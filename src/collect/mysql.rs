@@ -30,8 +30,8 @@ use instance::{Lead, View};
 /// Where distributions put the data.
 const USUAL: &str = "/var/lib/mysql";
 
-/// What there is of servers; `known` are the mounts.
-pub fn look(host: &dyn Host, request: &Request, known: &FactSet) -> FactSet {
+/// What there is of servers.
+pub fn look(host: &dyn Host, request: &Request) -> FactSet {
     let mut facts = FactSet::default();
     let mut seen: BTreeSet<PathBuf> = BTreeSet::new();
     // That processes cannot be listed has been said by whoever looked for PostgreSQL.
@@ -49,8 +49,8 @@ pub fn look(host: &dyn Host, request: &Request, known: &FactSet) -> FactSet {
     for lead in leads.chain([installed]).chain(asked) {
         let mut own = FactSet::default();
         let behalf = Behalf::of(host, lead.reader);
-        let inside = lead.server.as_ref().and_then(|server| Inside::of(&behalf, host, server.pid, known));
-        let view = View { host: &behalf, inside: inside.as_ref() };
+        let inside = lead.server.as_ref().and_then(|server| Inside::of(&behalf, host, server.pid));
+        let view = View { host: &behalf, ours: host, inside: inside.as_ref() };
         match lead.follow(&view, request, &mut own) {
             Ok(Some(found)) if seen.contains(&found.data) => {}
             Ok(Some(found)) => match found.proof(&view) {

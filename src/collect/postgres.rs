@@ -28,11 +28,10 @@ use crate::host::{Host, MissKind, path_bytes};
 use crate::text::safe;
 use cluster::Lead;
 
-/// What there is of clusters; `known` are the mounts.
-pub fn look(host: &dyn Host, request: &Request, known: &FactSet) -> FactSet {
+/// What there is of clusters.
+pub fn look(host: &dyn Host, request: &Request) -> FactSet {
     let mut facts = FactSet::default();
     let mut seen = Seen {
-        known,
         config_files: BTreeSet::new(),
         directories: BTreeSet::new(),
         followed: BTreeSet::new(),
@@ -63,9 +62,7 @@ pub fn look(host: &dyn Host, request: &Request, known: &FactSet) -> FactSet {
 }
 
 /// What has been recorded, so that nothing is recorded twice.
-struct Seen<'k> {
-    /// What is known of the host.
-    known: &'k FactSet,
+struct Seen {
     /// Each with whom it was read as, for anybody can name another's file.
     config_files: BTreeSet<(u32, PathBuf)>,
     directories: BTreeSet<PathBuf>,
@@ -75,11 +72,10 @@ struct Seen<'k> {
     unproven: Vec<PathBuf>,
 }
 
-impl Seen<'_> {
+impl Seen {
     fn put(&mut self, lead: Lead, host: &dyn Host, request: &Request, facts: &mut FactSet) {
         let behalf = Behalf::of(host, lead.reader);
-        let inside =
-            lead.server.as_ref().and_then(|server| Inside::of(&behalf, host, server.pid, self.known));
+        let inside = lead.server.as_ref().and_then(|server| Inside::of(&behalf, host, server.pid));
         let view: &dyn Host = inside.as_ref().map_or(&behalf, |inside| inside);
         let real = |path: &PathBuf| view.real_path(path).unwrap_or_else(|_| path.clone());
         let config_file = match view.real_path(&lead.config_file) {

@@ -6,7 +6,7 @@
 
 use std::thread;
 
-use super::{Request, refused};
+use super::{Collector, Request, refused};
 use crate::facts::catalog::{device, host as machine};
 use crate::facts::{FactSet, Key, Reading, Remedy, Scope, Source, Subject, Why};
 use crate::host::{Host, MissKind, Tool};
@@ -43,7 +43,10 @@ impl For {
 }
 
 /// Asks the tools for their versions.
-pub fn look(host: &dyn Host, request: &Request, known: &FactSet) -> FactSet {
+pub const COLLECTOR: Collector = Collector { id: "tools", run };
+
+fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
+    let known = &*facts;
     let readings: Vec<Reading<Version>> = thread::scope(|scope| {
         let ask = |&(_, tool, argument, what): &(_, Tool, &'static str, For)| {
             let asks = !request.without_programs && what.is_in_sight(known);
@@ -64,11 +67,9 @@ pub fn look(host: &dyn Host, request: &Request, known: &FactSet) -> FactSet {
         };
         asked.into_iter().map(read).collect()
     });
-    let mut facts = FactSet::default();
     for ((key, ..), reading) in TOOLS.iter().zip(readings) {
         facts.put(&Subject::host(), key, reading);
     }
-    facts
 }
 
 /// The reading of what only a program could say, in a run without programs.
@@ -121,9 +122,10 @@ mod tests {
     ];
 
     fn collect(host: &Fake, without_programs: bool) -> FactSet {
-        let mut known = FactSet::default();
-        known.know(&Subject::device("md0"), &device::KIND, "md".to_owned(), Source::Assumed);
-        look(host, &Request { without_programs, ..Request::default() }, &known)
+        let mut facts = FactSet::default();
+        facts.know(&Subject::device("md0"), &device::KIND, "md".to_owned(), Source::Assumed);
+        run(host, &Request { without_programs, ..Request::default() }, &mut facts);
+        facts
     }
 
     #[test]
@@ -155,7 +157,7 @@ mod tests {
     fn what_nothing_needs_is_not_asked() {
         let asked = |known: &FactSet| {
             let host = Fake::default();
-            look(&host, &Request::default(), known);
+            run(&host, &Request::default(), &mut known.clone());
             host.asked().len()
         };
         let mut known = FactSet::default();

@@ -27,6 +27,8 @@ use crate::text::safe;
 pub struct View<'a> {
     /// As the owner sees it from here.
     pub host: &'a dyn Host,
+    /// As we see it: programs that are installed are root's.
+    pub ours: &'a dyn Host,
     /// As the process sees it.
     pub inside: Option<&'a Inside<'a>>,
 }
@@ -74,8 +76,8 @@ impl Lead {
     ) -> Result<Option<Found>, String> {
         let (host, inside) = (view.host, view.inside);
         let edition = match &self.server {
-            Some(server) => Some(Edition::of_process(host, request, server.pid, &server.program)),
-            None => Edition::installed(host, request),
+            Some(server) => Some(Edition::of_process(view.ours, request, server.pid, &server.program)),
+            None => Edition::installed(view.ours, request),
         };
         let Some(edition) = edition.or_else(|| self.directory.as_ref().map(|_| Edition::unknown_program()))
         else {

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::collect::testing::{Fake, shown};
-use crate::facts::catalog::{cluster, mount, mysql};
+use crate::facts::catalog::{cluster, mysql};
 use crate::facts::{Reading, Scope, Subject, Why};
 use crate::host::{Dialect, MissKind, Question, Setting, Stat, Tool};
 
@@ -61,16 +61,8 @@ fn running(program: &str, version: &str) -> Fake {
     saying(directory(fake, "/srv/db", 3), "")
 }
 
-/// Adds what there is to what is known.
-fn run(host: &Fake, request: &Request, facts: &mut FactSet) {
-    let found = look(host, request, facts);
-    facts.merge(found);
-}
-
 fn collect(fake: &Fake) -> FactSet {
-    let mut facts = FactSet::default();
-    run(fake, &Request::default(), &mut facts);
-    facts
+    look(fake, &Request::default())
 }
 
 fn db() -> Subject {
@@ -331,8 +323,7 @@ fn what_is_installed_is_found_where_packages_put_it_and_a_directory_that_is_aske
     let fake = directory(directory(installed(Fake::default()), "/srv/db", 5), "/srv/db/mysql", 6);
     let fake = fake.answer(Question::Stat("/srv/db/ibdata1".into()), stat(0o100_644, 9, 5));
     let request = Request { target: Some("/srv/db".into()), ..Request::default() };
-    let mut facts = FactSet::default();
-    run(&fake, &request, &mut facts);
+    let facts = look(&fake, &request);
     assert_eq!(told(&facts, "mysql.data_directory"), "/srv/db /srv/db");
     assert_eq!(
         told(&facts, "mysql.sync_binlog"),
@@ -346,6 +337,7 @@ fn a_server_in_a_container_is_read_as_it_sees_itself_and_found_where_it_lies_her
     let fake = running("/usr/sbin/mariadbd", MARIADB)
         .symlink("/proc/self/ns/mnt", "mnt:[1]")
         .symlink("/proc/10/ns/mnt", "mnt:[2]")
+        .file("/proc/self/mountinfo", "2 1 8:1 / /mnt rw - ext4 /dev/sda1 rw\n")
         .file(
             "/proc/10/mountinfo",
             "9 1 0:40 / / rw - overlay overlay rw\n10 9 8:1 /vol /srv/db rw - ext4 /dev/sda1 rw\n",
@@ -359,14 +351,7 @@ fn a_server_in_a_container_is_read_as_it_sees_itself_and_found_where_it_lies_her
         .answer(Question::Stat("/mnt/vol".into()), stat(0o040_755, 3, 5));
     let fake = cnf(fake, "/etc/my.cnf", &[("mysqld.sync_binlog", "7")]);
     let fake = cnf(fake, "/proc/10/root/etc/my.cnf", &[("mysqld.sync_binlog", "1")]);
-    let mut facts = FactSet::default();
-    let here = Subject::mount("/mnt");
-    let read = || crate::facts::Source::file("/proc/self/mountinfo");
-    for (key, text) in [(&mount::POINT, "/mnt"), (&mount::ROOT, "/"), (&mount::DEVNO, "8:1")] {
-        facts.know(&here, key, text.to_owned(), read());
-    }
-    facts.know(&here, &mount::IN_SIGHT, true, read());
-    run(&fake, &Request::default(), &mut facts);
+    let facts = collect(&fake);
     let subject = Subject::cluster("/mnt/vol");
     assert_eq!(facts.value(&subject, &mysql::DATA).as_deref(), Some("/mnt/vol"), "{}", shown(&facts));
     assert_eq!(facts.value(&subject, &mysql::SYNC_BINLOG), Some(1), "its own files, not ours");

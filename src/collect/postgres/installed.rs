@@ -71,6 +71,9 @@ pub fn asked_for(host: &dyn Host, request: &Request) -> Option<PathBuf> {
 
 /// What lies in a directory, as its owner sees it: one of its parents can be a link that somebody put there.
 fn children(host: &dyn Host, directory: &Path, facts: &mut FactSet) -> Vec<PathBuf> {
+    if host.stat(directory).is_err_and(|miss| miss.kind == MissKind::Absent) {
+        return Vec::new();
+    }
     match Behalf::of_owner(host, directory).list(directory) {
         Ok(names) => names.iter().map(|name| directory.join(name)).collect(),
         Err(miss) => {

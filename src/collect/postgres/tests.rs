@@ -57,17 +57,9 @@ fn running() -> Fake {
         .file(format!("{DATA}/postmaster.pid"), format!("10\n{DATA}\n{STARTED}\n5433\n/run/pg\nlocalhost\n"))
 }
 
-/// Adds what there is to what is known.
-fn run(host: &Fake, request: &Request, facts: &mut FactSet) {
-    let found = look(host, request, facts);
-    facts.merge(found);
-}
-
 fn collect(host: &Fake) -> FactSet {
     let request = Request { target: Some(DATA.into()), without_programs: false };
-    let mut facts = FactSet::default();
-    run(host, &request, &mut facts);
-    facts
+    look(host, &request)
 }
 
 fn cluster() -> Subject {
@@ -196,6 +188,8 @@ fn a_process_of_another_name_space_is_not_taken_for_what_lies_at_its_path_here()
 fn debian_keeps_configuration_and_data_apart() {
     let file = "/etc/postgresql/15/main/postgresql.conf";
     let host = stopped()
+        .answer(Question::Stat("/etc/postgresql".into()), stat(26))
+        .answer(Question::Stat("/etc/postgresql/15".into()), stat(26))
         .answer(Question::List("/etc/postgresql".into()), "15")
         .answer(Question::List("/etc/postgresql/15".into()), "main")
         .answer(Question::Stat(file.into()), stat(0))
@@ -224,8 +218,7 @@ fn a_directory_that_does_not_answer_is_asked_once() {
     let file = format!("{DATA}/postgresql.conf");
     let host = running().refuse(Question::RealPath(file.into()), MissKind::TimedOut);
     let request = Request::default();
-    let mut facts = FactSet::default();
-    run(&host, &request, &mut facts);
+    let facts = look(&host, &request);
     assert_eq!(facts.subjects(Scope::Cluster).count(), 0);
     assert!(shown(&facts).contains("did not answer in time"));
     let asked = host.asked().into_iter().filter(|question| format!("{question:?}").contains(DATA)).count();
@@ -386,8 +379,7 @@ fn a_process_is_believed_of_a_directory_of_its_users_that_names_it() {
     };
     // Whose the target is comes first where one is named; without one the lower number does.
     assert_eq!(named(&collect(&claims(running()))), format!("no {DATA}/postgresql.conf:1"));
-    let mut facts = FactSet::default();
-    run(&claims(running()), &Request::default(), &mut facts);
+    let facts = look(&claims(running()), &Request::default());
     assert_eq!(named(&facts), format!("no {DATA}/postgresql.conf:1"));
     assert!(
         facts.warnings().iter().any(|says| says.contains("process 9 of user 4242")),

@@ -22,7 +22,15 @@ const WANTS: &str = "/etc/systemd/system/multi-user.target.wants";
 /// Data directories, each with what names it.
 pub fn data_directories(host: &dyn Host) -> Vec<(PathBuf, Source)> {
     let mut listed: BTreeMap<&str, BTreeSet<Vec<u8>>> = BTreeMap::new();
+    let identity = |directory: &str| {
+        host.stat(Path::new(directory)).ok().map(|stat| (stat.major, stat.minor, stat.inode))
+    };
+    let mut seen = BTreeSet::new();
     for directory in DIRECTORIES.into_iter().chain([WANTS]) {
+        // Where /lib is a link to /usr/lib, the same hundreds of names would be listed twice.
+        if identity(directory).is_some_and(|identity| !seen.insert(identity)) {
+            continue;
+        }
         let names = host.list(Path::new(directory)).unwrap_or_default();
         let names = names.iter().map(|name| path_bytes(Path::new(name)).to_vec());
         let ours = names.filter(|name| name.starts_with(b"postgresql"));
