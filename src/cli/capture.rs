@@ -10,7 +10,7 @@ use crate::rules::RuleSet;
 /// Reads everything a check would read and writes down the questions with their answers.
 pub(super) fn run(args: &Capture) -> Done {
     let delivery = Delivery::find(&args.output, false)?;
-    let live = LiveHost::new();
+    let live = LiveHost::to_look();
     let recording = RecordingHost::new(&live);
     host::look_at(&recording, &From::default(), args.target.as_deref(), RuleSet::default())?;
     let comment = format!(

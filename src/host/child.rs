@@ -9,13 +9,15 @@
 mod owner;
 
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io::{self, BufRead, Read, Write};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::{Mutex, PoisonError};
+use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::{Miss, MissKind, Question, live, words};
@@ -40,13 +42,18 @@ pub fn serve(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> 
     let first = arguments.nth(1)?;
     // An error means that nobody listens any more, which is how it ends.
     let _ = if first == OsStr::new(ARGUMENT) {
-        answer_all(io::stdin().lock(), io::stdout().lock(), live::answer)
+        answers().and_then(|answers| answer_all(io::stdin().lock(), answers, live::answer))
     } else if first == OsStr::new(ARGUMENT_AS) {
-        answer_as(io::stdin().lock(), io::stdout().lock())
+        answers().and_then(|answers| answer_as(io::stdin().lock(), answers))
     } else {
         return None;
     };
     Some(ExitCode::SUCCESS)
+}
+
+/// Where answers go: each in one piece, which standard output would cut at the ends of lines.
+fn answers() -> io::Result<File> {
+    io::stdout().as_fd().try_clone_to_owned().map(File::from)
 }
 
 /// Becomes whom the first line names, then answers; where it cannot become him, that is every answer.
@@ -124,6 +131,7 @@ pub(super) struct Expendable {
 #[derive(Default)]
 struct State {
     child: Option<Running>,
+    starting: Option<JoinHandle<io::Result<Running>>>,
     abandoned: Vec<Child>,
     notes: Vec<String>,
 }
@@ -152,6 +160,26 @@ impl Expendable {
         Self { program, owner: Some(owner), state: Mutex::default() }
     }
 
+    /// Starts the child before it is needed, while the caller goes on: starting takes longer than most answers.
+    pub fn begin(&self) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.child.is_none() && state.starting.is_none() {
+            let (program, owner) = (self.program.clone(), self.owner.clone());
+            let start = move || Running::start(&program, owner.as_ref());
+            // Where no thread can be started, the child is when it is needed.
+            state.starting = Builder::new().spawn(start).ok();
+        }
+    }
+
+    /// Ends the child without waiting for its end, which dropping does: many end in the time of one.
+    pub fn end(&self) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.started();
+        if let Some(child) = &mut state.child {
+            let _ = child.process.kill();
+        }
+    }
+
     /// What was abandoned so far.
     pub fn notes(&self) -> Vec<String> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).notes.clone()
@@ -166,13 +194,10 @@ impl Expendable {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         // Reaps those that could die meanwhile; never blocks.
         state.abandoned.retain_mut(|process| matches!(process.try_wait(), Ok(None)));
-        let mut child = match state.child.take() {
-            Some(child) => child,
-            None => Running::start(&self.program, self.owner.as_ref()).map_err(|e| {
-                let says = format!("cannot start the reading child: {}", text::error_words(&e));
-                Miss::new(MissKind::Failed, says)
-            })?,
-        };
+        let mut child = state.running(&self.program, self.owner.as_ref()).map_err(|e| {
+            let says = format!("cannot start the reading child: {}", text::error_words(&e));
+            Miss::new(MissKind::Failed, says)
+        })?;
         match child.ask(&words, Instant::now() + deadline) {
             Ok(answer) => {
                 state.child = Some(child);
@@ -196,9 +221,25 @@ impl Expendable {
     }
 }
 
+impl State {
+    /// Takes what was begun for what runs.
+    fn started(&mut self) {
+        if let Some(Ok(Ok(child))) = self.starting.take().map(JoinHandle::join) {
+            self.child = Some(child);
+        }
+    }
+
+    /// The child that runs; a new one where none does. It is put back when it has answered.
+    fn running(&mut self, program: &Path, owner: Option<&Owner>) -> io::Result<Running> {
+        self.started();
+        self.child.take().map_or_else(|| Running::start(program, owner), Ok)
+    }
+}
+
 impl Drop for Expendable {
     fn drop(&mut self) {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        state.started();
         if let Some(Running { mut process, channel }) = state.child.take() {
             // It is idle, so it ends at once: killing and reaping it cannot block.
             drop(channel);
@@ -209,14 +250,17 @@ impl Drop for Expendable {
 }
 
 impl Running {
-    fn start(program: &PathBuf, owner: Option<&Owner>) -> io::Result<Self> {
+    fn start(program: &Path, owner: Option<&Owner>) -> io::Result<Self> {
         let (mut channel, theirs) = UnixStream::pair()?;
+        channel.set_write_timeout(Some(Duration::from_secs(1)))?;
         if let Some(owner) = owner {
             channel.write_all(format!("{owner}\n").as_bytes())?;
         }
         let process = Command::new(program)
             .arg(if owner.is_some() { ARGUMENT_AS } else { ARGUMENT })
             .env_clear()
+            // What the allocator keeps for later is time at each start, and memory that a limit would not count.
+            .env("MIMALLOC_ARENA_RESERVE", "32MiB")
             .stdin(Stdio::from(OwnedFd::from(theirs.try_clone()?)))
             .stdout(Stdio::from(OwnedFd::from(theirs)))
             .stderr(Stdio::null())
@@ -227,10 +271,9 @@ impl Running {
 
     fn ask(&mut self, words: &str, deadline: Instant) -> Result<Result<Vec<u8>, Miss>, Silence> {
         let ended = |_| Silence::Ended;
-        self.channel.set_write_timeout(Some(Duration::from_secs(1))).map_err(ended)?;
         self.channel.write_all(format!("{words}\n").as_bytes()).map_err(ended)?;
         let mut bytes = Vec::new();
-        let mut piece = vec![0; 64 << 10];
+        let mut piece = [0; 16 << 10];
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {

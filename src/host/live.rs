@@ -70,6 +70,13 @@ impl LiveHost {
         Self { child: Expendable::new(program), owners, mounts: OnceLock::new() }
     }
 
+    /// The same, with the child that a look at the whole machine needs started in the meantime.
+    pub fn to_look() -> Self {
+        let host = Self::new();
+        host.child.begin();
+        host
+    }
+
     /// How long to wait in a child for the answer; `None` if the answer cannot hang.
     fn deadline(&self, question: &Question) -> Option<Duration> {
         match question.bare() {
@@ -119,6 +126,13 @@ impl LiveHost {
             files::read(Path::new("/proc/self/mountinfo"))
                 .map_or(Mounts::unreadable(), |bytes| Mounts::parse(&bytes))
         })
+    }
+}
+
+impl Drop for LiveHost {
+    fn drop(&mut self) {
+        self.child.end();
+        self.owners.end();
     }
 }
 

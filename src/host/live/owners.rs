@@ -82,6 +82,11 @@ impl Owners {
         self.state().processes.get(&pid).copied()
     }
 
+    /// Ends the children without waiting for their ends.
+    pub fn end(&self) {
+        self.state().children.values().for_each(|child| child.end());
+    }
+
     /// What was given up.
     pub fn notes(&self) -> Vec<String> {
         self.state().children.values().flat_map(|child| child.notes()).collect()
