@@ -257,9 +257,7 @@ def large(peak_kib):
              "|---|---|---|---|---|---|---|---|"]
     pressed = list(KEYS_HEAD)
     for size in LARGE:
-        with tempfile.TemporaryDirectory(dir="/dev/shm") as root:
-            devices, _ = tree.write(root, size)
-            tree.install(root, WALWISE)
+        with tree.machine(size, WALWISE) as (root, devices, _):
             inside = [shutil.which("chroot"), root, "/walwise"]
             check = [*inside, "check", "--no-probe"]
             firsts, settled, walls, found = [], [], [], Keys()

@@ -4,7 +4,7 @@ them when DIR is its root. Every thousand devices are the same mix of what large
 The attributes are those that Linux 6.1 shows (Documentation/ABI/stable/sysfs-block and sysfs-block-device; the layout of
 /sys/devices is that of the drivers). Nothing is random, so a tree of one size is always the same.
 """
-import os, shutil, subprocess
+import contextlib, os, shutil, subprocess, tempfile
 
 QUEUE = {
     "add_random": 0, "chunk_sectors": 0, "dax": 0, "discard_granularity": 4096, "discard_max_bytes": 2147450880,
@@ -204,6 +204,24 @@ def write(root, devices):
     tree.file("/proc/version", "Linux version 6.1.0-18-amd64 (build@host) (gcc) #1 SMP Debian 6.1.76-1")
     tree.file("/etc/os-release", 'ID=debian\nVERSION_ID="12"\nPRETTY_NAME="Debian GNU/Linux 12 (bookworm)"')
     return tree.devices, len(tree.mounts)
+
+
+@contextlib.contextmanager
+def machine(devices, program):
+    """A tree in memory with the program in it, as long as it is used: its root, and how many devices and mounts it has.
+
+    The kernel's own /proc is mounted beside the tree's, for files are opened through the descriptors in it."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as root:
+        devices, mounts = write(root, devices)
+        install(root, program)
+        kernel = os.path.join(root, "kernel")
+        os.mkdir(kernel)
+        os.symlink("/kernel/self/fd", os.path.join(root, "proc/self/fd"))
+        subprocess.run(["mount", "-t", "proc", "proc", kernel], check=True)
+        try:
+            yield root, devices, mounts
+        finally:
+            subprocess.run(["umount", "-l", kernel], check=True)
 
 
 def install(root, program):
