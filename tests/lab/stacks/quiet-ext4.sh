@@ -1,4 +1,4 @@
-# ext4 while hundreds of MiB wait to be written: looking writes none of them.
-ext4 "$(disk cache-a)"
-keeps_dirty 200
+# ext4 while a GiB waits to be written: looking writes none of it.
+ext4 "$(disk roomy)"
+keeps_dirty 1024
 #= standing("durable")

@@ -1,4 +1,4 @@
-# XFS while hundreds of MiB wait to be written: looking writes none of them.
-xfs "$(disk cache-a)"
-keeps_dirty 150
+# XFS while a GiB waits to be written: looking writes none of it.
+xfs "$(disk roomy)"
+keeps_dirty 1024
 #= standing("durable")
