@@ -3,12 +3,7 @@
 use std::env::args_os;
 use std::process::ExitCode;
 
-use mimalloc::MiMalloc;
 use walwise::{cli, host, output, probes};
-
-/// A large host is millions of small values.
-#[global_allocator]
-static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
     // What somebody left open for us is for no child of ours.

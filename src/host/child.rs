@@ -259,8 +259,6 @@ impl Running {
         let process = Command::new(program)
             .arg(if owner.is_some() { ARGUMENT_AS } else { ARGUMENT })
             .env_clear()
-            // What the allocator keeps for later is time at each start, and memory that a limit would not count.
-            .env("MIMALLOC_ARENA_RESERVE", "32MiB")
             .stdin(Stdio::from(OwnedFd::from(theirs.try_clone()?)))
             .stdout(Stdio::from(OwnedFd::from(theirs)))
             .stderr(Stdio::null())
