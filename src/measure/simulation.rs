@@ -91,6 +91,7 @@ fn said(disk: &Disk, cost: f64) -> Said {
 }
 
 #[test]
+#[ignore = "exhaustive"]
 fn equal_methods_are_hardly_ever_called_different() {
     for disk in [SSD, PLATTER] {
         let said = said(&disk, 1.0);
@@ -99,12 +100,14 @@ fn equal_methods_are_hardly_ever_called_different() {
 }
 
 #[test]
+#[ignore = "exhaustive"]
 fn a_gain_at_the_threshold_is_hardly_ever_a_winner() {
     let said = said(&SSD, 0.95);
     assert!(said.better <= 30, "{said:?} of 1000");
 }
 
 #[test]
+#[ignore = "exhaustive"]
 fn fifteen_percent_are_found() {
     let said = said(&SSD, 0.85);
     assert!(said.better >= 900, "{said:?} of 1000");
@@ -231,6 +234,7 @@ proptest! {
 
     /// The rounds are exchangeable: their order changes no figure but the sparkline.
     #[test]
+    #[ignore = "exhaustive"]
     fn the_order_of_rounds_does_not_matter(seed: u64, turn in 0usize..60) {
         let samples = SSD.probe(seed, &[(Method::Fdatasync, 1.0), (Method::OpenDatasync, 0.9)]);
         let mut turned = samples.clone();

@@ -40,6 +40,7 @@ fn types(model: &Model) -> bool {
 }
 
 #[test]
+#[ignore = "exhaustive"]
 fn keys_work_at_every_size() {
     for (width, height) in [(0, 0), (1, 1), (59, 14), (60, 15), (80, 24), (300, 100)] {
         for (name, mut model) in states((width, height), RICH) {
@@ -116,6 +117,7 @@ fn enter_on_a_thing_to_do_opens_its_reasons() {
 }
 
 #[test]
+#[ignore = "exhaustive"]
 fn whatever_is_on_a_page_can_be_reached() {
     let mut model = with(at_risk(), (80, 24), RICH);
     press(&mut model, "4");

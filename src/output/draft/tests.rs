@@ -162,7 +162,7 @@ fn a_script_is_not_written_where_somebody_else_rules() {
 
 #[test]
 #[ignore = "needs root: files of somebody else"]
-fn in_a_sticky_directory_root_replaces_and_others_hear_why_not() {
+fn in_a_sticky_directory_root_replaces_what_is_of_somebody_else_and_others_hear_why_not() {
     let place = Place::new();
     fs::set_permissions(place.0.path(), Permissions::from_mode(0o1777)).unwrap();
     fs::write(place.at("report"), "theirs").unwrap();

@@ -292,6 +292,7 @@ fn scored() -> (BTreeMap<(bool, Kind), Score>, Vec<Left>) {
 }
 
 #[test]
+#[ignore = "exhaustive"]
 #[expect(clippy::print_stdout, reason = "the score is for people")]
 fn every_conjunct_of_a_safety_rule_is_tried() {
     let (scores, left) = scored();

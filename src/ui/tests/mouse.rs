@@ -31,6 +31,7 @@ fn turn(model: &mut Model, what: Pointed) {
 }
 
 #[test]
+#[ignore = "exhaustive"]
 fn a_click_presses_only_keys_that_do_something_now() {
     for size in [(60, 15), (80, 24), (140, 50)] {
         for (name, mut model) in states(size, RICH) {

@@ -34,6 +34,7 @@ fn draw(sessions: &[Model], widths: RangeInclusive<u16>, heights: &[u16]) {
 }
 
 #[test]
+#[ignore = "exhaustive"]
 fn every_screen_is_drawn_at_every_size() {
     let all: Vec<u16> = (0..=MOST.height).collect();
     // Below the least size there is one picture, whatever the session.
@@ -45,6 +46,7 @@ fn every_screen_is_drawn_at_every_size() {
 }
 
 #[test]
+#[ignore = "exhaustive"]
 fn whatever_goes_on_every_width_and_every_height_is_drawn() {
     let sessions: Vec<Model> = states((80, 24), RICH).into_iter().map(|(_, model)| model).collect();
     draw(&sessions, LEAST.width..=130, &[LEAST.height, 30]);
