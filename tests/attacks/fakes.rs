@@ -86,13 +86,20 @@ impl Fakes {
 
     /// A PostgreSQL in a directory, which names it as its server.
     pub fn postgres(&self, data: &Path, arguments: &[&str]) -> Fake {
-        let mut command = self.command("postgres");
+        self.postgres_of(UID, data, arguments)
+    }
+
+    /// The same of somebody else, whose the directory becomes.
+    pub fn postgres_of(&self, uid: u32, data: &Path, arguments: &[&str]) -> Fake {
+        let mut command = as_uid(uid, self.program("postgres"));
+        command.arg0("postgres");
         command.arg("-D").arg(data).args(arguments).current_dir(data);
         let fake = self.start(&mut command);
         let pid = data.join("postmaster.pid");
         // Where a trap lies in its place, that stays.
         if fs::symlink_metadata(&pid).is_err() {
             put(&pid, pid_file(fake.pid(), data, data), 0o600);
+            std::os::unix::fs::chown(&pid, Some(uid), Some(uid)).unwrap();
         }
         fake
     }
@@ -101,6 +108,14 @@ impl Fakes {
     pub fn mariadb(&self, data: &Path, arguments: &[&str]) -> Fake {
         let mut command = as_uid(UID, "/bin/sh");
         command.args(["-c", "exec 3<>ibdata1; exec \"$0\" \"$@\""]).arg(self.program("mariadbd"));
+        command.args(arguments).current_dir(data);
+        self.start_through(&mut command, "mariadbd")
+    }
+
+    /// The program that is installed, which alone is asked over its socket: it prints its help, without end.
+    pub fn installed_mariadb(&self, uid: u32, data: &Path, arguments: &[&str]) -> Fake {
+        let mut command = as_uid(uid, "/bin/sh");
+        command.args(["-c", "exec 3<>ibdata1; exec \"$0\" \"$@\" --verbose --help", "/usr/sbin/mariadbd"]);
         command.args(arguments).current_dir(data);
         self.start_through(&mut command, "mariadbd")
     }

@@ -71,8 +71,13 @@ fn what_waits_there_ends_on_term() {
         super::support::running::wait_for("it waits for FUSE", || !run.runs() || waits(run.pid().as_raw()));
         let asked = run.runs();
         let _ = kill(run.pid(), Signal::SIGTERM);
+        let told = std::time::Instant::now();
         let ended = run.end(root::patience(), |_| ());
-        let gains: Vec<String> = ended.hang().into_iter().collect();
+        let mut gains: Vec<String> = ended.hang().into_iter().collect();
+        // At once, and not when it would have given up by itself, after ten seconds.
+        if asked && told.elapsed() > std::time::Duration::from_secs(4) {
+            gains.push(format!("it ends {} s after TERM", told.elapsed().as_secs()));
+        }
         attempts.made(&format!("{}, asked: {asked}", words.join(" ")), &gains);
     }
     attempts.end();
@@ -111,6 +116,13 @@ fn a_drill_whose_output_nobody_reads_ends_on_term() {
     super::support::running::wait_for("the pipe is full", || {
         let mut waiting = [PollFd::new(both.as_fd(), PollFlags::POLLOUT)];
         poll(&mut waiting, PollTimeout::ZERO).unwrap() == 0
+    });
+    // Poll says so when a page is left; whoever does not ask it writes on, until there is no room at all.
+    let mut before = 0;
+    super::support::running::wait_for("nothing more is written", || {
+        std::thread::sleep(std::time::Duration::from_secs(1));
+        let now = rustix::io::ioctl_fionread(&both).unwrap();
+        std::mem::replace(&mut before, now) == now
     });
     let _ = kill(nix::unistd::Pid::from_raw(pid.try_into().unwrap()), Signal::SIGTERM);
     let end = std::time::Instant::now() + std::time::Duration::from_secs(root::patience());

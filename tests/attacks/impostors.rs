@@ -128,6 +128,12 @@ fn nobody_speaks_for_a_postgresql_from_behind_a_mount() {
     cluster.start();
     let gains = setting(&report().json(), &cluster.data, "pg.fsync", &false.into());
     attempts.made("a bind mount", &gains);
+    // Nobody else is there who would be heard first.
+    cluster.stop();
+    let stopped = report().json();
+    let said = setting(&stopped, &cluster.data, "pg.running", &true.into()).is_empty();
+    let gains = if said { vec!["the stranger's server is said to run there".to_owned()] } else { Vec::new() };
+    attempts.made("a bind mount, and the server is stopped", &gains);
     drop(fake);
     attempts.end();
 }
@@ -213,7 +219,12 @@ fn nobody_speaks_for_a_mariadb() {
             .filter(|said| said.contains(":1,") || said.contains(":1}") || said.contains("was 1"))
             .collect();
         attempts.made(&format!("a server that runs, {guise}"), &gains);
+        // Nobody else is there who would be heard first.
         drop(server);
+        let stopped = self::report().json();
+        let said = setting(&stopped, &data, "mysql.running", &true.into()).is_empty();
+        let gains = if said { vec!["mysql.running is said to be true".to_owned()] } else { Vec::new() };
+        attempts.made(&format!("a server that is stopped, {guise}"), &gains);
         drop((before, after));
     }
     attempts.end();

@@ -97,6 +97,9 @@ fn drill(ground: &Ground) -> [PathBuf; 2] {
     [told, survived]
 }
 
+/// A record of the drill's own stack, so that root adds to it.
+pub const RECORD: &str = "{\"walwise_drills\":1,\"stack\":[\"stack host host.name=vm\"],\"cuts\":[]}\n";
+
 /// What the stranger has laid where root's file shall be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Trap {
@@ -144,7 +147,7 @@ impl Trap {
             Self::Nothing => {}
             Self::SetuidFile => put(path, "", 0o6777),
             Self::WritableFile => put(path, "", 0o666),
-            Self::FileWithText => put(path, "{\"walwise_drills\":1,\"stack\":[],\"cuts\":[]}\n", 0o666),
+            Self::FileWithText => put(path, RECORD, 0o666),
             Self::ReadOnlyFile => put(path, "", 0o444),
             Self::LinkToRoots => link(&ground.secret(), path),
             Self::LinkToNewInVault => link(&ground.vault().join("new"), path),

@@ -17,6 +17,7 @@ use super::names::treachery;
 use super::root;
 use super::stranger::stranger;
 use super::support::loops::Loop;
+use super::support::postgres::Cluster;
 
 /// What a command would leave.
 const TRACE: &str = "TRACE";
@@ -323,9 +324,22 @@ fn no_printed_command_obeys_a_data_directory() {
         put(&file, text, 0o644);
         servers.push(fakes.mariadb(&data, &[&format!("--defaults-file={}", file.display())]));
     }
+    // Commands name a socket only where a server answers at it.
+    let mut cluster = Cluster::new();
+    let place = ground.at("").join(NAMES[0]);
+    fs::create_dir(&place).unwrap();
+    cluster.give(&place);
+    cluster.arguments = format!("-k '{}'", place.display());
+    cluster.start();
     for form in FORMS {
         let arguments = [["check", "--no-probe"], form].concat();
         let ended = root::end(&mut root::walwise(&arguments));
+        let found = commands(&String::from_utf8_lossy(&ended.out));
+        let named = found.iter().any(|text| text.contains(TRACE));
+        assert!(
+            named || form[1] != "text",
+            "no command names the socket, so that nothing is shown: {found:?}"
+        );
         let mut gains: Vec<String> = ended.hang().into_iter().collect();
         gains.extend(obeyed(&shell, &String::from_utf8_lossy(&ended.out), form[1] == "json"));
         gains.extend(treachery(&ended.out));

@@ -16,7 +16,8 @@ const HARMFUL: [&str; 4] = ["BLKFLSBUF", "BLKRRPART", "FIFREEZE", "BLKDISCARD"];
 fn writes(trace: &[String]) -> Vec<String> {
     let mut found = Vec::new();
     for line in trace {
-        let call = line.split_once(' ').map_or(line.as_str(), |(_, call)| call.trim_start());
+        // A file for each process: no number stands before the call.
+        let call = line.as_str();
         let name = call.split('(').next().unwrap_or_default();
         let harmful = match name {
             "fsync" | "fdatasync" | "sync" | "syncfs" | "sync_file_range" | "msync" => true,

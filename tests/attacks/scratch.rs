@@ -81,6 +81,8 @@ fn moved_away_it_is_cleared_or_said() {
         let ground = Ground::new();
         let theirs = ground.theirs("theirs");
         let elsewhere = ground.theirs("elsewhere");
+        // What somebody removes who follows the link.
+        ground.hide("walwise-precious", "");
         let vault = ground.watch();
         let mut run = Run::start(&mut probe(&theirs));
         // As the stranger, but with root's quickness, so that it happens.

@@ -7,7 +7,7 @@ use super::root;
 use super::support::loops::Loop;
 
 /// Words that stand for a serial number, a host, a password.
-const WORDS: [&str; 4] = ["S3EVNX0M", "hunter2hunter2", "db7.example.org", "2001:db8::77"];
+const WORDS: [&str; 4] = ["S3EVNX0M705", "hunter2hunter2", "db7.example.org", "2001:db8::77"];
 
 /// A file system whose label holds a serial, a tmpfs and a mount whose source holds a secret, a unit, an option file. The
 /// reader of a masked capture wants them.
@@ -35,15 +35,25 @@ fn a_masked_capture_holds_none_of_it() {
     );
     put(&data.join("postgresql.conf"), text, 0o600);
     let fake = fakes.postgres(&data, &["-c", &format!("ssl_passphrase_command=echo {}", WORDS[1])]);
-    let cover = "mount --make-rprivate / && mount \"$1\" \"$2\" && mount -i -t tmpfs \"$4:$5/export\" \"$3\" && shift 5 && \
-                 exec \"$@\"";
+    // Where nobody runs udev, only fstab says label and UUID.
+    let fstab = ground.at("fstab");
+    let line = |device: String| format!("{device} {} ext4 noauto 0 0\n", one.display());
+    let lines = [
+        line(format!("LABEL=disk-{}", WORDS[0])),
+        line("UUID=5eb5d0c2-7a5f-4d5e-9d3b-1f0c9a7b6e21".to_owned()),
+        format!("[{}]:/export {} nfs noauto 0 0\n", WORDS[3], two.display()),
+    ];
+    std::fs::write(&fstab, lines.concat()).unwrap();
+    let cover = "mount --make-rprivate / && mount --bind \"$6\" /etc/fstab && mount \"$1\" \"$2\" && \
+                 mount -i -t tmpfs \"$4:$5/export\" \"$3\" && shift 6 && exec \"$@\"";
     for arguments in [&["capture"][..], &["capture", two.to_str().unwrap()]] {
         let mut command = root::cron("unshare");
         command
             .args(["-m", "sh", "-c", cover, "sh", &disk.device])
             .arg(&one)
             .arg(&two)
-            .args([WORDS[2], WORDS[1]]);
+            .args([WORDS[2], WORDS[1]])
+            .arg(&fstab);
         let ended = root::end(command.arg(root::program()).args(arguments));
         let said = ended.said();
         assert_eq!(ended.code, Some(0), "{said}");

@@ -177,6 +177,7 @@ fn acts() {
             begun();
             let mut held = Vec::new();
             for stream in listener.incoming().flatten() {
+                fs::write(heard(&socket), "").unwrap();
                 held.push(stream.try_clone().unwrap());
                 let socket = socket.clone();
                 std::thread::spawn(move || reply(stream, answer, &socket));
@@ -187,6 +188,11 @@ fn acts() {
             peek(&word, &place, &to);
         }
     }
+}
+
+/// What is there once somebody has connected to a listener's socket.
+pub fn heard(socket: &Path) -> PathBuf {
+    socket.with_extension("heard")
 }
 
 fn reply(mut stream: UnixStream, answer: Answer, socket: &Path) {

@@ -4,7 +4,7 @@ use super::attempts::{Attempts, race};
 use super::fakes::{Fakes, mariadb_data, postgres_data};
 use super::ground::{Ground, SECRET, damage, fifo, give, link, put};
 use super::kernel::Kernel;
-use super::outputs::Way;
+use super::outputs::{RECORD, Way};
 use super::root;
 use super::stranger::{Act, UID};
 
@@ -20,7 +20,7 @@ fn a_file_exchanged_while_root_writes_it() {
         let directory = ground.theirs("theirs");
         let vault = ground.watch();
         let (file, other) = (directory.join(way.name()), directory.join("other"));
-        put(&file, "{\"walwise_drills\":1,\"stack\":[],\"cuts\":[]}\n", 0o6777);
+        put(&file, RECORD, 0o6777);
         link(&ground.secret(), &other);
         let _swaps = Act::Exchange(file.clone(), other).start(&ground, UID);
         for turn in race() {
@@ -124,7 +124,8 @@ fn a_directory_exchanged_when_a_drill_begins() {
             let directory = ground.theirs("theirs/drill");
             let vault = ground.watch();
             let act = if variant.starts_with("its own") {
-                let stolen = theirs.join("stolen");
+                // Another's directory can be renamed where it is, and not moved elsewhere: that changes its `..`.
+                let stolen = directory.join("stolen");
                 Act::Steal(directory.join("walwise-drill"), stolen, ground.vault())
             } else {
                 let other = theirs.join("other");

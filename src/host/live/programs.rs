@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
+use rustix::fs::FileType;
 
 use super::{files, trust};
 use crate::host::{Miss, MissKind, Tool};
@@ -45,11 +46,22 @@ pub fn run(tool: Tool, arguments: &[String]) -> Result<Vec<u8>, Miss> {
     if !allowed::only_reads(tool, arguments) {
         return Err(Miss::new(MissKind::Failed, "this is not among the uses that walwise allows itself"));
     }
+    if let (Tool::PgControldata(_), [_, directory]) = (tool, arguments) {
+        control_file(Path::new(directory))?;
+    }
     let candidates = candidates(tool);
     let (name, program) = find(&candidates)?;
     let deadline = if is_controllers(tool) { CONTROLLER_DEADLINE } else { DEADLINE };
     let printed_counts = is_controllers(tool) || matches!(tool, Tool::Smartctl | Tool::Sdparm | Tool::Nvme);
     output(Command::new(program).arg0(name).args(arguments), deadline, printed_counts)
+}
+
+/// Sees to it that pg_controldata finds a regular file: it opens what is there, also a pipe or a device.
+fn control_file(directory: &Path) -> Result<(), Miss> {
+    match files::Held::at(&directory.join("global/pg_control"))?.kind {
+        FileType::RegularFile => Ok(()),
+        _ => Err(Miss::new(MissKind::Failed, "its control file is no regular file")),
+    }
 }
 
 /// Whether it is the tool of a RAID controller.
@@ -247,6 +259,21 @@ mod tests {
         let text = answer.map_or_else(|miss| miss.detail, |text| String::from_utf8(text).unwrap());
         assert!(!text.lines().any(|line| line == "storcli.log"), "{text}");
         assert!(!Path::new("/proc/storcli.log").exists());
+    }
+
+    #[test]
+    fn a_control_file_that_is_none_is_shown_to_no_program() {
+        let data = tempfile::tempdir().unwrap();
+        fs::create_dir(data.path().join("global")).unwrap();
+        let file = data.path().join("global/pg_control");
+        let arguments = ["-D".to_owned(), data.path().to_str().unwrap().to_owned()];
+        let asked = || run(Tool::PgControldata(15), &arguments).unwrap_err();
+        assert_eq!(asked().kind, MissKind::Absent);
+        nix::unistd::mkfifo(&file, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        assert_eq!(asked().detail, "its control file is no regular file");
+        fs::remove_file(&file).unwrap();
+        symlink("/dev/zero", &file).unwrap();
+        assert_eq!(asked().detail, "its control file is no regular file");
     }
 
     #[test]
