@@ -37,9 +37,7 @@ mod zfs;
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
-use std::panic::resume_unwind;
 use std::path::PathBuf;
-use std::thread::{self, Builder};
 
 use crate::facts::{FactSet, Reading, Remedy, Subject, Why};
 use crate::host::{Host, Miss, MissKind};
@@ -105,18 +103,12 @@ pub fn run_upon(
     request: &Request,
     progress: &mut dyn FnMut(&'static str, &FactSet),
 ) -> FactSet {
-    thread::scope(|scope| {
-        let look = || databases::look(host, request);
-        let beside = Builder::new().spawn_scoped(scope, look);
+    let storage = || {
         run_in_turn(STORAGE, host, request, &mut facts, progress);
         progress(databases::ID, &facts);
-        // Where no more threads may be started, one does it after the other.
-        let found = match beside {
-            Ok(beside) => beside.join().unwrap_or_else(|cause| resume_unwind(cause)),
-            Err(_) => look(),
-        };
-        facts.merge(found);
-    });
+    };
+    let ((), found) = workers::beside(storage, || databases::look(host, request));
+    facts.merge(found);
     run_in_turn(UPON_BOTH, host, request, &mut facts, progress);
     for note in host.notes() {
         facts.warn(note);

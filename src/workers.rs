@@ -49,6 +49,20 @@ pub fn in_pieces<'t, T: Sync, R: Send>(things: &'t [T], work: impl Fn(&'t [T]) -
     done.into_iter().map(|(_, result)| result).collect()
 }
 
+/// The results of two pieces of work that know nothing of each other: the second is done by another thread, or after the first
+/// where no more threads may be started.
+pub fn beside<A, B: Send>(here: impl FnOnce() -> A, there: impl Fn() -> B + Sync) -> (A, B) {
+    thread::scope(|scope| {
+        let other = Builder::new().spawn_scoped(scope, &there);
+        let here = here();
+        let there = match other {
+            Ok(other) => other.join().unwrap_or_else(|cause| resume_unwind(cause)),
+            Err(_) => there(),
+        };
+        (here, there)
+    })
+}
+
 /// How many processors we may use; they are counted once.
 fn processors() -> usize {
     static COUNT: OnceLock<usize> = OnceLock::new();
@@ -72,6 +86,13 @@ mod tests {
             assert_eq!(in_pieces(&things, <[usize]>::to_vec).concat(), things);
             assert_eq!(each(&things, |thing| *thing), things);
         }
+    }
+
+    #[test]
+    fn both_are_done_and_a_failure_of_either_is_no_result() {
+        assert_eq!(beside(|| 1, || 2), (1, 2));
+        let failed = |here: bool| std::panic::catch_unwind(|| beside(|| assert!(!here), || assert!(here)));
+        assert!(failed(true).is_err() && failed(false).is_err());
     }
 
     #[test]

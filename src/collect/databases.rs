@@ -4,12 +4,10 @@
 //! Where they are and what they say is for the collectors of each kind. The surprise: several leads end at one program (two
 //! clusters of one release, a server that runs and the same one installed), so each question is asked once for all.
 
-use std::panic::resume_unwind;
-use std::thread;
-
 use super::{Request, mysql, postgres};
 use crate::facts::FactSet;
 use crate::host::{Host, RememberingHost};
+use crate::workers;
 
 /// What is being read, for progress.
 pub const ID: &str = "database servers";
@@ -17,12 +15,9 @@ pub const ID: &str = "database servers";
 /// What there is of database servers. It asks for nothing that other collectors find.
 pub fn look(host: &dyn Host, request: &Request) -> FactSet {
     let host = RememberingHost::new(host);
-    let mut facts = FactSet::default();
-    thread::scope(|scope| {
-        let beside = scope.spawn(|| mysql::look(&host, request));
-        facts.merge(postgres::look(&host, request));
-        facts.merge(beside.join().unwrap_or_else(|cause| resume_unwind(cause)));
-    });
+    let (mut facts, others) =
+        workers::beside(|| postgres::look(&host, request), || mysql::look(&host, request));
+    facts.merge(others);
     facts
 }
 
