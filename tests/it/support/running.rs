@@ -15,13 +15,21 @@ use super::{loops, walwise};
 const PATIENCE: Duration = Duration::from_secs(90);
 
 /// Waits until something holds; fails when it does not within [`PATIENCE`].
-pub fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
+pub fn wait_for(what: &str, holds: impl FnMut() -> bool) {
+    assert!(held(holds), "{what}");
+}
+
+/// Whether something holds within [`PATIENCE`].
+pub fn held(mut holds: impl FnMut() -> bool) -> bool {
     let deadline = Instant::now() + PATIENCE;
     while !holds() {
-        assert!(Instant::now() < deadline, "{what}");
+        if Instant::now() >= deadline {
+            return false;
+        }
         // Not to take the processor from what is waited for.
         std::thread::sleep(Duration::from_millis(1));
     }
+    true
 }
 
 /// A process of ours, killed when it is dropped before its end. It writes to files, so that it never waits for us and
