@@ -5,6 +5,7 @@
 //! reading (*not collected*), so nobody above needs to tell "not there" from "not asked".
 
 pub mod catalog;
+mod choice;
 mod key;
 mod need;
 mod reading;
@@ -13,6 +14,8 @@ mod set;
 mod subject;
 mod value;
 
+pub use choice::Choice;
+pub(crate) use choice::choice;
 pub use key::{FactValue, Key, KeyInfo, Kind, Nature};
 pub use need::Need;
 pub use reading::{Reading, Remedy, Source, Why};

@@ -10,15 +10,20 @@ use std::sync::LazyLock;
 use super::{KeyInfo, Kind, Value};
 
 /// Declares the facts of an area: constants for code and the list `ALL` for everything that goes by name. Behind the kind
-/// stands what marks a fact, if anything does: its [`Nature`](super::Nature) and whether it `prices` a commit.
+/// stands what marks a fact, if anything does: its [`Nature`](super::Nature) and whether it `prices` a commit. A fact
+/// without a kind is one of the words of its type.
 macro_rules! facts {
-    ($($(#[doc = $doc:literal])+ $id:ident: $type:ty = $scope:ident $name:literal $kind:expr $(, $mark:ident)*;)+) => {
-        use crate::facts::{Key, KeyInfo, Kind, Scope};
+    ($($(#[doc = $doc:literal])+ $id:ident: $type:ty = $scope:ident $name:literal $($kind:expr)? $(, $mark:ident)*;)+) => {
+        #[allow(unused_imports, reason = "an area may have choices alone")]
+        use crate::facts::Kind;
+        use crate::facts::{Key, KeyInfo, Scope};
         $($(#[doc = $doc])+
-        pub const $id: Key<$type> = Key::new($name, Scope::$scope, $kind, concat!($($doc),+))$(.$mark())*;)+
+        pub const $id: Key<$type> = facts!(@key $name, Scope::$scope, concat!($($doc),+) $(, $kind)?)$(.$mark())*;)+
         /// All facts of this area.
         pub const ALL: &[KeyInfo] = &[$($id.info),+];
     };
+    (@key $name:expr, $scope:expr, $doc:expr) => { Key::choice($name, $scope, $doc) };
+    (@key $name:expr, $scope:expr, $doc:expr, $kind:expr) => { Key::new($name, $scope, $kind, $doc) };
 }
 
 pub mod boot;

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Scope, Value};
+use super::{Choice, Scope, Value};
 use crate::text;
 use crate::version::Version;
 
@@ -156,6 +156,13 @@ impl<T> Key<T> {
     /// Its name.
     pub const fn name(&self) -> &'static str {
         self.info.name
+    }
+}
+
+impl<T: Choice> Key<T> {
+    /// Declares a fact that is one of a few words.
+    pub const fn choice(name: &'static str, scope: Scope, doc: &'static str) -> Self {
+        Self::new(name, scope, Kind::Choice(T::WORDS), doc)
     }
 }
 

@@ -13,6 +13,7 @@ use foldhash::fast::FixedState;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 
+use super::choice::checked;
 use super::row::{About, Row};
 use super::{FactValue, Key, KeyInfo, Reading, Scope, Source, Subject, Value, Why};
 use crate::workers;
@@ -61,7 +62,7 @@ fn hold(row: &mut Arc<Row>, assumed: Option<&Row>) {
 impl FactSet {
     /// Records a reading. A later reading of the same fact replaces the earlier one.
     pub fn put<T: FactValue>(&mut self, subject: &Subject, key: &Key<T>, reading: Reading<T>) {
-        self.put_value(subject, &key.info, reading.map(FactValue::into_value));
+        self.put_checked(subject, &key.info, reading.map(FactValue::into_value));
     }
 
     /// Records a known value.
@@ -69,8 +70,12 @@ impl FactSet {
         self.put(subject, key, Reading::known(value, source));
     }
 
-    /// Records a reading by its declaration.
+    /// Records a reading by its declaration. A word that a choice does not have is malformed.
     pub fn put_value(&mut self, subject: &Subject, key: &KeyInfo, reading: Reading<Value>) {
+        self.put_checked(subject, key, checked(key.kind, reading));
+    }
+
+    fn put_checked(&mut self, subject: &Subject, key: &KeyInfo, reading: Reading<Value>) {
         let is_assumed = self.is_assumed(subject, key.name);
         let row = self.row(subject);
         if !is_assumed {
@@ -90,7 +95,7 @@ impl FactSet {
 
     /// Holds a reading fast: from the moment its subject is mentioned it stands there, whatever is read or concluded.
     pub fn assume(&mut self, subject: &Subject, key: &KeyInfo, reading: Reading<Value>) {
-        let reading = Arc::new(reading);
+        let reading = Arc::new(checked(key.kind, reading));
         self.assumed.entry(subject.clone()).or_default().put(key.name, Arc::clone(&reading));
         if self.contains(subject) {
             self.row(subject).put(key.name, reading);
@@ -435,7 +440,7 @@ impl JsonSchema for FactSet {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::catalog::{device, kernel};
+    use crate::facts::catalog::{boot, device, kernel};
 
     #[test]
     fn what_nobody_asked_of_a_disk_is_no_gap_of_its_partition() {
@@ -531,6 +536,22 @@ mod tests {
                 set.mention(subject);
                 assert!(holds(&set, subject), "{subject}, mentioned again");
             }
+        }
+    }
+
+    /// By whatever way it comes.
+    #[test]
+    fn a_word_that_a_choice_does_not_have_is_malformed() {
+        let line = Subject::boot("/data");
+        let other = || Reading::known(Value::Text("elsewhere".to_owned()), Source::file("test"));
+        let (mut set, mut assumed) = (FactSet::default(), FactSet::default());
+        set.put_value(&line, &boot::DEVICE.info, other());
+        assumed.mention(&line);
+        assumed.assume(&line, &boot::DEVICE.info, other());
+        for set in [set, assumed] {
+            let found = set.reading(&line, boot::DEVICE.name());
+            assert!(matches!(found, Reading::Unknown { why: Why::Malformed, .. }), "{found:?}");
+            assert_eq!(set.value(&line, &boot::DEVICE), None);
         }
     }
 

@@ -10,7 +10,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use crate::collect::{path_of, refused};
-use crate::facts::catalog::{boot, device, host as machine};
+use crate::facts::catalog::boot::{self, NamedDevice};
+use crate::facts::catalog::{device, host as machine};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
 use crate::host::{Host, MissKind};
 use crate::text;
@@ -34,7 +35,7 @@ pub fn look(host: &dyn Host, facts: &mut FactSet) {
     for line in lines {
         let found = match facts.get(&line, &boot::SOURCE) {
             Reading::Known { source, .. } if source == Source::file(super::COMMAND_LINE) => {
-                Reading::known("there".to_owned(), source)
+                Reading::known(NamedDevice::There, source)
             }
             Reading::Known { value, source } => of(host, facts, &value, &source, &mut listed),
             Reading::Unknown { why, detail, remedy } => Reading::Unknown { why, detail, remedy },
@@ -49,7 +50,7 @@ fn of(
     given: &str,
     written: &Source,
     listed: &mut BTreeMap<&'static str, Names>,
-) -> Reading<String> {
+) -> Reading<NamedDevice> {
     let found = if let Some((tag, directory)) = TAGS.into_iter().find(|(tag, _)| given.starts_with(tag)) {
         let value = given.strip_prefix(tag).unwrap_or_default().trim_matches('"');
         let names = listed.entry(directory).or_insert_with(|| match host.list(Path::new(directory)) {
@@ -67,7 +68,7 @@ fn of(
     } else if given.starts_with("/dev/") {
         path(host, facts, given)
     } else {
-        return Reading::known("none".to_owned(), written.clone());
+        return Reading::known(NamedDevice::None, written.clone());
     };
     let contained = facts.value(&Subject::host(), &machine::CONTAINER).is_none_or(|kind| kind != "none");
     match found {
@@ -75,7 +76,7 @@ fn of(
             Why::Ambiguous,
             format!("{given} is not there, and whether /dev here is the machine's own is not known"),
         ),
-        found => found.map(|there| if there { "there" } else { "missing" }.to_owned()),
+        found => found.map(|there| if there { NamedDevice::There } else { NamedDevice::Missing }),
     }
 }
 
@@ -114,6 +115,7 @@ fn encoded(value: &str) -> String {
 mod tests {
     use super::*;
     use crate::collect::testing::Fake;
+    use crate::facts::Choice;
     use crate::host::{Question, Stat};
 
     fn found(host: &Fake, named: &str, container: &str) -> Option<String> {
@@ -123,7 +125,7 @@ mod tests {
         facts.know(&Subject::device("sda1"), &device::KIND, "partition".to_owned(), Source::file("sysfs"));
         facts.know(&line, &boot::SOURCE, named.to_owned(), Source::line("/etc/fstab", 3));
         look(host, &mut facts);
-        facts.value(&line, &boot::DEVICE)
+        facts.value(&line, &boot::DEVICE).map(|found| found.word().to_owned())
     }
 
     #[test]

@@ -20,7 +20,7 @@ facts! {
     /// Whether it is mounted without being asked (no `noauto`).
     AUTO: bool = Boot "boot.auto" Kind::Bool;
     /// Whether the device it names is `there` now, by /dev and the links that udev keeps under /dev/disk; `none` where it names no block device.
-    DEVICE: String = Boot "boot.device" Kind::Choice(&["there", "missing", "none"]);
+    DEVICE: NamedDevice = Boot "boot.device";
     /// Its file system type, where this kernel is known to have no such file system; otherwise nothing.
     REFUSED_TYPE: Vec<String> = Boot "boot.refused_type" Kind::List, concluded;
     /// Options that this kernel refuses: the mount will fail.
@@ -34,3 +34,10 @@ facts! {
     /// Options of which it cannot be said what this kernel does.
     UNDECIDED: Vec<String> = Boot "boot.undecided_options" Kind::List, concluded;
 }
+
+choice! {
+    /// Whether the device that a line names is there.
+    pub enum NamedDevice { There = "there", Missing = "missing", None = "none" }
+}
+
+use crate::facts::choice;

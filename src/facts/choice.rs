@@ -1,0 +1,95 @@
+//! Facts that are one of a few words, as types: every place that judges one names all its words in a `match`, so a word
+//! that is new falls to no side unseen.
+//!
+//! [`Choice::of`] is the one place where a word from outside becomes a value; a word that is not in the list becomes
+//! none. What a tool calls the same thing is translated by the collector that reads the tool.
+
+use super::{FactValue, Kind, Reading, Value};
+
+/// A closed set of words, made by [`choice!`].
+pub trait Choice: Copy + Eq + 'static {
+    /// Every value, in the order in which they are declared.
+    const ALL: &'static [Self];
+    /// The word of each, in the same order.
+    const WORDS: &'static [&'static str];
+
+    /// Its word in facts, rules and outputs.
+    fn word(self) -> &'static str;
+
+    /// The value of a word; none where the word is not in the list.
+    fn of(word: &str) -> Option<Self> {
+        let mut known = Self::ALL.iter().zip(Self::WORDS);
+        known.find(|(_, known)| **known == word).map(|(value, _)| *value)
+    }
+
+    /// The same of a word that was read, for [`Reading::and_then`].
+    fn read(word: &str) -> Result<Self, String> {
+        Self::of(word).ok_or_else(|| not_among(word, Self::WORDS))
+    }
+}
+
+/// What is said of a word that is in no list.
+fn not_among(word: &str, words: &[&str]) -> String {
+    format!("`{word}` is not among: {}", words.join(", "))
+}
+
+/// What is read of a fact of this kind: a word that a choice does not have is malformed.
+pub(super) fn checked(kind: Kind, reading: Reading<Value>) -> Reading<Value> {
+    let Kind::Choice(words) = kind else { return reading };
+    reading.and_then(|value| match value {
+        Value::Text(word) if words.contains(&word.as_str()) => Ok(Value::Text(word)),
+        other => Err(not_among(&other.to_string(), words)),
+    })
+}
+
+impl<T: Choice> FactValue for T {
+    fn into_value(self) -> Value {
+        Value::Text(self.word().to_owned())
+    }
+
+    fn from_value(value: &Value) -> Option<Self> {
+        match value {
+            Value::Text(word) => Self::of(word),
+            Value::Bool(_) | Value::Whole(_) | Value::Number(_) | Value::Version(_) | Value::List(_) => None,
+        }
+    }
+}
+
+impl<T: Choice> FactValue for Vec<T> {
+    fn into_value(self) -> Value {
+        Value::List(self.into_iter().map(|one| one.word().to_owned()).collect())
+    }
+
+    fn from_value(value: &Value) -> Option<Self> {
+        match value {
+            Value::List(words) => words.iter().map(|word| T::of(word)).collect(),
+            Value::Bool(_) | Value::Whole(_) | Value::Number(_) | Value::Version(_) | Value::Text(_) => None,
+        }
+    }
+}
+
+/// Declares a closed set of words: a type, its values, and the word of each.
+macro_rules! choice {
+    ($(#[$meta:meta])* pub enum $name:ident { $($(#[$of_value:meta])* $value:ident = $word:literal),+ $(,)? }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[allow(missing_docs, reason = "its word says what it is")]
+        pub enum $name { $($(#[$of_value])* $value),+ }
+
+        impl $crate::facts::Choice for $name {
+            const ALL: &'static [Self] = &[$(Self::$value),+];
+            const WORDS: &'static [&'static str] = &[$($word),+];
+
+            fn word(self) -> &'static str {
+                match self { $(Self::$value => $word),+ }
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str($crate::facts::Choice::word(*self))
+            }
+        }
+    };
+}
+pub(crate) use choice;
