@@ -24,7 +24,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub use facts::CONCLUDED;
 pub use verdict::{Evidence, Layer, Path, Standing, Verdict};
 
-use crate::facts::catalog::{device, target};
+use crate::facts::catalog::device::{self, DeviceKind};
+use crate::facts::catalog::target;
 use crate::facts::{FactSet, Scope, Subject};
 use crate::workers;
 use claim::Leaf;
@@ -69,6 +70,20 @@ pub fn judge(facts: &mut FactSet, live: bool) -> Vec<Verdict> {
 
 /// Whether a device is a disk at the bottom of whatever stands on it.
 fn is_bottom(facts: &FactSet, device: &Subject) -> bool {
-    let kind = facts.value(device, &device::KIND);
-    facts.below(device).is_empty() && matches!(kind.as_deref(), Some("disk" | "zram" | "ram" | "zvol"))
+    let may_be = |kind: DeviceKind| match kind {
+        DeviceKind::Disk | DeviceKind::Zram | DeviceKind::Ram | DeviceKind::Zvol => true,
+        DeviceKind::Partition
+        | DeviceKind::Md
+        | DeviceKind::Lvm
+        | DeviceKind::Crypt
+        | DeviceKind::Multipath
+        | DeviceKind::Dmraid
+        | DeviceKind::Vdo
+        | DeviceKind::Dm
+        | DeviceKind::Bcache
+        | DeviceKind::Drbd
+        | DeviceKind::Loop
+        | DeviceKind::Other => false,
+    };
+    facts.below(device).is_empty() && facts.value(device, &device::KIND).is_some_and(may_be)
 }

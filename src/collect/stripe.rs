@@ -5,7 +5,8 @@
 //! compared: what lies between may move the beginning. The surprise: mke2fs from 1.47.3 on leaves the stripe out on flash.
 
 use super::{Collector, Request};
-use crate::facts::catalog::{device, mount};
+use crate::facts::catalog::device::{self, DeviceKind};
+use crate::facts::catalog::mount;
 use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
 use crate::host::Host;
 
@@ -59,7 +60,7 @@ fn of_xfs(facts: &FactSet, subject: &Subject) -> Reading<u64> {
 /// How that fits the array.
 fn fits(facts: &FactSet, subject: &Subject, stripe: &Reading<u64>) -> Reading<String> {
     let array = facts.resolve(subject, Scope::Device);
-    let is_md = |array: &Subject| facts.value(array, &device::KIND).is_some_and(|kind| kind == "md");
+    let is_md = |array: &Subject| facts.value(array, &device::KIND).is_some_and(DeviceKind::is_md);
     let Some(array) = array.filter(is_md) else {
         return Reading::unknown(Why::Absent, "it does not stand on an md array directly");
     };
@@ -108,8 +109,8 @@ mod tests {
         if let Some(block) = block {
             facts.know(&mount, &mount::BLOCK_SIZE, block, read());
         }
-        let kind = if level.is_empty() { "lvm" } else { "md" };
-        facts.know(&array, &device::KIND, kind.to_owned(), read());
+        let kind = if level.is_empty() { DeviceKind::Lvm } else { DeviceKind::Md };
+        facts.know(&array, &device::KIND, kind, read());
         facts.know(&array, &device::MD_LEVEL, level.to_owned(), read());
         facts.know(&array, &device::OPTIMAL_IO, STRIPE, read());
         facts.link(&mount, &array);

@@ -36,7 +36,7 @@ impl For {
     fn is_in_sight(self, facts: &FactSet) -> bool {
         match self {
             Self::Devices => facts.subjects(Scope::Device).next().is_some(),
-            Self::Arrays => facts.known(&device::KIND).iter().any(|(_, kind)| kind == "md"),
+            Self::Arrays => facts.known(&device::KIND).iter().any(|(_, kind)| kind.is_md()),
             Self::Machine => true,
         }
     }
@@ -123,7 +123,7 @@ mod tests {
 
     fn collect(host: &Fake, without_programs: bool) -> FactSet {
         let mut facts = FactSet::default();
-        facts.know(&Subject::device("md0"), &device::KIND, "md".to_owned(), Source::Assumed);
+        facts.know(&Subject::device("md0"), &device::KIND, device::DeviceKind::Md, Source::Assumed);
         run(host, &Request { without_programs, ..Request::default() }, &mut facts);
         facts
     }
@@ -162,7 +162,7 @@ mod tests {
         };
         let mut known = FactSet::default();
         assert_eq!(asked(&known), 1, "the machine's own");
-        known.know(&Subject::device("sda"), &device::KIND, "disk".to_owned(), Source::Assumed);
+        known.know(&Subject::device("sda"), &device::KIND, device::DeviceKind::Disk, Source::Assumed);
         assert_eq!(asked(&known), 4, "and what makes file systems");
     }
 

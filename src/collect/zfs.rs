@@ -33,7 +33,7 @@ struct Pool {
 
 fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let mounts = facts.which(&mount::CLASS, |class| class == "zfs");
-    let volumes = facts.which(&device::KIND, |kind| kind == "zvol");
+    let volumes = facts.which(&device::KIND, |kind| kind.is_zvol());
     if mounts.is_empty() && volumes.is_empty() {
         return;
     }

@@ -34,11 +34,6 @@ pub struct Bottom {
 /// What became of a flush at a hop, and what speaks for that.
 pub type Hop = (Passage, Evidence);
 
-/// The word for a file system that was told not to send flushes.
-pub const BY_MOUNT: &str = "mount option";
-const BY_FILE_SYSTEM: &str = "file system";
-const BY_QUEUE: &str = "queue override";
-
 fn evidence<T>(ask: &Ask, hop: &Subject, from: &Key<T>, standing: Standing, says: String) -> Evidence {
     let source = ask.origin(hop, from);
     Evidence { layer: Layer::Belief, subject: hop.clone(), standing, says, source }

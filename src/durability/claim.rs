@@ -14,54 +14,35 @@ mod virtio;
 use super::ask::{Ask, Asked};
 use super::controller;
 use super::{Evidence, Layer, Standing};
-use crate::facts::catalog::device;
+pub use crate::facts::catalog::device::Cache;
+use crate::facts::catalog::device::{self, DeviceKind, Transport};
+use crate::facts::catalog::target::{Flush, Suppressor};
 use crate::facts::{FactSet, Key, Subject};
 use crate::truth::Truth;
-
-/// What a disk's own cache is, worst first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Cache {
-    /// It loses what it holds when the power fails.
-    Volatile,
-    /// Kernel and disk disagree.
-    Contradictory,
-    /// Cannot be said.
-    Unknown,
-    /// It keeps what it holds: a healthy battery or flash module.
-    Protected,
-    /// It holds nothing back.
-    None,
-}
-
-impl Cache {
-    /// The word of the facts `device.cache` and `target.cache`.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Volatile => "volatile",
-            Self::Contradictory => "contradictory",
-            Self::Unknown => "unknown",
-            Self::Protected => "protected",
-            Self::None => "none",
-        }
-    }
-
-    /// Whether data is safe in or behind it without any flush.
-    pub fn is_safe_unflushed(self) -> bool {
-        matches!(self, Self::Protected | Self::None)
-    }
-}
 
 /// What happens to a flush at one hop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Passage {
-    /// It is dropped here, by what [`super::belief`] calls it.
-    Dropped(&'static str),
+    /// It is dropped here, by this.
+    Dropped(Suppressor),
     /// Cannot be said.
     Unknown,
     /// It goes on: to the layer below, or at the bottom to the driver.
     Sent,
     /// None is sent, and none is needed.
     NotNeeded,
+}
+
+impl Passage {
+    /// What it comes to for a target.
+    pub fn flush(self) -> Flush {
+        match self {
+            Self::Dropped(_) => Flush::Suppressed,
+            Self::Unknown => Flush::Unknown,
+            Self::Sent => Flush::Sent,
+            Self::NotNeeded => Flush::NotNeeded,
+        }
+    }
 }
 
 /// A disk at the bottom of a stack, judged on its own.
@@ -94,27 +75,56 @@ enum Word {
     Silent(String),
 }
 
+impl Word {
+    /// Whether it admits a cache that forgets, or may have one by half of its answers.
+    fn says_volatile(&self) -> bool {
+        match self {
+            Self::Volatile | Self::Torn(_) => true,
+            Self::Without(_) | Self::SwitchedOff | Self::Silent(_) => false,
+        }
+    }
+
+    fn is_silent(&self) -> bool {
+        match self {
+            Self::Silent(_) => true,
+            Self::Volatile | Self::Torn(_) | Self::Without(_) | Self::SwitchedOff => false,
+        }
+    }
+}
+
 /// Judges one disk.
 pub fn leaf(facts: &FactSet, disk: &Subject) -> Leaf {
     let mut ask = Ask::new(facts);
     let name = disk.name();
     let kind = ask.need(disk, &device::KIND);
-    match kind.as_deref() {
-        Some("disk") => attached(ask, disk),
-        Some("zram" | "ram") => {
+    match kind {
+        Some(DeviceKind::Disk) => attached(ask, disk),
+        Some(DeviceKind::Zram | DeviceKind::Ram) => {
             let claim =
                 claim(&ask, disk, &device::KIND, Standing::AtRisk, format!("{name} is kept in memory"));
             done(ask, Cache::Volatile, Passage::Unknown, Truth::Unknown, vec![claim])
         }
-        Some("zvol") => opaque(
+        Some(DeviceKind::Zvol) => opaque(
             ask,
             disk,
             format!("{name} is a volume of a ZFS pool, whose property sync and whose disks are not known"),
         ),
-        Some("other") => {
+        Some(DeviceKind::Other) => {
             opaque(ask, disk, format!("{name} is a kind of device that walwise cannot see through"))
         }
-        Some(_) => opaque(ask, disk, format!("what {name} stands on was not found")),
+        Some(
+            DeviceKind::Partition
+            | DeviceKind::Md
+            | DeviceKind::Lvm
+            | DeviceKind::Crypt
+            | DeviceKind::Multipath
+            | DeviceKind::Dmraid
+            | DeviceKind::Vdo
+            | DeviceKind::Dm
+            | DeviceKind::Bcache
+            | DeviceKind::Drbd
+            | DeviceKind::Loop,
+        ) => opaque(ask, disk, format!("what {name} stands on was not found")),
         None => opaque(ask, disk, format!("what kind of device {name} is, is not known")),
     }
 }
@@ -136,18 +146,19 @@ fn claim<T>(ask: &Ask, disk: &Subject, from: &Key<T>, standing: Standing, says: 
 /// A real disk, or what passes for one.
 fn attached(mut ask: Ask, disk: &Subject) -> Leaf {
     let transport = ask.need(disk, &device::TRANSPORT);
-    let transport = transport.as_deref();
     let queue = ask.need(disk, &device::WRITE_CACHE).map(|queue| queue == "write back");
     let raid = controller::is_behind_one(&mut ask, disk, transport);
     let remote = ask.value(disk, &device::FABRIC).is_some();
     let word = if raid { sd::as_shown(&mut ask, disk) } else { own_word(&mut ask, disk, transport) };
 
-    let overridden = queue == Some(false) && matches!(word, Word::Volatile | Word::Torn(_));
+    let overridden = queue == Some(false) && word.says_volatile();
     let mut claims = Vec::new();
     let mut cache = if overridden {
         let says = match &word {
             Word::Torn(how) => how.clone(),
-            _ => format!("{} itself says that it has one", disk.name()),
+            Word::Volatile | Word::Without(_) | Word::SwitchedOff | Word::Silent(_) => {
+                format!("{} itself says that it has one", disk.name())
+            }
         };
         let source = said_by(&ask, disk);
         let (layer, standing) = (Layer::Claim, Standing::Contradictory);
@@ -172,10 +183,11 @@ fn attached(mut ask: Ask, disk: &Subject) -> Leaf {
     let (passage, standing, says) = believed(&mut ask, disk, queue, cache, raid, &word);
     let source = ask.origin(disk, &device::WRITE_CACHE);
     let belief = Evidence { layer: Layer::Belief, subject: disk.clone(), standing, says, source };
-    let write_back = match (queue, &word) {
-        (Some(true), _) | (_, Word::Volatile | Word::Torn(_)) => Truth::True,
-        (None, _) => Truth::Unknown,
-        (Some(false), _) => Truth::False,
+    let write_back = match queue {
+        _ if word.says_volatile() => Truth::True,
+        Some(true) => Truth::True,
+        None => Truth::Unknown,
+        Some(false) => Truth::False,
     };
     let mut evidence = vec![belief];
     evidence.extend(claims);
@@ -188,11 +200,46 @@ fn attached(mut ask: Ask, disk: &Subject) -> Leaf {
 }
 
 /// What a disk without a RAID controller before it says.
-fn own_word(ask: &mut Ask, disk: &Subject, transport: Option<&str>) -> Word {
+fn own_word(ask: &mut Ask, disk: &Subject, transport: Option<Transport>) -> Word {
+    match asked_as(transport) {
+        AskedAs::Nvme => nvme::word(ask, disk),
+        AskedAs::Virtio => virtio::word(ask, disk),
+        AskedAs::Card | AskedAs::Sd => sd::word(ask, disk),
+    }
+}
+
+/// Who can be asked what a disk's cache is.
+enum AskedAs {
+    /// The drive itself, by the commands of NVMe.
+    Nvme,
+    /// The hypervisor, in the device's configuration.
+    Virtio,
+    /// What the driver was told, and nobody past it.
+    Card,
+    /// What sd was told, and the disk itself.
+    Sd,
+}
+
+fn asked_as(transport: Option<Transport>) -> AskedAs {
     match transport {
-        Some("nvme") => nvme::word(ask, disk),
-        Some("virtio") => virtio::word(ask, disk),
-        _ => sd::word(ask, disk),
+        Some(Transport::Nvme) => AskedAs::Nvme,
+        Some(Transport::Virtio) => AskedAs::Virtio,
+        Some(Transport::Mmc | Transport::Xen) => AskedAs::Card,
+        Some(
+            Transport::Scsi
+            | Transport::Sata
+            | Transport::Sas
+            | Transport::Usb
+            | Transport::VirtioScsi
+            | Transport::Vmware
+            | Transport::Hyperv
+            | Transport::Pmem
+            | Transport::Network
+            | Transport::Megaraid
+            | Transport::Raid
+            | Transport::Other,
+        )
+        | None => AskedAs::Sd,
     }
 }
 
@@ -200,56 +247,58 @@ fn own_word(ask: &mut Ask, disk: &Subject, transport: Option<&str>) -> Word {
 fn held_against(
     ask: &mut Ask,
     disk: &Subject,
-    transport: Option<&str>,
+    transport: Option<Transport>,
     queue: Option<bool>,
     word: &Word,
 ) -> (Cache, Evidence) {
     use Standing::{Durable, Unproven};
     let name = disk.name();
     let seen = if queue.is_some() { Durable } else { Unproven };
-    let (cache, standing, says) = match (queue, word) {
-        (Some(true), _) if transport == Some("usb") => (
+    let (writes_back, bridged) = (queue == Some(true), transport.is_some_and(Transport::is_usb));
+    let (cache, standing, says) = match word {
+        _ if writes_back && bridged => (
             Cache::Volatile,
             Unproven,
             format!("{name} is attached by USB, and such bridges may answer a flush themselves"),
         ),
-        (_, Word::Without(_)) if transport == Some("usb") => (
+        Word::Without(_) if bridged => (
             Cache::Unknown,
             Unproven,
             format!(
                 "{name} says that it has no volatile cache, but through a USB bridge, which may answer itself"
             ),
         ),
-        (Some(true), Word::Without(_)) => (
+        Word::Without(_) if writes_back => (
             Cache::Volatile,
             Durable,
             format!(
                 "{name} says that it has no volatile cache although its queue says write back; the worse is taken to be true"
             ),
         ),
-        (_, Word::Torn(how)) => (Cache::Volatile, seen, format!("{how}; the worse is taken to be true")),
-        (_, Word::SwitchedOff) => {
+        Word::Torn(how) => (Cache::Volatile, seen, format!("{how}; the worse is taken to be true")),
+        Word::SwitchedOff => {
             (Cache::None, seen, format!("{name} has its volatile cache switched off, by its own word"))
         }
-        (Some(true), Word::Volatile | Word::Silent(_)) | (_, Word::Volatile) => {
+        Word::Volatile => (Cache::Volatile, seen, format!("{name} holds writes in a volatile cache")),
+        Word::Silent(_) if writes_back => {
             (Cache::Volatile, seen, format!("{name} holds writes in a volatile cache"))
         }
-        (_, Word::Without(how)) => {
+        Word::Without(how) => {
             (Cache::None, seen, format!("{name} says that it has no volatile cache ({how})"))
         }
-        (_, Word::Silent(why)) => {
-            match transport {
-                Some("nvme") => nvme::miss(ask, disk),
-                Some("virtio") => virtio::miss(ask, disk),
-                Some("mmc" | "xen") => ask.miss(disk, &device::CACHE_TYPE, None),
-                _ => sd::miss(ask, disk),
+        Word::Silent(why) => {
+            match asked_as(transport) {
+                AskedAs::Nvme => nvme::miss(ask, disk),
+                AskedAs::Virtio => virtio::miss(ask, disk),
+                AskedAs::Card => ask.miss(disk, &device::CACHE_TYPE, None),
+                AskedAs::Sd => sd::miss(ask, disk),
             }
             (Cache::Unknown, Unproven, why.clone())
         }
     };
     let source = match said_by(ask, disk) {
         // Nobody but its queue says so.
-        none if none.is_empty() && cache == Cache::Volatile => ask.origin(disk, &device::WRITE_CACHE),
+        none if none.is_empty() && cache.forgets() => ask.origin(disk, &device::WRITE_CACHE),
         own => own,
     };
     (cache, Evidence { layer: Layer::Claim, subject: disk.clone(), standing, says, source })
@@ -282,14 +331,14 @@ fn believed(
             Durable,
             format!("the queue of {name} says write back, so flushes that arrive are sent to its driver"),
         ),
-        Some(false) if matches!(word, Word::Volatile | Word::Torn(_)) => (
-            Passage::Dropped("queue override"),
+        Some(false) if word.says_volatile() => (
+            Passage::Dropped(Suppressor::QueueOverride),
             Contradictory,
             format!(
                 "the queue of {name} says write through, as if it had no volatile cache, so flushes are dropped"
             ),
         ),
-        Some(false) if raid && matches!(word, Word::Silent(_)) => {
+        Some(false) if raid && word.is_silent() => {
             // Only the volume's own word would show an override.
             ask.miss(disk, &device::CACHE_TYPE, None);
             (

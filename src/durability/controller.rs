@@ -7,7 +7,8 @@
 use super::ask::Ask;
 use super::claim::Cache;
 use super::{Evidence, Layer, Standing};
-use crate::facts::catalog::{controller, device};
+use crate::facts::catalog::controller;
+use crate::facts::catalog::device::{self, Transport};
 use crate::facts::{Key, Subject};
 
 /// SCSI hosts that are always RAID controllers with a cache of their own.
@@ -38,10 +39,9 @@ fn tool(driver: Option<&str>) -> &'static str {
 }
 
 /// Whether a disk is a volume of a RAID controller.
-pub fn is_behind_one(ask: &mut Ask, disk: &Subject, transport: Option<&str>) -> bool {
+pub fn is_behind_one(ask: &mut Ask, disk: &Subject, transport: Option<Transport>) -> bool {
     let driver = ask.value(disk, &device::DRIVER);
-    matches!(transport, Some("megaraid" | "raid"))
-        || driver.is_some_and(|name| DRIVERS.contains(&name.as_str()))
+    transport.is_some_and(Transport::is_raid) || driver.is_some_and(|name| DRIVERS.contains(&name.as_str()))
 }
 
 /// What the volume's cache is, and what speaks for that.
@@ -111,7 +111,7 @@ pub fn judge(ask: &mut Ask, disk: &Subject) -> (Cache, Evidence) {
             ),
         ),
     };
-    if cache == Cache::Unknown {
+    if cache.is_open() {
         let tool = tool(ask.value(disk, &device::DRIVER).as_deref());
         for key in [
             &controller::POLICY,

@@ -12,6 +12,7 @@ use super::claim::{Cache, Leaf, Passage};
 use super::route::{Route, routes};
 use super::{Evidence, Layer, Path, Standing, Verdict, database, drilled, measured};
 use crate::facts::catalog::host;
+use crate::facts::catalog::target::Suppressor;
 use crate::facts::{FactSet, Scope, Subject};
 use crate::truth::Truth;
 
@@ -24,8 +25,8 @@ pub struct Judgement {
     pub cache: Cache,
     /// What becomes of its flushes.
     pub flush: Passage,
-    /// What drops them, in the words of `target.flush_suppressed_by`.
-    pub suppressed_by: BTreeSet<&'static str>,
+    /// What drops them.
+    pub suppressed_by: BTreeSet<Suppressor>,
     /// Whether nothing between keeps data of its own that only a flush writes out.
     pub plain: Truth,
     /// What was asked for all that.
@@ -44,7 +45,7 @@ pub fn judge(facts: &FactSet, target: &Subject, disks: &BTreeMap<Subject, Leaf>)
     let clusters = database::clusters(facts, target);
     for cluster in &clusters {
         let (off, evidence) = database::judge(&mut ask, target, cluster);
-        passages.extend(off.then_some(Passage::Dropped("server setting")));
+        passages.extend(off.then_some(Passage::Dropped(Suppressor::ServerSetting)));
         common.extend(evidence);
     }
 
@@ -90,7 +91,7 @@ pub fn judge(facts: &FactSet, target: &Subject, disks: &BTreeMap<Subject, Leaf>)
     // Several paths to one unit are one disk for a reader.
     let units: BTreeSet<&Subject> = below.keys().map(|disk| facts.unit(disk)).collect();
     let names: Vec<&str> = units.iter().map(|disk| disk.name()).collect();
-    let suppressed_by: BTreeSet<&'static str> =
+    let suppressed_by: BTreeSet<Suppressor> =
         passages.iter().chain(&at_disks).filter_map(dropped_by).collect();
     let verdict = Verdict {
         target: target.clone(),
@@ -109,10 +110,10 @@ pub fn judge(facts: &FactSet, target: &Subject, disks: &BTreeMap<Subject, Leaf>)
     Judgement { verdict, cache, flush, suppressed_by, plain, asked: ask.asked, merged }
 }
 
-fn dropped_by(passage: &Passage) -> Option<&'static str> {
+fn dropped_by(passage: &Passage) -> Option<Suppressor> {
     match passage {
-        Passage::Dropped(by) => Some(by),
-        _ => None,
+        Passage::Dropped(by) => Some(*by),
+        Passage::Unknown | Passage::Sent | Passage::NotNeeded => None,
     }
 }
 
@@ -151,7 +152,10 @@ fn along(ask: &mut Ask, way: &Route, disks: &BTreeMap<Subject, Leaf>) -> (Vec<Pa
             evidence.push(says);
         }
     }
-    let unflushed = passages.contains(&Passage::Dropped(belief::BY_MOUNT));
+    let unflushed = passages.iter().filter_map(dropped_by).any(|by| match by {
+        Suppressor::MountOption => true,
+        Suppressor::FileSystem | Suppressor::QueueOverride | Suppressor::ServerSetting => false,
+    });
     for leaf in ends.iter().flatten() {
         let lost = unflushed && !leaf.cache.is_safe_unflushed();
         evidence.extend(leaf.evidence.iter().cloned().map(|mut says| {
@@ -225,10 +229,10 @@ fn sentence(standing: Standing, paths: &[Path], no_database: bool, cache: Cache,
                     format!("{disks} hold nothing back in volatile caches, by their own word")
                 }
                 Cache::None => format!("{disks} holds nothing back in a volatile cache, by its own word"),
-                _ if several => format!(
+                Cache::Volatile | Cache::Contradictory | Cache::Unknown if several => format!(
                     "flushes are sent all the way to {disks}, which have to write their volatile caches out"
                 ),
-                _ => format!(
+                Cache::Volatile | Cache::Contradictory | Cache::Unknown => format!(
                     "flushes are sent all the way to {disks}, which has to write its volatile cache out"
                 ),
             };

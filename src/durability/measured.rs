@@ -5,7 +5,7 @@
 //! flushes and a disk is believed to need them; writes with forced unit access and bio-based devices count none.
 
 use super::ask::Ask;
-use super::claim::{Cache, Leaf, Passage};
+use super::claim::{Leaf, Passage};
 use super::{Evidence, Layer, Standing};
 use crate::facts::catalog::{device, probe};
 use crate::facts::{Key, Subject};
@@ -30,9 +30,9 @@ pub fn judge<'l>(
         })
         .map(|(_, leaf)| leaf)
         .collect();
-    let expected = matches!(flush, Passage::Sent | Passage::Unknown) && !counted.is_empty();
+    let expected = is_expected(flush) && !counted.is_empty();
     if let Some(arrived) = ask.value(target, &probe::FLUSHES_PER_COMMIT).filter(|_| expected) {
-        let safe = counted.iter().all(|leaf| matches!(leaf.cache, Cache::Protected | Cache::None));
+        let safe = counted.iter().all(|leaf| leaf.cache.is_safe_unflushed());
         let (standing, says) = if arrived < NONE_ARRIVED {
             let standing = if safe { Standing::Contradictory } else { Standing::AtRisk };
             (standing, "of the flushes we sent none arrived at the disks: something drops them".to_owned())
@@ -50,6 +50,14 @@ pub fn judge<'l>(
         found.push(evidence(ask, target, &probe::IMPLAUSIBLE, Standing::Unproven, says));
     }
     found
+}
+
+/// Whether flushes should arrive at the disks, or may.
+fn is_expected(flush: Passage) -> bool {
+    match flush {
+        Passage::Sent | Passage::Unknown => true,
+        Passage::Dropped(_) | Passage::NotNeeded => false,
+    }
 }
 
 fn evidence<T>(ask: &Ask, target: &Subject, from: &Key<T>, standing: Standing, says: String) -> Evidence {

@@ -1,38 +1,10 @@
 //! The verdict as a value, with the evidence it was joined from.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
+pub use crate::facts::catalog::target::Standing;
 use crate::facts::{Need, Subject};
-
-/// The verdicts, worst first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Standing {
-    /// A committed transaction may be lost.
-    AtRisk,
-    /// The layers disagree.
-    Contradictory,
-    /// Something needed is not known.
-    Unproven,
-    /// The same, but it survived every power cut that was tried. It opens nothing that *unproven* keeps shut.
-    ProvenByDrill,
-    /// It survives, and the evidence is named.
-    Durable,
-}
-
-impl Standing {
-    /// The words of facts, rules and screens.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::AtRisk => "at risk",
-            Self::Contradictory => "contradictory",
-            Self::Unproven => "unproven",
-            Self::ProvenByDrill => "proven by drill",
-            Self::Durable => "durable",
-        }
-    }
-}
 
 /// Where a piece of evidence comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]

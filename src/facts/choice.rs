@@ -81,13 +81,20 @@ macro_rules! choice {
             const WORDS: &'static [&'static str] = &[$($word),+];
 
             fn word(self) -> &'static str {
+                $name::word(self)
+            }
+        }
+
+        impl $name {
+            /// Its word in facts, rules and outputs.
+            pub const fn word(self) -> &'static str {
                 match self { $(Self::$value => $word),+ }
             }
         }
 
         impl std::fmt::Display for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str($crate::facts::Choice::word(*self))
+                f.write_str(self.word())
             }
         }
     };

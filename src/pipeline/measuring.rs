@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::facts::catalog::device::Cache;
 use crate::facts::catalog::{postgres, target};
 use crate::facts::{FactSet, Reading, Scope, Subject};
 use crate::measure::{Measurement, Method, Workload};
@@ -62,7 +63,7 @@ pub fn prepare(facts: &FactSet, subject: &Subject, options: &Options) -> Result<
         Rows::Nothing => request.pages.clear(),
     }
     // What a flush costs matters only where it could be done without.
-    let protected = facts.value(subject, &target::CACHE).as_deref() == Some("protected");
+    let protected = facts.value(subject, &target::CACHE).is_some_and(Cache::is_protected);
     if protected || options.rows == Rows::All {
         request.extra.extend(Request::FLUSH_COST);
     }

@@ -8,7 +8,8 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
 use super::method::Server;
-use crate::facts::catalog::{device, host as machine, mount, postgres, target as target_facts};
+use crate::facts::catalog::device::{self, Cache, DeviceKind, Medium, Transport};
+use crate::facts::catalog::{host as machine, mount, postgres, target as target_facts};
 use crate::facts::{FactSet, Key, Scope, Subject};
 use crate::measure::{Method, SpeedLimit, Workload};
 use crate::text;
@@ -116,11 +117,8 @@ impl Request {
 
 /// Size of the smallest disk that wears by writing, which platters and memory do not, where all sizes are known.
 fn wearing(leaves: &[Subject], facts: &FactSet) -> Option<u64> {
-    let lasts = |leaf: &&Subject| {
-        let medium = facts.value(leaf, &device::MEDIUM);
-        !medium.is_some_and(|medium| ["platters", "memory", "persistent memory"].contains(&medium.as_str()))
-    };
-    let sizes = leaves.iter().filter(lasts).map(|leaf| facts.value(leaf, &device::SIZE));
+    let wears = |leaf: &&Subject| facts.value(leaf, &device::MEDIUM).is_none_or(Medium::wears);
+    let sizes = leaves.iter().filter(wears).map(|leaf| facts.value(leaf, &device::SIZE));
     sizes.collect::<Option<Vec<u64>>>()?.into_iter().filter(|size| *size > 0).min()
 }
 
@@ -131,10 +129,9 @@ fn speed_limit(target: &Subject, facts: &FactSet, mount_class: Option<&str>) -> 
     let leaves = facts.leaves(target);
     let text = |leaf: &Subject, key: &Key<String>| facts.value(leaf, key);
     let is_disk = |leaf: &Subject| {
-        let memory = |medium: String| medium == "persistent memory" || medium == "memory";
-        text(leaf, &device::KIND).is_some_and(|kind| kind == "disk")
-            && !text(leaf, &device::MEDIUM).is_some_and(memory)
-            && text(leaf, &device::TRANSPORT).is_none_or(|transport| transport != "pmem")
+        facts.value(leaf, &device::KIND).is_some_and(DeviceKind::is_disk)
+            && !facts.value(leaf, &device::MEDIUM).is_some_and(Medium::is_memory)
+            && !facts.value(leaf, &device::TRANSPORT).is_some_and(Transport::is_pmem)
             && !leaf.name().starts_with("pmem")
     };
     if mount_class != Some("block") || leaves.is_empty() || !leaves.iter().all(is_disk) {
@@ -142,15 +139,12 @@ fn speed_limit(target: &Subject, facts: &FactSet, mount_class: Option<&str>) -> 
     }
     let bare = |key: &Key<String>, word: &str| text(&Subject::host(), key).as_deref() == Some(word);
     let hands_on = |hop: &Subject| {
-        hop.scope() != Scope::Device
-            || text(hop, &device::KIND).is_some_and(|kind| {
-                ["disk", "partition", "md", "lvm", "crypt", "multipath"].contains(&kind.as_str())
-            })
+        hop.scope() != Scope::Device || facts.value(hop, &device::KIND).is_some_and(hands_flushes_on)
     };
     let turning = |leaf: &Subject| {
-        let attached = text(leaf, &device::TRANSPORT).is_some_and(|t| t == "sata" || t == "sas");
-        let platters = text(leaf, &device::MEDIUM).is_none_or(|medium| medium == "platters");
-        let unprotected = text(leaf, &device::CACHE).is_none_or(|cache| cache != "protected");
+        let attached = facts.value(leaf, &device::TRANSPORT).is_some_and(Transport::is_sata_or_sas);
+        let platters = facts.value(leaf, &device::MEDIUM).is_none_or(Medium::turns);
+        let unprotected = !facts.value(leaf, &device::CACHE).is_some_and(Cache::is_protected);
         let rpm = facts.value(leaf, &device::RPM).and_then(|rpm| u32::try_from(rpm).ok());
         rpm.filter(|rpm| *rpm > 0 && attached && platters && unprotected)
     };
@@ -161,6 +155,28 @@ fn speed_limit(target: &Subject, facts: &FactSet, mount_class: Option<&str>) -> 
     let fastest =
         leaves.iter().map(turning).collect::<Option<Vec<u32>>>().and_then(|all| all.into_iter().max());
     Some(fastest.filter(|_| physical).map_or_else(SpeedLimit::block_device, SpeedLimit::platter))
+}
+
+/// Whether what a layer of this kind gets goes on to the disks as it is, so that no cache of its own answers for them.
+fn hands_flushes_on(kind: DeviceKind) -> bool {
+    match kind {
+        DeviceKind::Disk
+        | DeviceKind::Partition
+        | DeviceKind::Md
+        | DeviceKind::Lvm
+        | DeviceKind::Crypt
+        | DeviceKind::Multipath => true,
+        DeviceKind::Dmraid
+        | DeviceKind::Vdo
+        | DeviceKind::Dm
+        | DeviceKind::Bcache
+        | DeviceKind::Drbd
+        | DeviceKind::Zvol
+        | DeviceKind::Loop
+        | DeviceKind::Zram
+        | DeviceKind::Ram
+        | DeviceKind::Other => false,
+    }
 }
 
 /// What is known of the server that uses a target.
@@ -178,6 +194,7 @@ fn server(target: &Subject, facts: &FactSet) -> Server {
 mod tests {
     use super::*;
     use crate::facts::Source;
+    use crate::facts::{KeyInfo, Reading, Value};
     use crate::version::Version;
 
     #[test]
@@ -198,7 +215,7 @@ mod tests {
 
         let source = || Source::call("test");
         facts.know(&fs, &mount::CLASS, "block".to_owned(), source());
-        facts.know(&disk, &device::KIND, "disk".to_owned(), source());
+        facts.know(&disk, &device::KIND, DeviceKind::Disk, source());
         facts.know(&disk, &device::COUNTS_FLUSHES, true, source());
         facts.know(&cluster, &postgres::VERSION, Version::parse("15.4").unwrap(), source());
         facts.know(&cluster, &postgres::WAL_LEVEL, "minimal".to_owned(), source());
@@ -211,7 +228,7 @@ mod tests {
     }
 
     /// The limit on ext4 on sda1 on sda, with these facts of host and disk.
-    fn limit(host: &[(&Key<String>, &str)], disk: &[(&Key<String>, &str)], rpm: Option<u64>) -> Option<f64> {
+    fn limit(host: &[(KeyInfo, &str)], disk: &[(KeyInfo, &str)], rpm: Option<u64>) -> Option<f64> {
         let (target, fs) = (Subject::target("/t"), Subject::mount("/t"));
         let (part, sda) = (Subject::device("sda1"), Subject::device("sda"));
         let source = || Source::call("test");
@@ -221,14 +238,18 @@ mod tests {
         }
         facts.link(&target, &fs);
         facts.know(&fs, &mount::CLASS, "block".to_owned(), source());
-        facts.know(&part, &device::KIND, "partition".to_owned(), source());
-        facts.know(&sda, &device::KIND, "disk".to_owned(), source());
+        facts.know(&part, &device::KIND, DeviceKind::Partition, source());
+        facts.know(&sda, &device::KIND, DeviceKind::Disk, source());
         facts.know(&sda, &device::ROTATIONAL, true, source());
         for (key, value) in host {
-            facts.know(&Subject::host(), key, (*value).to_owned(), source());
+            facts.put_value(
+                &Subject::host(),
+                key,
+                Reading::known(Value::Text((*value).to_owned()), source()),
+            );
         }
         for (key, value) in disk {
-            facts.know(&sda, key, (*value).to_owned(), source());
+            facts.put_value(&sda, key, Reading::known(Value::Text((*value).to_owned()), source()));
         }
         if let Some(rpm) = rpm {
             facts.know(&sda, &device::RPM, rpm, source());
@@ -238,25 +259,25 @@ mod tests {
 
     #[test]
     fn platters_limit_only_where_nothing_could_answer_for_them() {
-        let bare = [(&machine::SEEN_BY, "host"), (&machine::VIRTUALISATION, "none")];
-        let guest = [(&machine::SEEN_BY, "guest"), (&machine::VIRTUALISATION, "kvm")];
+        let bare = [(machine::SEEN_BY.info, "host"), (machine::VIRTUALISATION.info, "none")];
+        let guest = [(machine::SEEN_BY.info, "guest"), (machine::VIRTUALISATION.info, "kvm")];
         let (any, turns) = (Some(100_000.0), Some(180.0));
-        let on = |transport| [(&device::TRANSPORT, transport), (&device::MEDIUM, "platters")];
+        let on = |transport| [(device::TRANSPORT.info, transport), (device::MEDIUM.info, "platters")];
         assert_eq!(limit(&bare, &on("sata"), Some(7_200)), turns);
         assert_eq!(limit(&bare, &on("sas"), Some(15_000)), Some(375.0));
         // The rotational flag is set in all of these, and proves nothing: a guest's disk at 10,000 commits a second, a
         // RAID volume, a disk whose speed nobody read.
         assert_eq!(limit(&guest, &on("sata"), Some(7_200)), any);
-        assert_eq!(limit(&guest, &[(&device::TRANSPORT, "virtio")], None), any);
-        assert_eq!(limit(&bare, &[(&device::TRANSPORT, "megaraid")], None), any);
+        assert_eq!(limit(&guest, &[(device::TRANSPORT.info, "virtio")], None), any);
+        assert_eq!(limit(&bare, &[(device::TRANSPORT.info, "megaraid")], None), any);
         assert_eq!(limit(&bare, &on("megaraid"), Some(7_200)), any);
         assert_eq!(limit(&bare, &on("sata"), None), any);
         assert_eq!(limit(&[], &on("sata"), Some(7_200)), any);
-        let protected = [(&device::TRANSPORT, "sata"), (&device::CACHE, "protected")];
+        let protected = [(device::TRANSPORT.info, "sata"), (device::CACHE.info, "protected")];
         assert_eq!(limit(&bare, &protected, Some(7_200)), any);
         for memory in ["persistent memory", "memory"] {
-            assert_eq!(limit(&bare, &[(&device::MEDIUM, memory)], None), None);
+            assert_eq!(limit(&bare, &[(device::MEDIUM.info, memory)], None), None);
         }
-        assert_eq!(limit(&bare, &[(&device::TRANSPORT, "pmem")], None), None);
+        assert_eq!(limit(&bare, &[(device::TRANSPORT.info, "pmem")], None), None);
     }
 }

@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 
 use super::TargetSummary;
-use crate::facts::catalog::device;
+use crate::facts::catalog::device::{self, Cache, Transport};
 use crate::facts::{FactSet, Scope};
 use crate::text;
 
@@ -26,17 +26,31 @@ pub fn rank(facts: &FactSet, targets: &mut [TargetSummary]) {
 /// Smaller is better: attachment, cache, rotation, size.
 fn quality(facts: &FactSet, target: &TargetSummary) -> impl Ord + use<> {
     let disk = target.subjects.iter().find(|subject| subject.scope() == Scope::Device);
-    let word = |key| disk.and_then(|disk| facts.value(disk, key)).unwrap_or_default();
-    let attachment = match word(&device::TRANSPORT).as_str() {
-        "usb" | "mmc" => 2,
-        "network" => 1,
-        _ => 0,
+    let attachment = match disk.and_then(|disk| facts.value(disk, &device::TRANSPORT)) {
+        Some(Transport::Usb | Transport::Mmc) => 2,
+        Some(Transport::Network) => 1,
+        Some(
+            Transport::Nvme
+            | Transport::Scsi
+            | Transport::Sata
+            | Transport::Sas
+            | Transport::Virtio
+            | Transport::VirtioScsi
+            | Transport::Xen
+            | Transport::Vmware
+            | Transport::Hyperv
+            | Transport::Pmem
+            | Transport::Megaraid
+            | Transport::Raid
+            | Transport::Other,
+        )
+        | None => 0,
     };
-    let cache = match word(&device::CACHE).as_str() {
-        "none" | "protected" => 0,
-        "volatile" => 1,
-        "contradictory" => 3,
-        _ => 2,
+    let cache = match disk.and_then(|disk| facts.value(disk, &device::CACHE)) {
+        Some(Cache::None | Cache::Protected) => 0,
+        Some(Cache::Volatile) => 1,
+        Some(Cache::Contradictory) => 3,
+        Some(Cache::Unknown) | None => 2,
     };
     let rotation = match disk.and_then(|disk| facts.value(disk, &device::ROTATIONAL)) {
         Some(false) => 0,
@@ -51,30 +65,35 @@ fn because(facts: &FactSet, target: &TargetSummary) -> String {
     let Some(disk) = target.subjects.iter().find(|subject| subject.scope() == Scope::Device) else {
         return String::new();
     };
-    let cache = match facts.value(disk, &device::CACHE).as_deref() {
-        Some("none") => "claims no volatile cache",
-        Some("protected") => "cache protected against power failure",
-        Some("volatile") => "volatile cache, so every commit waits for a flush",
-        Some("contradictory") => "what is said of its cache is contradictory",
-        _ => "cache not known",
+    let cache = match facts.value(disk, &device::CACHE) {
+        Some(Cache::None) => "claims no volatile cache",
+        Some(Cache::Protected) => "cache protected against power failure",
+        Some(Cache::Volatile) => "volatile cache, so every commit waits for a flush",
+        Some(Cache::Contradictory) => "what is said of its cache is contradictory",
+        Some(Cache::Unknown) | None => "cache not known",
     };
     let rotation = match facts.value(disk, &device::ROTATIONAL) {
         Some(false) => Some("not rotational"),
         Some(true) => Some("says that it is rotational"),
         None => None,
     };
-    let transport = facts.value(disk, &device::TRANSPORT).filter(|word| word != "other");
+    let transport = facts.value(disk, &device::TRANSPORT).filter(|transport| transport.is_named());
     let size = facts.value(disk, &device::SIZE).map(text::bytes);
-    [Some(cache.to_owned()), rotation.map(str::to_owned), transport, size]
-        .into_iter()
-        .flatten()
-        .collect::<Vec<_>>()
-        .join(", ")
+    [
+        Some(cache.to_owned()),
+        rotation.map(str::to_owned),
+        transport.map(|transport| transport.to_string()),
+        size,
+    ]
+    .into_iter()
+    .flatten()
+    .collect::<Vec<_>>()
+    .join(", ")
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::facts::{FactSet, Source, Subject};
+    use crate::facts::{Choice, FactSet, Source, Subject};
     use crate::report::sample;
 
     use super::*;
@@ -85,11 +104,11 @@ mod tests {
         let mut disk = |name: &str, cache: Option<&str>, transport: &str, rotational: bool, size: u64| {
             let (block, place) = (Subject::device(name), Subject::target(format!("/dev/{name}")));
             let seen = || Source::call("test");
-            facts.know(&block, &device::TRANSPORT, transport.to_owned(), seen());
+            facts.know(&block, &device::TRANSPORT, Transport::of(transport).unwrap(), seen());
             facts.know(&block, &device::ROTATIONAL, rotational, seen());
             facts.know(&block, &device::SIZE, size, seen());
             if let Some(cache) = cache {
-                facts.know(&block, &device::CACHE, cache.to_owned(), seen());
+                facts.know(&block, &device::CACHE, Cache::of(cache).unwrap(), seen());
             }
             facts.know(&place, &crate::facts::catalog::target::KIND, "device".to_owned(), seen());
             facts.stand(&place, &block);

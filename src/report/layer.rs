@@ -4,7 +4,7 @@
 //! Only what was read is said, and what is as it should be is left out. The surprise: a mapping whose target type nobody
 //! could read keeps the name of who made it (`LVM`), because lines and thin volumes look the same without root.
 
-use crate::facts::catalog::device;
+use crate::facts::catalog::device::{self, DeviceKind, Fabric, Shingled};
 use crate::facts::{FactSet, Key, Subject};
 use crate::text;
 
@@ -12,55 +12,60 @@ use crate::text;
 pub fn block(facts: &FactSet, subject: &Subject) -> String {
     let text = |key| facts.value(subject, key);
     let size = facts.value(subject, &device::SIZE).map(text::bytes);
-    let kind = text(&device::KIND);
-    let first = match kind.as_deref() {
-        Some("md") => array(facts, subject),
-        Some("lvm") => named(&mapping("LVM", facts, subject), text(&device::DM_NAME)),
-        Some("crypt") => named("LUKS", text(&device::DM_NAME)),
-        Some("multipath") => named("multipath", text(&device::DM_NAME)),
-        Some("dmraid") => named("firmware RAID", text(&device::DM_NAME)),
-        Some("vdo") => named("VDO", text(&device::DM_NAME)),
-        Some("dm") => named(&mapping("device mapper", facts, subject), text(&device::DM_NAME)),
-        Some("loop") => match text(&device::LOOP_FILE) {
+    let kind = facts.value(subject, &device::KIND);
+    let first = match kind {
+        Some(DeviceKind::Md) => array(facts, subject),
+        Some(DeviceKind::Lvm) => named(&mapping("LVM", facts, subject), text(&device::DM_NAME)),
+        Some(DeviceKind::Crypt) => named("LUKS", text(&device::DM_NAME)),
+        Some(DeviceKind::Multipath) => named("multipath", text(&device::DM_NAME)),
+        Some(DeviceKind::Dmraid) => named("firmware RAID", text(&device::DM_NAME)),
+        Some(DeviceKind::Vdo) => named("VDO", text(&device::DM_NAME)),
+        Some(DeviceKind::Dm) => named(&mapping("device mapper", facts, subject), text(&device::DM_NAME)),
+        Some(DeviceKind::Loop) => match text(&device::LOOP_FILE) {
             Some(file) => format!("loop over {file}"),
             None => "loop device".to_owned(),
         },
-        Some("bcache") => joined("bcache", [text(&device::BCACHE_MODE), text(&device::BCACHE_STATE)]),
-        Some("drbd") => match text(&device::DRBD_PROTOCOL) {
+        Some(DeviceKind::Bcache) => {
+            let mode = facts.value(subject, &device::BCACHE_MODE).map(|mode| mode.to_string());
+            joined("bcache", [mode, text(&device::BCACHE_STATE)])
+        }
+        Some(DeviceKind::Drbd) => match facts.value(subject, &device::DRBD_PROTOCOL) {
             Some(protocol) => format!("DRBD protocol {protocol}"),
             None => "DRBD".to_owned(),
         },
-        Some("zvol") => "ZFS volume".to_owned(),
-        Some("disk" | "other") | None => text(&device::MODEL).unwrap_or_else(|| "disk".to_owned()),
-        Some("ram") => "memory disk".to_owned(),
-        Some("zram") => "compressed memory".to_owned(),
-        Some(kind) => kind.to_owned(),
+        Some(DeviceKind::Zvol) => "ZFS volume".to_owned(),
+        Some(DeviceKind::Disk | DeviceKind::Other) | None => {
+            text(&device::MODEL).unwrap_or_else(|| "disk".to_owned())
+        }
+        Some(DeviceKind::Ram) => "memory disk".to_owned(),
+        Some(DeviceKind::Zram) => "compressed memory".to_owned(),
+        Some(kind @ DeviceKind::Partition) => kind.to_string(),
     };
     let lasts = facts.value(subject, &device::EPHEMERAL).filter(|gone| *gone).map(|_| "ephemeral".to_owned());
-    let zones = text(&device::SHINGLED).filter(|word| word != "no").map(|word| match word.as_str() {
-        "suspected" => "perhaps shingled".to_owned(),
-        word => format!("shingled, {word}"),
+    let zones = facts.value(subject, &device::SHINGLED).and_then(|zones| match zones {
+        Shingled::No => None,
+        Shingled::Suspected => Some("perhaps shingled".to_owned()),
+        Shingled::HostAware | Shingled::HostManaged | Shingled::DriveManaged => {
+            Some(format!("shingled, {zones}"))
+        }
     });
-    let attached = attached(facts, subject, kind.as_deref());
+    let attached = attached(facts, subject, kind);
     [Some(first), size, attached, lasts, zones].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 /// How it is attached, unless that goes without saying.
-fn attached(facts: &FactSet, subject: &Subject, kind: Option<&str>) -> Option<String> {
+fn attached(facts: &FactSet, subject: &Subject, kind: Option<DeviceKind>) -> Option<String> {
     let transport = facts.value(subject, &device::TRANSPORT)?;
-    if transport == "other" {
-        return None;
-    }
-    let fabric = facts.value(subject, &device::FABRIC);
-    let words = match (transport.as_str(), fabric.as_deref()) {
-        ("network", Some("tcp")) => "NVMe over TCP",
-        ("network", Some("rdma")) => "NVMe over RDMA",
-        ("network", Some("fc")) => "NVMe over Fibre Channel",
-        ("network", Some("iscsi")) => "iSCSI",
-        ("network", Some("fibre channel")) => "Fibre Channel",
-        ("pmem", _) if kind == Some("disk") => "persistent memory",
-        (_, Some(fabric)) => fabric,
-        (transport, None) => transport,
+    let words = match facts.value(subject, &device::FABRIC) {
+        _ if !transport.is_named() => return None,
+        Some(Fabric::Tcp) => "NVMe over TCP",
+        Some(Fabric::Rdma) => "NVMe over RDMA",
+        Some(Fabric::Fc) => "NVMe over Fibre Channel",
+        Some(Fabric::Iscsi) => "iSCSI",
+        Some(Fabric::FibreChannel) => "Fibre Channel",
+        Some(fabric @ (Fabric::Nbd | Fabric::Rbd)) => fabric.word(),
+        None if transport.is_pmem() && kind.is_some_and(DeviceKind::is_disk) => "persistent memory",
+        None => transport.word(),
     };
     Some(words.to_owned())
 }

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use super::{Circumstances, Input, Report, build};
 use crate::durability::{Evidence, Layer, Path, Standing, Verdict};
-use crate::facts::catalog::{boot, device, host, kernel, mount, postgres, target};
+use crate::facts::catalog::device::{self, Cache, DeviceKind, Transport};
+use crate::facts::catalog::{boot, host, kernel, mount, postgres, target};
 use crate::facts::{FactSet, Need, Reading, Remedy, Source, Subject, Value, Why};
 use crate::measure::{Caveat, Comparison, Estimate, Measurement, Method, MethodResult, Settled};
 use crate::quote::Command;
@@ -142,25 +143,25 @@ fn know_host(facts: &mut FactSet) {
     facts.warn("/proc/self/mountinfo: line 31 is malformed and was skipped");
 }
 
-fn know_disk(facts: &mut FactSet, name: &str, model: &str, cache: &str) {
+fn know_disk(facts: &mut FactSet, name: &str, model: &str, cache: Cache) {
     let disk = Subject::device(name);
     let sys = |file: &str| Source::file(format!("/sys/block/{name}/{file}"));
-    facts.know(&disk, &device::KIND, "disk".to_owned(), sys("device"));
+    facts.know(&disk, &device::KIND, DeviceKind::Disk, sys("device"));
     facts.know(&disk, &device::PATH, format!("/dev/{name}"), sys("uevent"));
     facts.know(&disk, &device::MODEL, model.to_owned(), sys("device/model"));
     facts.know(&disk, &device::SIZE, 1_000_204_886_016, sys("size"));
-    facts.know(&disk, &device::TRANSPORT, "sata".to_owned(), sys("device"));
+    facts.know(&disk, &device::TRANSPORT, Transport::Sata, sys("device"));
     facts.know(&disk, &device::WRITE_CACHE, "write back".to_owned(), sys("queue/write_cache"));
-    facts.know(&disk, &device::CACHE, cache.to_owned(), Source::derived(["device.cache_type"]));
+    facts.know(&disk, &device::CACHE, cache, Source::derived(["device.cache_type"]));
 }
 
 fn at_risk_facts() -> FactSet {
     let mut facts = FactSet::default();
     know_host(&mut facts);
-    know_disk(&mut facts, "sda", "INTEL SSDSC2KB960G8", "protected");
-    know_disk(&mut facts, "sdb", "Samsung SSD 870 EVO 1TB", "volatile");
+    know_disk(&mut facts, "sda", "INTEL SSDSC2KB960G8", Cache::Protected);
+    know_disk(&mut facts, "sdb", "Samsung SSD 870 EVO 1TB", Cache::Volatile);
     let (md, fs) = (Subject::device("md0"), Subject::mount("/srv"));
-    facts.know(&md, &device::KIND, "md".to_owned(), Source::file("/sys/block/md0/md"));
+    facts.know(&md, &device::KIND, DeviceKind::Md, Source::file("/sys/block/md0/md"));
     facts.know(&md, &device::MD_LEVEL, "raid1".to_owned(), Source::file("/sys/block/md0/md/level"));
     facts.know(&md, &device::MD_DISKS, 2, Source::file("/sys/block/md0/md/raid_disks"));
     facts.know(&md, &device::MD_DEGRADED, 0, Source::file("/sys/block/md0/md/degraded"));
@@ -419,7 +420,7 @@ fn blank_facts() -> FactSet {
 fn know_blank(facts: &mut FactSet, name: &str) -> Vec<Finding> {
     let node = format!("/dev/{name}");
     let (disk, place) = (Subject::device(name), Subject::target(&node));
-    know_disk(facts, name, "Micron_5300_MTFDDAK960TDS", "protected");
+    know_disk(facts, name, "Micron_5300_MTFDDAK960TDS", Cache::Protected);
     let read = || Source::call(format!("read {node}"));
     facts.know(&disk, &device::BLANK, true, read());
     facts.know(&disk, &device::SIGNATURES, Vec::new(), read());

@@ -9,7 +9,8 @@ use std::collections::BTreeSet;
 use super::layer::block;
 use super::{LayerRow, Stack, options};
 use crate::durability::{Standing, Verdict};
-use crate::facts::catalog::{device, mount, target};
+use crate::facts::catalog::device::{self, Cache};
+use crate::facts::catalog::{mount, target};
 use crate::facts::{FactSet, Scope, Subject};
 
 /// The stack of a target.
@@ -82,11 +83,12 @@ fn cache(facts: &FactSet, subject: &Subject) -> String {
         },
         Scope::Device => {
             let leaf = facts.below(subject).is_empty();
-            let own =
-                facts.value(subject, &device::CACHE).filter(|_| leaf).map(|cache| match cache.as_str() {
-                    "none" => "none claimed".to_owned(),
-                    word => word.to_owned(),
-                });
+            let own = facts.value(subject, &device::CACHE).filter(|_| leaf).map(|cache| match cache {
+                Cache::None => "none claimed".to_owned(),
+                Cache::Volatile | Cache::Contradictory | Cache::Unknown | Cache::Protected => {
+                    cache.to_string()
+                }
+            });
             let queue = facts.value(subject, &device::WRITE_CACHE).map(|belief| {
                 match belief.as_str() {
                     "write back" => "flushes are passed on",

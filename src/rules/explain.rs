@@ -118,12 +118,11 @@ mod tests {
         let kernel = Version::parse("6.1.0-28-amd64").unwrap();
         facts.know(&Subject::host(), &kernel::VERSION, kernel, Source::call("uname"));
         facts.know(&target, &probe::FLUSH_COST, 1820.0, Source::Probe { id: "fsync".to_owned() });
-        for (disk, cache) in [("sda", Some("protected")), ("sdb", None)] {
+        for (disk, cache) in [("sda", Some(device::Cache::Protected)), ("sdb", None)] {
             facts.stand(&top, &Subject::device(disk));
             let help = Remedy::Install("storcli64".to_owned());
             let unknown = Reading::unknown(Why::Absent, "running storcli64").or_try(help);
-            let known =
-                |cache: &str| Reading::known(cache.to_owned(), Source::derived(["controller.battery"]));
+            let known = |cache| Reading::known(cache, Source::derived(["controller.battery"]));
             facts.put(&Subject::device(disk), &device::CACHE, cache.map_or(unknown, known));
         }
         let rules = tests::good();

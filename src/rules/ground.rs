@@ -347,7 +347,7 @@ mod tests {
             set.stand(top, base);
         }
         for device in [&disk, &loop0] {
-            set.know(device, &device::CACHE, "protected".to_owned(), Source::file("x"));
+            set.know(device, &device::CACHE, device::Cache::Protected, Source::file("x"));
         }
         (set, target, below)
     }
@@ -369,7 +369,7 @@ mod tests {
     #[test]
     fn the_elements_that_a_condition_is_about() {
         let (mut set, target, _) = half_read();
-        set.know(&Subject::device("loop0"), &device::CACHE, "volatile".to_owned(), Source::file("x"));
+        set.know(&Subject::device("loop0"), &device::CACHE, device::Cache::Volatile, Source::file("x"));
         let named = |set: &FactSet, cond: &Cond| {
             let ground = Ground::of(cond, set, &target);
             ground.which().into_iter().map(|one| one.name().to_owned()).collect::<Vec<_>>()

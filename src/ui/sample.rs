@@ -115,10 +115,10 @@ pub fn two_targets() -> Report {
 }
 
 /// A database at risk, with this for what becomes of its flushes.
-pub fn with_flush(flush: &str) -> Report {
+pub fn with_flush(flush: target::Flush) -> Report {
     let mut report = at_risk();
     let source = Source::derived(["mount.barrier"]);
-    report.facts.know(&sample::data(), &target::FLUSH, flush.to_owned(), source);
+    report.facts.know(&sample::data(), &target::FLUSH, flush, source);
     report
 }
 

@@ -22,7 +22,8 @@ use super::sample::{
 use super::screen::ScreenId;
 use super::theme::Theme;
 use super::update::update;
-use crate::facts::Subject;
+use crate::facts::catalog::target::Flush;
+use crate::facts::{Choice, Subject};
 use crate::measure::{Measurement, Progress};
 use crate::report::{Report, sample};
 use crate::rules::Level;
@@ -241,7 +242,8 @@ fn the_target_stays_when_a_fresher_report_comes() {
 #[test]
 fn figures_without_flushes_are_not_those_of_durable_commits() {
     const SAID: &str = "No flush was sent: these are not the figures";
-    for (flush, said) in [("sent", false), ("not needed", false), ("suppressed", true), ("unknown", false)] {
+    for &flush in Flush::ALL {
+        let said = flush == Flush::Suppressed;
         let mut model = with(with_flush(flush), (60, 40), RICH);
         assert_eq!(shown(&model).contains(SAID), said, "{flush}:\n{}", shown(&model));
         press(&mut model, "p");
@@ -250,7 +252,7 @@ fn figures_without_flushes_are_not_those_of_durable_commits() {
         progress(&mut model, round(3));
         assert_eq!(shown(&model).contains(SAID), said, "{flush}:\n{}", shown(&model));
     }
-    let mut unmeasured = with_flush("suppressed");
+    let mut unmeasured = with_flush(Flush::Suppressed);
     unmeasured.probes.clear();
     assert!(!shown(&with(unmeasured, (60, 40), RICH)).contains(SAID), "there are no figures");
 }

@@ -112,7 +112,7 @@ fn zfs_support(facts: &FactSet) -> Reading<String> {
         return Reading::unknown(Why::Absent, "no mounts were read");
     }
     let is_used = classes.iter().any(|(_, class)| class == "zfs")
-        || !facts.which(&device::KIND, |kind| kind == "zvol").is_empty();
+        || !facts.which(&device::KIND, |kind| kind.is_zvol()).is_empty();
     if !is_used {
         let of = [mount::CLASS.name(), device::KIND.name()];
         return Reading::known("not used".to_owned(), Source::derived(of));

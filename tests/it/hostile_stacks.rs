@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use proptest::prelude::*;
 use serde_json::Value;
 use walwise::collect::{Request, run_all};
+use walwise::facts::catalog::target::{Standing, VERDICT};
 use walwise::facts::{FactSet, Scope, Subject};
 use walwise::host::RecordedHost;
 
@@ -108,8 +109,8 @@ proptest! {
             prop_assert!(facts.disks(&top).len() <= facts.leaves(&top).len());
         }
         for target in facts.subjects(Scope::Target) {
-            let verdict = facts.value(target, &walwise::facts::catalog::target::VERDICT);
-            prop_assert_ne!(verdict.as_deref(), Some("durable"));
+            let verdict = facts.value(target, &VERDICT);
+            prop_assert_ne!(verdict, Some(Standing::Durable));
         }
     }
 }

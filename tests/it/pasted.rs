@@ -167,7 +167,7 @@ fn mounted(name: &str, rules: &RuleSet) -> Report {
     facts.know(&line, &boot::DUMP_AND_PASS, "0 2".to_owned(), seen());
     facts.know(&line, &boot::WHOLE, true, seen());
     facts.know(&line, &boot::WHERE, "/etc/fstab:3".to_owned(), seen());
-    facts.know(&disk, &device::KIND, "disk".to_owned(), seen());
+    facts.know(&disk, &device::KIND, device::DeviceKind::Disk, seen());
     facts.stand(&place, &fs);
     facts.link(&place, &fs);
     facts.link(&line, &fs);

@@ -8,8 +8,8 @@ use std::path::Path;
 
 use super::topology::{self, Node};
 use crate::collect::{attribute, refused};
-use crate::facts::catalog::device;
-use crate::facts::{FactSet, Kind, Reading, Why};
+use crate::facts::catalog::device::{self, BcacheMode};
+use crate::facts::{Choice, FactSet, Reading, Why};
 use crate::host::{Host, path_bytes};
 use crate::text::safe;
 
@@ -17,9 +17,7 @@ use crate::text::safe;
 pub fn describe(host: &dyn Host, node: &Node, facts: &mut FactSet) {
     let mode = attribute::text(host, &node.attribute("bcache/cache_mode")).and_then(|text| {
         let active = text.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map(|(word, _)| word);
-        let known =
-            |word: &&str| matches!(device::BCACHE_MODE.info.kind, Kind::Choice(all) if all.contains(word));
-        active.filter(known).map(str::to_owned).ok_or_else(|| format!("`{text}` marks no mode"))
+        active.and_then(BcacheMode::of).ok_or_else(|| format!("`{text}` marks no mode"))
     });
     let state = attribute::text(host, &node.attribute("bcache/state"));
     let has_none = state.value().is_some_and(|state| state == "no cache");
@@ -78,7 +76,7 @@ mod tests {
     #[test]
     fn the_mode_in_brackets_is_in_force() {
         let (facts, of) = described("writethrough [writeback] writearound none", "dirty");
-        assert_eq!(facts.value(&of, &device::BCACHE_MODE).as_deref(), Some("writeback"));
+        assert_eq!(facts.value(&of, &device::BCACHE_MODE), Some(BcacheMode::Writeback));
         assert_eq!(facts.value(&of, &device::BCACHE_STATE).as_deref(), Some("dirty"));
         assert_eq!(facts.below(&of), [Subject::device("sdb1")]);
     }
@@ -117,7 +115,7 @@ mod tests {
             let marked = mode(&text).map(|mode| format!("[{mode}]"));
             prop_assert!(marked.is_none_or(|marked| text.contains(&marked)));
             let words = modes.iter().enumerate().map(|(n, word)| if n == at { format!("[{word}]") } else { (*word).to_owned() });
-            prop_assert_eq!(mode(&words.collect::<Vec<_>>().join(" ")), Some(modes[at].to_owned()));
+            prop_assert_eq!(mode(&words.collect::<Vec<_>>().join(" ")), BcacheMode::of(modes[at]));
         }
     }
 }

@@ -12,7 +12,8 @@ use std::path::Path;
 use super::dm;
 use crate::collect::stack::device_at;
 use crate::collect::{Collector, Request, refused};
-use crate::facts::catalog::{device, host as machine, mount};
+use crate::facts::catalog::device::{self, DeviceKind};
+use crate::facts::catalog::{host as machine, mount};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
 use crate::host::Host;
 use crate::text::{raw, safe};
@@ -21,9 +22,27 @@ use crate::workers;
 /// Reads what is on unused devices.
 pub const COLLECTOR: Collector = Collector { id: "unused devices", run };
 
-/// Kinds that could be given to a database, if blank.
-const GIVEABLE: &[&str] =
-    &["disk", "partition", "md", "lvm", "crypt", "multipath", "dmraid", "vdo", "dm", "loop"];
+/// Whether a device of this kind could be given to a database, if blank.
+fn is_giveable(kind: DeviceKind) -> bool {
+    match kind {
+        DeviceKind::Disk
+        | DeviceKind::Partition
+        | DeviceKind::Md
+        | DeviceKind::Lvm
+        | DeviceKind::Crypt
+        | DeviceKind::Multipath
+        | DeviceKind::Dmraid
+        | DeviceKind::Vdo
+        | DeviceKind::Dm
+        | DeviceKind::Loop => true,
+        DeviceKind::Bcache
+        | DeviceKind::Drbd
+        | DeviceKind::Zvol
+        | DeviceKind::Zram
+        | DeviceKind::Ram
+        | DeviceKind::Other => false,
+    }
+}
 
 fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     let mut holders = holders(facts);
@@ -71,8 +90,7 @@ fn answer(
         Err(unknown) if !in_use => unknown.clone().map(|()| Vec::new()),
         _ => Reading::known(used_by, source),
     };
-    let kind = facts.value(subject, &device::KIND).unwrap_or_default();
-    if in_use || !GIVEABLE.contains(&kind.as_str()) {
+    if in_use || !facts.value(subject, &device::KIND).is_some_and(is_giveable) {
         let source = Source::derived([device::USED_BY.name(), device::KIND.name()]);
         // What is in use is not read: nothing found on it would change the answer.
         return Answer { used_by, signatures: None, blank: Reading::known(false, source) };
@@ -156,13 +174,13 @@ fn holders(facts: &FactSet) -> BTreeMap<Subject, Vec<Subject>> {
 fn used_by(subject: &Subject, holders: &BTreeMap<Subject, Vec<Subject>>, facts: &FactSet) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for holder in holders.get(subject).into_iter().flatten() {
-        let kind = facts.value(holder, &device::KIND).unwrap_or_default();
+        let is_partition = facts.value(holder, &device::KIND).is_some_and(DeviceKind::is_partition);
         let word = match holder.scope() {
             Scope::Mount => {
                 let point = facts.value(holder, &mount::POINT);
                 format!("mounted at {}", point.unwrap_or_else(|| holder.name().to_owned()))
             }
-            _ if kind == "partition" => "partitioned".to_owned(),
+            _ if is_partition => "partitioned".to_owned(),
             _ => format!("member of {}", holder.name()),
         };
         if !words.contains(&word) {
@@ -182,12 +200,13 @@ fn used_by(subject: &Subject, holders: &BTreeMap<Subject, Vec<Subject>>, facts: 
 mod tests {
     use super::*;
     use crate::collect::testing::Fake;
+    use crate::facts::Choice;
     use crate::facts::Remedy;
     use crate::host::{MissKind, Question, Signatures};
 
     fn disk(facts: &mut FactSet, name: &str, kind: &str) -> Subject {
         let subject = Subject::device(name);
-        facts.know(&subject, &device::KIND, kind.to_owned(), Source::Assumed);
+        facts.know(&subject, &device::KIND, DeviceKind::of(kind).unwrap(), Source::Assumed);
         facts.know(&subject, &device::SIZE, 1 << 30, Source::Assumed);
         facts.know(&subject, &device::PATH, format!("/dev/{name}"), Source::Assumed);
         facts.know(&subject, &device::SWAP, false, Source::Assumed);

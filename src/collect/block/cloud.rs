@@ -37,7 +37,7 @@ fn find(model: &str) -> Option<(&'static str, bool)> {
 
 /// Records cloud and lifetime of a disk whose model was read.
 pub fn describe(node: &Node, facts: &mut FactSet) {
-    if node.kind != "disk" {
+    if !node.kind.is_disk() {
         return;
     }
     let subject = &node.subject;

@@ -103,7 +103,7 @@ const WORDS: [&Key<String>; 5] = [
 
 fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let mut families: Vec<Vec<Subject>> = FAMILIES.iter().map(|_| Vec::new()).collect();
-    for disk in facts.which(&device::KIND, |kind| kind == "disk") {
+    for disk in facts.which(&device::KIND, |kind| kind.is_disk()) {
         if let Some(subjects) = family(&disk, facts).and_then(|at| families.get_mut(at)) {
             subjects.push(disk);
         }

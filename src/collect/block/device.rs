@@ -5,10 +5,10 @@
 //! surprise: `write back` in a queue of md or device-mapper says nothing of the disks beneath, so every hop is read.
 
 use super::topology::{Node, walk};
-use super::transport::Transport;
+use super::transport::Transports;
 use super::{bcache, cloud, drbd, geometry, loops, md, medium, unit};
 use crate::collect::{Collector, Request, attribute, describe_all};
-use crate::facts::catalog::device;
+use crate::facts::catalog::device::{self, DeviceKind};
 use crate::facts::{FactSet, KeyInfo, Reading, Remedy, Source, Subject, Why};
 use crate::host::Host;
 
@@ -41,7 +41,7 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
 /// What several devices have in common.
 #[derive(Default)]
 struct Around {
-    transport: Transport,
+    transport: Transports,
     drbd: drbd::Drbd,
 }
 
@@ -55,15 +55,25 @@ fn whole(host: &dyn Host, node: &Node, around: &mut Around, facts: &mut FactSet)
     cloud::describe(node, facts);
     medium::describe(node, facts);
     match node.kind {
-        "md" => md::describe(host, node, facts),
-        "loop" => loops::describe(host, node, facts),
-        "zram" => {
+        DeviceKind::Md => md::describe(host, node, facts),
+        DeviceKind::Loop => loops::describe(host, node, facts),
+        DeviceKind::Zram => {
             let backing = attribute::text(host, &node.attribute("backing_dev"));
             facts.put(&node.subject, &device::ZRAM_BACKING, backing);
         }
-        "bcache" => bcache::describe(host, node, facts),
-        "drbd" => around.drbd.describe(host, node, facts),
-        _ => {}
+        DeviceKind::Bcache => bcache::describe(host, node, facts),
+        DeviceKind::Drbd => around.drbd.describe(host, node, facts),
+        DeviceKind::Disk
+        | DeviceKind::Partition
+        | DeviceKind::Lvm
+        | DeviceKind::Crypt
+        | DeviceKind::Multipath
+        | DeviceKind::Dmraid
+        | DeviceKind::Vdo
+        | DeviceKind::Dm
+        | DeviceKind::Zvol
+        | DeviceKind::Ram
+        | DeviceKind::Other => {}
     }
 }
 
@@ -119,11 +129,25 @@ fn counts_flushes(host: &dyn Host, node: &Node, facts: &mut FactSet) {
 /// Whether its driver takes bios rather than requests; flushes then pass uncounted.
 fn is_bio_based(node: &Node, facts: &FactSet) -> bool {
     match node.kind {
-        "disk" => node.is_called("pmem") || node.is_in("/nvme-subsystem/"),
-        "loop" => false,
+        DeviceKind::Disk => node.is_called("pmem") || node.is_in("/nvme-subsystem/"),
+        DeviceKind::Loop => false,
         // Only a request-based multipath offers schedulers, in brackets; its raw text is gone, but `none` alone is bio.
-        "multipath" => facts.value(&node.subject, &device::SCHEDULER).is_none_or(|word| word == "none"),
-        _ => true,
+        DeviceKind::Multipath => {
+            facts.value(&node.subject, &device::SCHEDULER).is_none_or(|word| word == "none")
+        }
+        DeviceKind::Partition
+        | DeviceKind::Md
+        | DeviceKind::Lvm
+        | DeviceKind::Crypt
+        | DeviceKind::Dmraid
+        | DeviceKind::Vdo
+        | DeviceKind::Dm
+        | DeviceKind::Bcache
+        | DeviceKind::Drbd
+        | DeviceKind::Zvol
+        | DeviceKind::Zram
+        | DeviceKind::Ram
+        | DeviceKind::Other => true,
     }
 }
 

@@ -6,7 +6,7 @@
 use super::topology::Node;
 use crate::collect::attribute;
 use crate::facts::FactSet;
-use crate::facts::catalog::device;
+use crate::facts::catalog::device::{self, DeviceKind};
 use crate::host::Host;
 
 /// Records name and unique id, and returns the id.
@@ -18,16 +18,18 @@ pub fn identify(host: &dyn Host, node: &Node, facts: &mut FactSet) -> String {
     text
 }
 
-/// The kind in the words of `device.kind`.
-pub fn kind(uuid: &str) -> &'static str {
+/// The kind by its unique id.
+pub fn kind(uuid: &str) -> DeviceKind {
     match uuid.split_once('-') {
-        Some(("LVM", _)) => "lvm",
-        Some(("CRYPT", rest)) if !rest.starts_with("VERITY-") && !rest.starts_with("INTEGRITY-") => "crypt",
-        Some(("mpath", _)) => "multipath",
-        Some(("DMRAID", _)) => "dmraid",
-        Some(("VDO", _)) => "vdo",
-        Some((part, rest)) if part.starts_with("part") && rest.starts_with("mpath-") => "partition",
-        _ => "dm",
+        Some(("LVM", _)) => DeviceKind::Lvm,
+        Some(("CRYPT", rest)) if !rest.starts_with("VERITY-") && !rest.starts_with("INTEGRITY-") => {
+            DeviceKind::Crypt
+        }
+        Some(("mpath", _)) => DeviceKind::Multipath,
+        Some(("DMRAID", _)) => DeviceKind::Dmraid,
+        Some(("VDO", _)) => DeviceKind::Vdo,
+        Some((part, rest)) if part.starts_with("part") && rest.starts_with("mpath-") => DeviceKind::Partition,
+        _ => DeviceKind::Dm,
     }
 }
 
@@ -58,7 +60,7 @@ mod tests {
             ("stratis-1-private-0f3c", "dm"),
             ("", "dm"),
         ] {
-            assert_eq!(kind(uuid), expect, "{uuid}");
+            assert_eq!(kind(uuid).word(), expect, "{uuid}");
         }
         assert!(is_lvm_internal("LVM-abc-tpool") && !is_lvm_internal("LVM-abc"));
     }

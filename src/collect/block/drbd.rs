@@ -9,8 +9,8 @@ use std::path::Path;
 
 use super::topology::Node;
 use crate::collect::refused;
-use crate::facts::catalog::device;
-use crate::facts::{FactSet, Reading, Remedy, Source, Why};
+use crate::facts::catalog::device::{self, DrbdProtocol};
+use crate::facts::{Choice, FactSet, Reading, Remedy, Source, Why};
 use crate::host::Host;
 
 const PROC: &str = "/proc/drbd";
@@ -18,7 +18,7 @@ const PROC: &str = "/proc/drbd";
 /// Reads protocols; the table is read once for all devices.
 #[derive(Default)]
 pub struct Drbd {
-    table: Option<Reading<BTreeMap<u32, Option<char>>>>,
+    table: Option<Reading<BTreeMap<u32, Option<DrbdProtocol>>>>,
 }
 
 impl Drbd {
@@ -37,7 +37,7 @@ impl Drbd {
         };
         let reading = match (&*table, minor) {
             (Reading::Known { value, source }, Some(minor)) => match value.get(&minor) {
-                Some(Some(protocol)) => Reading::known(protocol.to_string(), source.clone()),
+                Some(Some(protocol)) => Reading::known(*protocol, source.clone()),
                 Some(None) => {
                     Reading::unknown(Why::Ambiguous, format!("{PROC} shows it connected to no peer"))
                         .or_try(help())
@@ -58,19 +58,13 @@ impl Drbd {
 }
 
 /// Protocols by minor number. A line is ` 0: cs:Connected ro:Primary/Secondary ds:UpToDate/UpToDate C r-----`.
-fn parse(text: &[u8]) -> BTreeMap<u32, Option<char>> {
+fn parse(text: &[u8]) -> BTreeMap<u32, Option<DrbdProtocol>> {
     let line = |line: &[u8]| {
         let line = std::str::from_utf8(line).ok()?;
         let (minor, rest) = line.trim_start().split_once(": cs:")?;
         let minor = minor.parse().ok()?;
         let mut words = rest.split_ascii_whitespace().skip_while(|word| !word.starts_with("ds:")).skip(1);
-        let protocol = match words.next() {
-            Some("A") => Some('A'),
-            Some("B") => Some('B'),
-            Some("C") => Some('C'),
-            _ => None,
-        };
-        Some((minor, protocol))
+        Some((minor, words.next().and_then(DrbdProtocol::of)))
     };
     text.split(|b| *b == b'\n').filter_map(line).collect()
 }
@@ -88,11 +82,11 @@ mod tests {
         1: cs:StandAlone ro:Primary/Unknown ds:UpToDate/DUnknown   r-----\n \
         2: cs:Unconfigured\n10: cs:SyncSource ro:Primary/Secondary ds:UpToDate/Inconsistent A r---n-\n";
 
-    fn protocol(table: &str, name: &str) -> Option<String> {
+    fn protocol(table: &str, name: &str) -> Option<&'static str> {
         let mut facts = FactSet::default();
         let node = Node::new(name, "drbd");
         Drbd::default().describe(&Fake::default().file(PROC, table), &node, &mut facts);
-        facts.value(&node.subject, &device::DRBD_PROTOCOL)
+        facts.value(&node.subject, &device::DRBD_PROTOCOL).map(DrbdProtocol::word)
     }
 
     #[test]
@@ -100,7 +94,7 @@ mod tests {
         for (name, expect) in
             [("drbd0", Some("C")), ("drbd1", None), ("drbd2", None), ("drbd10", Some("A")), ("drbd3", None)]
         {
-            assert_eq!(protocol(TABLE, name).as_deref(), expect, "{name}");
+            assert_eq!(protocol(TABLE, name), expect, "{name}");
         }
         assert_eq!(
             protocol("version: 9.1.16 (api:2/proto:110-121)\nTransports (api:18): tcp\n", "drbd0"),

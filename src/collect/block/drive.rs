@@ -12,7 +12,8 @@ use std::collections::BTreeSet;
 use std::thread;
 
 use crate::collect::{Collector, Request, mounts, refused, tools};
-use crate::facts::catalog::{controller, device, host as machine, mount};
+use crate::facts::catalog::device::{self, DeviceKind, Shingled, Transport};
+use crate::facts::catalog::{controller, host as machine, mount};
 use crate::facts::{FactSet, FactValue, Key, KeyInfo, Reading, Remedy, Scope, Source, Subject, Value, Why};
 use crate::host::{Host, MissKind, Tool, path_bytes};
 use crate::quote::shell;
@@ -54,16 +55,25 @@ enum Way {
 
 impl Way {
     fn of(disk: &Subject, facts: &FactSet) -> Option<Self> {
-        if facts.value(disk, &device::KIND)? != "disk" {
+        if !facts.value(disk, &device::KIND)?.is_disk() {
             return None;
         }
-        match facts.value(disk, &device::TRANSPORT)?.as_str() {
-            "nvme" => Some(Self::Nvme),
-            "sata" | "sas" | "scsi" => Some(Self::Disk),
-            "usb" | "virtio-scsi" | "vmware" | "hyperv" => Some(Self::Shown),
+        match facts.value(disk, &device::TRANSPORT)? {
+            Transport::Nvme => Some(Self::Nvme),
+            Transport::Sata | Transport::Sas | Transport::Scsi => Some(Self::Disk),
+            Transport::Usb | Transport::VirtioScsi | Transport::Vmware | Transport::Hyperv => {
+                Some(Self::Shown)
+            }
             // A volume of a RAID controller is asked through its controller, a disk on the network not at all.
-            "megaraid" | "raid" if facts.value(disk, &controller::VOLUME)? == "none" => Some(Self::Disk),
-            _ => None,
+            Transport::Megaraid | Transport::Raid => {
+                (facts.value(disk, &controller::VOLUME)? == "none").then_some(Self::Disk)
+            }
+            Transport::Virtio
+            | Transport::Xen
+            | Transport::Mmc
+            | Transport::Pmem
+            | Transport::Network
+            | Transport::Other => None,
         }
     }
 
@@ -140,14 +150,13 @@ fn record(disk: &Subject, key: &KeyInfo, reading: Reading<Value>, facts: &mut Fa
     if key.name != device::SHINGLED.name() {
         return facts.put_value(disk, key, reading);
     }
-    if facts.value(disk, &device::SHINGLED).is_some_and(|word| word.starts_with("host-")) {
+    if facts.value(disk, &device::SHINGLED).is_some_and(Shingled::is_told) {
         return;
     }
     // A partition has its disk's zones.
     let partitions: Vec<Subject> =
         facts.edges().filter(|(_, base)| *base == disk).map(|(top, _)| top.clone()).collect();
-    let is_partition =
-        |top: &Subject| facts.value(top, &device::KIND).is_some_and(|kind| kind == "partition");
+    let is_partition = |top: &Subject| facts.value(top, &device::KIND).is_some_and(DeviceKind::is_partition);
     let partitions: Vec<Subject> = partitions.into_iter().filter(|top| is_partition(top)).collect();
     for subject in partitions.iter().chain([disk]) {
         facts.put_value(subject, key, reading.clone());

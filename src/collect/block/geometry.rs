@@ -6,7 +6,7 @@
 
 use super::topology::Node;
 use crate::collect::attribute;
-use crate::facts::catalog::device;
+use crate::facts::catalog::device::{self, DeviceKind};
 use crate::facts::{FactSet, Reading, Source, Why};
 use crate::host::Host;
 
@@ -18,12 +18,30 @@ pub fn queue(host: &dyn Host, node: &Node, facts: &mut FactSet) {
     let subject = &node.subject;
     let number = |name: &str| attribute::number(host, &node.attribute(name));
     facts.put(subject, &device::OPTIMAL_IO, number("queue/optimal_io_size"));
-    if matches!(node.kind, "disk" | "md" | "lvm" | "multipath" | "dm") {
+    if may_promise_atomic_writes(node.kind) {
         facts.put(subject, &device::ATOMIC_WRITE_MAX, number("queue/atomic_write_unit_max_bytes"));
     }
-    if node.kind == "disk" {
+    if node.kind.is_disk() {
         let latency = number("queue/wbt_lat_usec").map(|micros| micros as f64);
         facts.put(subject, &device::WRITEBACK_LATENCY, latency);
+    }
+}
+
+/// Whether the driver of a kind can pass on what disks promise of atomic writes.
+fn may_promise_atomic_writes(kind: DeviceKind) -> bool {
+    match kind {
+        DeviceKind::Disk | DeviceKind::Md | DeviceKind::Lvm | DeviceKind::Multipath | DeviceKind::Dm => true,
+        DeviceKind::Partition
+        | DeviceKind::Crypt
+        | DeviceKind::Dmraid
+        | DeviceKind::Vdo
+        | DeviceKind::Bcache
+        | DeviceKind::Drbd
+        | DeviceKind::Zvol
+        | DeviceKind::Loop
+        | DeviceKind::Zram
+        | DeviceKind::Ram
+        | DeviceKind::Other => false,
     }
 }
 

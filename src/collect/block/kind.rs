@@ -5,34 +5,36 @@
 //! concluded from, so a driver that is unknown here costs an answer and never gives a wrong one.
 
 use super::topology::Node;
+use crate::facts::catalog::device::DeviceKind;
 
-/// Prefixes of names and the words of `device.kind`.
-const KINDS: &[(&str, &str)] = &[
-    ("loop", "loop"),
-    ("zram", "zram"),
-    ("ram", "ram"),
-    ("md", "md"),
-    ("bcache", "bcache"),
-    ("drbd", "drbd"),
-    ("zd", "zvol"),
-    ("sd", "disk"),
-    ("hd", "disk"),
-    ("vd", "disk"),
-    ("xvd", "disk"),
-    ("nvme", "disk"),
-    ("nbd", "disk"),
-    ("rbd", "disk"),
-    ("pmem", "disk"),
-    ("dasd", "disk"),
-    ("cciss", "disk"),
+/// Prefixes of names.
+const KINDS: &[(&str, DeviceKind)] = &[
+    ("loop", DeviceKind::Loop),
+    ("zram", DeviceKind::Zram),
+    ("ram", DeviceKind::Ram),
+    ("md", DeviceKind::Md),
+    ("bcache", DeviceKind::Bcache),
+    ("drbd", DeviceKind::Drbd),
+    ("zd", DeviceKind::Zvol),
+    ("sd", DeviceKind::Disk),
+    ("hd", DeviceKind::Disk),
+    ("vd", DeviceKind::Disk),
+    ("xvd", DeviceKind::Disk),
+    ("nvme", DeviceKind::Disk),
+    ("nbd", DeviceKind::Disk),
+    ("rbd", DeviceKind::Disk),
+    ("pmem", DeviceKind::Disk),
+    ("dasd", DeviceKind::Disk),
+    ("cciss", DeviceKind::Disk),
 ];
 
-/// The kind in the words of `device.kind`.
-pub fn by_name(node: &Node) -> &'static str {
+/// The kind by its name.
+pub fn by_name(node: &Node) -> DeviceKind {
     // Boot and replay-protected areas of an eMMC read as zeros and are no disks to give away.
     let name = node.name.to_string_lossy();
     if let Some(rest) = name.strip_prefix("mmcblk") {
-        return if rest.bytes().all(|b| b.is_ascii_digit() || b == b'p') { "disk" } else { "other" };
+        let is_disk = rest.bytes().all(|b| b.is_ascii_digit() || b == b'p');
+        return if is_disk { DeviceKind::Disk } else { DeviceKind::Other };
     }
-    KINDS.iter().find(|(prefix, _)| node.is_called(prefix)).map_or("other", |(_, kind)| kind)
+    KINDS.iter().find(|(prefix, _)| node.is_called(prefix)).map_or(DeviceKind::Other, |(_, kind)| *kind)
 }

@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 use std::thread;
 
 use crate::collect::{Collector, Request, refused, tools};
-use crate::facts::catalog::{device, host as machine};
-use crate::facts::{FactSet, Reading, Remedy, Source, Subject, Why};
+use crate::facts::catalog::device::{self, DeviceKind, DmCacheMode};
+use crate::facts::catalog::host as machine;
+use crate::facts::{Choice, FactSet, Reading, Remedy, Source, Subject, Why};
 use crate::host::{Host, MissKind, Tool};
 use crate::text::safe;
 
@@ -41,7 +42,7 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
         };
         // Other kinds are told by their ids: they hold what their names say.
         let kind = facts.value(&subject, &device::KIND);
-        if found.is_known() || matches!(kind.as_deref(), Some("lvm" | "dm")) {
+        if found.is_known() || kind.is_some_and(DeviceKind::is_mapping) {
             describe(&subject, &found, &status, &name, facts);
         }
     }
@@ -68,10 +69,12 @@ fn describe(
             });
             let unread = all.iter().any(|(target, mode)| target == "cache" && mode.is_none());
             match (held, unread) {
-                (true, _) => Ok("writeback".to_owned()),
+                (true, _) => Ok(DmCacheMode::Writeback),
                 (false, true) => Err("a cache without a mode".to_owned()),
                 (false, false) => {
-                    all.into_iter().find_map(|(_, mode)| mode).ok_or_else(|| "no mode".to_owned())
+                    let mode =
+                        all.into_iter().find_map(|(_, mode)| mode).ok_or_else(|| "no mode".to_owned())?;
+                    DmCacheMode::read(&mode)
                 }
             }
         });
@@ -167,7 +170,7 @@ mod tests {
         ] {
             let subject = Subject::device(name);
             facts.know(&subject, &device::DM_NAME, dm.to_owned(), Source::file("x"));
-            facts.know(&subject, &device::KIND, kind.to_owned(), Source::file("x"));
+            facts.know(&subject, &device::KIND, DeviceKind::of(kind).unwrap(), Source::file("x"));
         }
         facts.know(&Subject::host(), &machine::PRIVILEGED, privileged, Source::file("x"));
         run(host, &Request { without_programs, ..Request::default() }, &mut facts);
@@ -192,7 +195,7 @@ mod tests {
         assert_eq!(facts.value(&pool, &device::THIN_DATA), Some(81.0));
         assert_eq!(facts.value(&pool, &device::THIN_METADATA), Some(1.0));
         let mode = facts.value(&Subject::device("dm-2"), &device::DM_CACHE_MODE);
-        assert_eq!(mode.as_deref(), Some("writeback"), "the worse of two counts");
+        assert_eq!(mode, Some(DmCacheMode::Writeback), "the worse of two counts");
     }
 
     #[test]

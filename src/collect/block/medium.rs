@@ -5,7 +5,8 @@
 //! controllers, networks and USB bridges show `1` whatever lies behind, so there the answer is `virtual`, or not known.
 
 use super::topology::Node;
-use crate::facts::catalog::{device, host as machine};
+use crate::facts::catalog::device::{self, DeviceKind, Medium, Shingled, Transport};
+use crate::facts::catalog::host as machine;
 use crate::facts::{FactSet, Reading, Remedy, Source, Subject, Why};
 use crate::quote::Command;
 
@@ -17,78 +18,126 @@ const VOLUMES: &[&str] = &["LSILOGIC Logical Volume", "LSI Logical Volume", "Del
 /// Records what a device that stands on nothing is made of, and how it writes.
 pub fn describe(node: &Node, facts: &mut FactSet) {
     let medium = match node.kind {
-        "zram" | "ram" => Reading::known("memory".to_owned(), Source::derived([device::KIND.name()])),
-        "disk" => of_disk(&node.subject, facts),
-        _ => return,
+        DeviceKind::Zram | DeviceKind::Ram => {
+            Reading::known(Medium::Memory, Source::derived([device::KIND.name()]))
+        }
+        DeviceKind::Disk => of_disk(&node.subject, facts),
+        DeviceKind::Partition
+        | DeviceKind::Md
+        | DeviceKind::Lvm
+        | DeviceKind::Crypt
+        | DeviceKind::Multipath
+        | DeviceKind::Dmraid
+        | DeviceKind::Vdo
+        | DeviceKind::Dm
+        | DeviceKind::Bcache
+        | DeviceKind::Drbd
+        | DeviceKind::Zvol
+        | DeviceKind::Loop
+        | DeviceKind::Other => return,
     };
     facts.put(&node.subject, &device::MEDIUM, medium);
-    if node.kind == "disk" {
+    if node.kind.is_disk() {
         let shingled = shingled(&node.subject, facts);
         facts.put(&node.subject, &device::SHINGLED, shingled);
     }
 }
 
-fn of_disk(disk: &Subject, facts: &FactSet) -> Reading<String> {
-    let known =
-        |word: &str, of: &[&str]| Reading::known(word.to_owned(), Source::derived(of.iter().copied()));
+fn of_disk(disk: &Subject, facts: &FactSet) -> Reading<Medium> {
+    let known = |medium: Medium, of: &[&str]| Reading::known(medium, Source::derived(of.iter().copied()));
     let transport = match facts.get(disk, &device::TRANSPORT) {
         Reading::Known { value, .. } => value,
-        unknown @ Reading::Unknown { .. } => return unknown,
+        Reading::Unknown { why, detail, remedy } => return Reading::Unknown { why, detail, remedy },
     };
     let by = device::TRANSPORT.name();
-    if ["virtio", "virtio-scsi", "xen", "vmware", "hyperv", "network", "megaraid", "raid"]
-        .contains(&transport.as_str())
-    {
-        return known("virtual", &[by]);
+    if hides_its_disks(transport) {
+        return known(Medium::Virtual, &[by]);
     }
     let model = facts.value(disk, &device::MODEL).unwrap_or_default();
     if PLAYED.iter().chain(VOLUMES).any(|name| model.starts_with(name))
         || facts.value(disk, &device::CLOUD).is_some()
     {
-        return known("virtual", &[device::MODEL.name()]);
+        return known(Medium::Virtual, &[device::MODEL.name()]);
     }
     match facts.get(&Subject::host(), &machine::VIRTUALISATION) {
         Reading::Known { value, .. } if value == "none" => {}
         // What a hypervisor hands through looks like what it plays.
-        Reading::Known { .. } => return known("virtual", &[machine::VIRTUALISATION.name()]),
-        unknown @ Reading::Unknown { .. } => return unknown,
+        Reading::Known { .. } => return known(Medium::Virtual, &[machine::VIRTUALISATION.name()]),
+        Reading::Unknown { why, detail, remedy } => return Reading::Unknown { why, detail, remedy },
     }
     let turns = facts.value(disk, &device::ROTATIONAL);
     let both = [by, device::ROTATIONAL.name(), machine::VIRTUALISATION.name()];
-    match (transport.as_str(), turns) {
-        ("pmem", _) => known("persistent memory", &[by, machine::VIRTUALISATION.name()]),
-        ("mmc", _) => known("flash", &[by]),
-        ("sata" | "sas" | "nvme", Some(true)) => known("platters", &both),
-        ("sata" | "sas" | "nvme" | "usb", Some(false)) => known("flash", &both),
-        ("usb", Some(true)) => {
+    match transport {
+        Transport::Pmem => known(Medium::PersistentMemory, &[by, machine::VIRTUALISATION.name()]),
+        Transport::Mmc => known(Medium::Flash, &[by]),
+        _ if turns.is_none() => Reading::unknown(Why::Absent, "whether it turns is not known"),
+        Transport::Sata | Transport::Sas | Transport::Nvme if turns == Some(true) => {
+            known(Medium::Platters, &both)
+        }
+        Transport::Usb if turns == Some(true) => {
             Reading::unknown(Why::Ambiguous, "USB bridges say that they turn whatever is behind them")
         }
-        (_, None) => Reading::unknown(Why::Absent, "whether it turns is not known"),
-        _ => Reading::unknown(Why::Ambiguous, "how it is attached does not tell what is behind"),
+        Transport::Sata | Transport::Sas | Transport::Nvme | Transport::Usb => known(Medium::Flash, &both),
+        Transport::Scsi
+        | Transport::Virtio
+        | Transport::VirtioScsi
+        | Transport::Xen
+        | Transport::Vmware
+        | Transport::Hyperv
+        | Transport::Network
+        | Transport::Megaraid
+        | Transport::Raid
+        | Transport::Other => {
+            Reading::unknown(Why::Ambiguous, "how it is attached does not tell what is behind")
+        }
+    }
+}
+
+/// Whether only a hypervisor, a controller or another machine knows the disks behind it.
+fn hides_its_disks(transport: Transport) -> bool {
+    match transport {
+        Transport::Virtio
+        | Transport::VirtioScsi
+        | Transport::Xen
+        | Transport::Vmware
+        | Transport::Hyperv
+        | Transport::Network
+        | Transport::Megaraid
+        | Transport::Raid => true,
+        Transport::Nvme
+        | Transport::Scsi
+        | Transport::Sata
+        | Transport::Sas
+        | Transport::Usb
+        | Transport::Mmc
+        | Transport::Pmem
+        | Transport::Other => false,
     }
 }
 
 /// `queue/zoned` shows disks that tell of their zones. One that hides them is suspected where platters take discards,
 /// which is how smartmontools' drive database marks them too.
-fn shingled(disk: &Subject, facts: &FactSet) -> Reading<String> {
-    let zoned = facts.get(disk, &device::ZONED);
-    let by_zones = |word: &str| Reading::known(word.to_owned(), Source::derived([device::ZONED.name()]));
-    match zoned.value().map(String::as_str) {
-        Some(word @ ("host-aware" | "host-managed")) => return by_zones(word),
-        Some("none") => {}
-        Some(word) => return Reading::unknown(Why::Malformed, format!("`{word}` is no word for zones")),
-        None => return zoned,
+fn shingled(disk: &Subject, facts: &FactSet) -> Reading<Shingled> {
+    let by_zones = |zones: Shingled| Reading::known(zones, Source::derived([device::ZONED.name()]));
+    match facts.get(disk, &device::ZONED) {
+        Reading::Known { value, .. } => match value.as_str() {
+            "host-aware" => return by_zones(Shingled::HostAware),
+            "host-managed" => return by_zones(Shingled::HostManaged),
+            "none" => {}
+            word => return Reading::unknown(Why::Malformed, format!("`{word}` is no word for zones")),
+        },
+        Reading::Unknown { why, detail, remedy } => return Reading::Unknown { why, detail, remedy },
     }
     let of = [device::ZONED.name(), device::MEDIUM.name(), device::DISCARD_MAX.name()];
-    let known = |word: &str| Reading::known(word.to_owned(), Source::derived(of));
+    let known = |zones: Shingled| Reading::known(zones, Source::derived(of));
     match facts.get(disk, &device::MEDIUM) {
-        Reading::Known { value, .. } if value != "platters" => known("no"),
+        Reading::Known { value, .. } if !value.turns() => known(Shingled::No),
         Reading::Known { .. } => match facts.get(disk, &device::DISCARD_MAX) {
-            Reading::Known { value: 1.., .. } => known("suspected"),
+            Reading::Known { value: 1.., .. } => known(Shingled::Suspected),
             _ => Reading::unknown(Why::Absent, "a disk can write in zones without telling the kernel")
                 .or_try(Remedy::Do(names_zones(disk))),
         },
-        unknown @ Reading::Unknown { .. } => unknown,
+        Reading::Unknown { why, detail, remedy } => Reading::Unknown { why, detail, remedy },
     }
 }
 
@@ -101,6 +150,7 @@ fn names_zones(disk: &Subject) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::facts::Choice;
 
     struct Disk {
         transport: &'static str,
@@ -120,11 +170,11 @@ mod tests {
         discard: 0,
     };
 
-    fn concluded(disk: &Disk) -> (Option<String>, Option<String>) {
+    fn concluded(disk: &Disk) -> (Option<Medium>, Option<Shingled>) {
         let mut facts = FactSet::default();
         let node = Node::new("sda", "disk");
         let source = || Source::file("x");
-        facts.know(&node.subject, &device::TRANSPORT, disk.transport.to_owned(), source());
+        facts.know(&node.subject, &device::TRANSPORT, Transport::of(disk.transport).unwrap(), source());
         facts.know(&node.subject, &device::MODEL, disk.model.to_owned(), source());
         facts.know(&node.subject, &device::ROTATIONAL, disk.rotational, source());
         facts.know(&node.subject, &device::ZONED, disk.zoned.to_owned(), source());
@@ -152,7 +202,7 @@ mod tests {
             (Disk { transport: "usb", rotational: false, ..PLAIN }, Some("flash")),
             (Disk { transport: "scsi", ..PLAIN }, None),
         ] {
-            assert_eq!(concluded(&disk).0.as_deref(), medium, "{} {}", disk.transport, disk.model);
+            assert_eq!(concluded(&disk).0.map(Medium::word), medium, "{} {}", disk.transport, disk.model);
         }
     }
 
@@ -168,7 +218,7 @@ mod tests {
             (Disk { discard: 1 << 30, virtualisation: "kvm", ..PLAIN }, Some("no")),
             (Disk { zoned: "sometimes", ..PLAIN }, None),
         ] {
-            assert_eq!(concluded(&disk).1.as_deref(), shingled, "{} {}", disk.zoned, disk.discard);
+            assert_eq!(concluded(&disk).1.map(Shingled::word), shingled, "{} {}", disk.zoned, disk.discard);
         }
     }
 }

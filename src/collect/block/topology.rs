@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 
 use super::kind;
 use crate::collect::attribute;
-use crate::facts::catalog::device;
+#[cfg(test)]
+use crate::facts::Choice;
+use crate::facts::catalog::device::{self, DeviceKind};
 use crate::facts::{FactSet, Reading, Source, Subject, Why};
 use crate::host::{Host, path_bytes};
 use crate::text::safe;
@@ -26,8 +28,8 @@ pub struct Node {
     pub name: OsString,
     /// The subject of its facts.
     pub subject: Subject,
-    /// What it is, in the words of `device.kind`.
-    pub kind: &'static str,
+    /// What it is.
+    pub kind: DeviceKind,
     /// Its place in the device tree: the target of its link in the class directory; empty when unknown.
     pub place: Vec<u8>,
     /// Unique id of a device-mapper device; empty for others.
@@ -37,8 +39,9 @@ pub struct Node {
 impl Node {
     /// A device of this name and kind whose place is not known.
     #[cfg(test)]
-    pub fn new(name: &str, kind: &'static str) -> Self {
+    pub fn new(name: &str, kind: &str) -> Self {
         let subject = self::subject(OsStr::new(name));
+        let kind = DeviceKind::of(kind).expect("a word of device.kind");
         Self { name: name.into(), subject, kind, place: Vec::new(), dm_uuid: String::new() }
     }
 
@@ -54,7 +57,7 @@ impl Node {
 
     /// Whether it has a queue: a partition has its disk's, unless device-mapper made it.
     pub fn has_own_queue(&self) -> bool {
-        self.kind != "partition" || self.is_called("dm-")
+        !self.kind.is_partition() || self.is_called("dm-")
     }
 
     /// Whether its place in the device tree holds this text.
@@ -127,19 +130,24 @@ fn is_hidden_path(name: &OsStr) -> bool {
 
 fn look(host: &dyn Host, name: &OsString, facts: &mut FactSet) -> Option<Node> {
     let subject = subject(name);
-    let mut node =
-        Node { name: name.clone(), subject, kind: "other", place: Vec::new(), dm_uuid: String::new() };
+    let mut node = Node {
+        name: name.clone(),
+        subject,
+        kind: DeviceKind::Other,
+        place: Vec::new(),
+        dm_uuid: String::new(),
+    };
     let size = attribute::number(host, &node.attribute("size")).map(|sectors| sectors.saturating_mul(512));
     let empty = size.value() == Some(&0);
     facts.put(&node.subject, &device::SIZE, size);
     let stacked = node.is_called("dm-") || node.is_called("md");
     if empty && !stacked {
         let source = Source::file(safe(path_bytes(&node.attribute("size"))));
-        facts.know(&node.subject, &device::KIND, kind::by_name(&node).to_owned(), source);
+        facts.know(&node.subject, &device::KIND, kind::by_name(&node), source);
         return None;
     }
     identify(host, &mut node, facts);
-    if node.kind == "partition" && !stacked {
+    if node.kind.is_partition() && !stacked {
         match node.place.rsplit(|b| *b == b'/').nth(1) {
             Some(disk) => facts.stand(&node.subject, &self::subject(OsStr::from_bytes(disk))),
             None => facts.warn(format!("{}: its disk is not known", node.subject)),
@@ -182,8 +190,8 @@ fn identify(host: &dyn Host, node: &mut Node, facts: &mut FactSet) {
         node.kind = super::dm::kind(&node.dm_uuid);
         node.attribute("dm/uuid")
     } else {
-        node.kind = if is_partition { "partition" } else { kind::by_name(node) };
+        node.kind = if is_partition { DeviceKind::Partition } else { kind::by_name(node) };
         path
     };
-    facts.know(&node.subject, &device::KIND, node.kind.to_owned(), Source::file(safe(path_bytes(&by))));
+    facts.know(&node.subject, &device::KIND, node.kind, Source::file(safe(path_bytes(&by))));
 }

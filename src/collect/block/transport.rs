@@ -10,23 +10,23 @@ use std::path::{Path, PathBuf};
 
 use super::topology::Node;
 use crate::collect::attribute;
-use crate::facts::catalog::device;
-use crate::facts::{FactSet, Reading, Source, Why};
+use crate::facts::catalog::device::{self, Fabric, Transport};
+use crate::facts::{Choice, FactSet, Reading, Source, Why};
 use crate::host::{Host, path_bytes};
 use crate::text::safe;
 
 /// Reads transports; remembers the driver of each SCSI host and what carries each NVMe subsystem, since many disks share
 /// one.
 #[derive(Default)]
-pub struct Transport {
+pub struct Transports {
     drivers: HashMap<String, Reading<String>>,
     subsystems: HashMap<String, Reading<String>>,
 }
 
-impl Transport {
+impl Transports {
     /// Records transport, driver, model and claim of a whole disk; nothing for what is no disk.
     pub fn describe(&mut self, host: &dyn Host, node: &Node, facts: &mut FactSet) {
-        if node.kind != "disk" {
+        if !node.kind.is_disk() {
             return;
         }
         let driver = self.driver(host, node);
@@ -39,10 +39,10 @@ impl Transport {
         }
         let carrier = node.is_called("nvme").then(|| self.nvme(host, node));
         let transport = match &carrier {
-            Some(carrier) => carrier.clone().map(|carrier| over_nvme(&carrier).to_owned()),
+            Some(carrier) => carrier.clone().map(|carrier| over_nvme(&carrier)),
             None => transport(node, driver.value()),
         };
-        if transport.value().is_some_and(|word| word == "network") {
+        if transport.value().is_some_and(|transport| transport.is_network()) {
             facts.put(&node.subject, &device::FABRIC, fabric(node, driver.value(), carrier));
         }
         facts.put(&node.subject, &device::TRANSPORT, transport);
@@ -82,12 +82,12 @@ fn is_scsi_host(part: &str) -> bool {
     is_numbered(part, "host")
 }
 
-/// What a transport of NVMe (nvme_ctrl_ops.name) is in the words of `device.transport`.
-fn over_nvme(carrier: &str) -> &'static str {
+/// What a transport of NVMe (nvme_ctrl_ops.name) is.
+fn over_nvme(carrier: &str) -> Transport {
     match carrier {
-        "pcie" | "apple-nvme" => "nvme",
-        "tcp" | "rdma" | "fc" => "network",
-        _ => "other",
+        "pcie" | "apple-nvme" => Transport::Nvme,
+        "tcp" | "rdma" | "fc" => Transport::Network,
+        _ => Transport::Other,
     }
 }
 
@@ -143,53 +143,53 @@ fn model(host: &dyn Host, node: &Node) -> Reading<String> {
 }
 
 /// Drivers of SCSI hosts by the transport they stand for.
-const BY_DRIVER: &[(&str, &str)] = &[
-    ("megaraid_sas", "megaraid"),
-    ("megaraid", "megaraid"),
-    ("hpsa", "raid"),
-    ("smartpqi", "raid"),
-    ("aacraid", "raid"),
-    ("arcmsr", "raid"),
-    ("3w-9xxx", "raid"),
-    ("3w-sas", "raid"),
-    ("hptiop", "raid"),
-    ("esas2r", "raid"),
-    ("mpi3mr", "raid"),
-    ("ips", "raid"),
-    ("vmw_pvscsi", "vmware"),
-    ("storvsc", "hyperv"),
-    ("hv_storvsc", "hyperv"),
-    ("storvsc_host", "hyperv"),
-    ("virtio_scsi", "virtio-scsi"),
-    ("usb-storage", "usb"),
-    ("uas", "usb"),
-    ("iscsi_tcp", "network"),
-    ("mpt2sas", "sas"),
-    ("mpt3sas", "sas"),
-    ("mptsas", "sas"),
-    ("ahci", "sata"),
-    ("ata_piix", "sata"),
+const BY_DRIVER: &[(&str, Transport)] = &[
+    ("megaraid_sas", Transport::Megaraid),
+    ("megaraid", Transport::Megaraid),
+    ("hpsa", Transport::Raid),
+    ("smartpqi", Transport::Raid),
+    ("aacraid", Transport::Raid),
+    ("arcmsr", Transport::Raid),
+    ("3w-9xxx", Transport::Raid),
+    ("3w-sas", Transport::Raid),
+    ("hptiop", Transport::Raid),
+    ("esas2r", Transport::Raid),
+    ("mpi3mr", Transport::Raid),
+    ("ips", Transport::Raid),
+    ("vmw_pvscsi", Transport::Vmware),
+    ("storvsc", Transport::Hyperv),
+    ("hv_storvsc", Transport::Hyperv),
+    ("storvsc_host", Transport::Hyperv),
+    ("virtio_scsi", Transport::VirtioScsi),
+    ("usb-storage", Transport::Usb),
+    ("uas", Transport::Usb),
+    ("iscsi_tcp", Transport::Network),
+    ("mpt2sas", Transport::Sas),
+    ("mpt3sas", Transport::Sas),
+    ("mptsas", Transport::Sas),
+    ("ahci", Transport::Sata),
+    ("ata_piix", Transport::Sata),
 ];
 
 /// Parts of the device tree by the transport they stand for, the most telling first.
-const BY_PLACE: &[(&str, &str)] = &[
-    ("/usb", "usb"),
-    ("/session", "network"),
-    ("/rport-", "network"),
-    ("/vbd-", "xen"),
-    ("/ata", "sata"),
-    ("/end_device-", "sas"),
+const BY_PLACE: &[(&str, Transport)] = &[
+    ("/usb", Transport::Usb),
+    ("/session", Transport::Network),
+    ("/rport-", Transport::Network),
+    ("/vbd-", Transport::Xen),
+    ("/ata", Transport::Sata),
+    ("/end_device-", Transport::Sas),
 ];
 
 /// Names of whole disks by the transport they stand for.
-const BY_NAME: &[(&str, &str)] = &[
-    ("vd", "virtio"),
-    ("xvd", "xen"),
-    ("mmcblk", "mmc"),
-    ("nbd", "network"),
-    ("rbd", "network"),
-    ("pmem", "pmem"),
-    ("cciss", "raid"),
+const BY_NAME: &[(&str, Transport)] = &[
+    ("vd", Transport::Virtio),
+    ("xvd", Transport::Xen),
+    ("mmcblk", Transport::Mmc),
+    ("nbd", Transport::Network),
+    ("rbd", Transport::Network),
+    ("pmem", Transport::Pmem),
+    ("cciss", Transport::Raid),
 ];
 
 /// What carries all paths of a subsystem.
@@ -214,16 +214,17 @@ fn carrier_of(host: &dyn Host, subsystem: &str) -> Reading<String> {
 }
 
 /// What carries a disk on the network.
-fn fabric(node: &Node, driver: Option<&String>, nvme: Option<Reading<String>>) -> Reading<String> {
+fn fabric(node: &Node, driver: Option<&String>, nvme: Option<Reading<String>>) -> Reading<Fabric> {
     if let Some(carrier) = nvme {
-        return carrier;
+        return carrier.and_then(|carrier| Fabric::read(&carrier));
     }
-    let by_place = [("/session", "iscsi"), ("/rport-", "fibre channel")];
-    let word = ["nbd", "rbd"].into_iter().find(|name| node.is_called(name));
+    let by_place = [("/session", Fabric::Iscsi), ("/rport-", Fabric::FibreChannel)];
+    let by_name = [("nbd", Fabric::Nbd), ("rbd", Fabric::Rbd)];
+    let word = by_name.into_iter().find(|(name, _)| node.is_called(name)).map(|(_, fabric)| fabric);
     let word = word.or_else(|| by_place.iter().find(|(part, _)| node.is_in(part)).map(|(_, word)| *word));
-    let word = word.or_else(|| driver.filter(|driver| *driver == "iscsi_tcp").map(|_| "iscsi"));
+    let word = word.or_else(|| driver.filter(|driver| *driver == "iscsi_tcp").map(|_| Fabric::Iscsi));
     match word {
-        Some(word) => Reading::known(word.to_owned(), place_of(node)),
+        Some(fabric) => Reading::known(fabric, place_of(node)),
         None => Reading::unknown(Why::Ambiguous, "nothing in its place names the network"),
     }
 }
@@ -233,10 +234,10 @@ fn place_of(node: &Node) -> Source {
     Source::file(safe(path_bytes(&Path::new(super::topology::CLASS).join(&node.name))))
 }
 
-fn transport(node: &Node, driver: Option<&String>) -> Reading<String> {
+fn transport(node: &Node, driver: Option<&String>) -> Reading<Transport> {
     let place = place_of(node);
-    let of = |list: &[(&str, &str)], is: &dyn Fn(&str) -> bool| {
-        list.iter().find(|(word, _)| is(word)).map(|(_, transport)| (*transport).to_owned())
+    let of = |list: &[(&str, Transport)], is: &dyn Fn(&str) -> bool| {
+        list.iter().find(|(word, _)| is(word)).map(|(_, transport)| *transport)
     };
     if let Some(word) = of(BY_NAME, &|prefix| node.is_called(prefix)) {
         return Reading::known(word, place);
@@ -246,7 +247,7 @@ fn transport(node: &Node, driver: Option<&String>) -> Reading<String> {
         return Reading::known(word, Source::file(format!("/sys/class/scsi_host/{adapter}/proc_name")));
     }
     let word = of(BY_PLACE, &|part| node.is_in(part)).unwrap_or_else(|| {
-        if node.component(is_scsi_address).is_some() { "scsi" } else { "other" }.to_owned()
+        if node.component(is_scsi_address).is_some() { Transport::Scsi } else { Transport::Other }
     });
     if node.place.is_empty() {
         return Reading::unknown(Why::Absent, format!("{place}: where the disk is attached is not known"));

@@ -115,14 +115,18 @@ fn encoded(value: &str) -> String {
 mod tests {
     use super::*;
     use crate::collect::testing::Fake;
-    use crate::facts::Choice;
     use crate::host::{Question, Stat};
 
     fn found(host: &Fake, named: &str, container: &str) -> Option<String> {
         let mut facts = FactSet::default();
         let line = Subject::boot("/data");
         facts.know(&Subject::host(), &machine::CONTAINER, container.to_owned(), Source::file("cgroup"));
-        facts.know(&Subject::device("sda1"), &device::KIND, "partition".to_owned(), Source::file("sysfs"));
+        facts.know(
+            &Subject::device("sda1"),
+            &device::KIND,
+            device::DeviceKind::Partition,
+            Source::file("sysfs"),
+        );
         facts.know(&line, &boot::SOURCE, named.to_owned(), Source::line("/etc/fstab", 3));
         look(host, &mut facts);
         facts.value(&line, &boot::DEVICE).map(|found| found.word().to_owned())

@@ -7,7 +7,8 @@
 use std::collections::BTreeSet;
 
 use super::{Place, file_system};
-use crate::facts::catalog::{device, target};
+use crate::facts::catalog::device::{self, Medium};
+use crate::facts::catalog::target;
 use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
 
 /// What is compared of a target.
@@ -79,8 +80,8 @@ fn holds(one: &One, words: &[&str]) -> bool {
 
 /// The data of the same server that lies on flash while this log waits for platters.
 fn slower(facts: &FactSet, log: &One, data: &[&One]) -> Reading<Vec<String>> {
-    let media = |one: &One| -> Option<BTreeSet<String>> {
-        let media: Option<BTreeSet<String>> =
+    let media = |one: &One| -> Option<BTreeSet<Medium>> {
+        let media: Option<BTreeSet<Medium>> =
             one.disks.iter().map(|disk| facts.value(disk, &device::MEDIUM)).collect();
         media.filter(|media| !media.is_empty())
     };
@@ -90,7 +91,7 @@ fn slower(facts: &FactSet, log: &One, data: &[&One]) -> Reading<Vec<String>> {
     let mut slower = Vec::new();
     for one in data {
         let Some(theirs) = media(one) else { return unknown(one) };
-        if own.contains("platters") && !theirs.contains("platters") {
+        if own.iter().any(|medium| medium.turns()) && !theirs.iter().any(|medium| medium.turns()) {
             slower.push(one.subject.name().to_owned());
         }
     }

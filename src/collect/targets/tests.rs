@@ -363,8 +363,8 @@ fn a_capture_answers_for_the_devices_it_holds_and_for_no_other() {
 fn what_servers_share_is_named_and_which_log_is_slower_than_its_data() {
     let read = || Source::file("/sys");
     let mut storage = storage();
-    for (disk, medium) in [("sdb", "flash"), ("sdc", "platters")] {
-        storage.know(&Subject::device(disk), &device::MEDIUM, medium.to_owned(), read());
+    for (disk, medium) in [("sdb", device::Medium::Flash), ("sdc", device::Medium::Platters)] {
+        storage.know(&Subject::device(disk), &device::MEDIUM, medium, read());
     }
     cluster(&mut storage, "/data/pg", "/wal/pg");
     cluster(&mut storage, "/data/other", "/data/other/pg_wal");

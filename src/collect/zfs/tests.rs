@@ -33,7 +33,7 @@ fn collect(host: &Fake) -> FactSet {
         facts.know(&subject, &mount::SOURCE, dataset.to_owned(), Source::file("x"));
     }
     let volume = Subject::device("zd16");
-    facts.know(&volume, &device::KIND, "zvol".to_owned(), Source::file("x"));
+    facts.know(&volume, &device::KIND, device::DeviceKind::Zvol, Source::file("x"));
     facts.know(&volume, &device::DEVNO, "230:16".to_owned(), Source::file("x"));
     run(host, &Request::default(), &mut facts);
     facts

@@ -4,10 +4,11 @@
 //! Options belong to the superblock, so every mount of it is judged alike. The surprise: without a journal ext4 flushes
 //! as told, and a power failure can still take away the directory in which the committed file lies.
 
-use super::{BY_FILE_SYSTEM, BY_MOUNT, Bottom, Hop, evidence};
+use super::{Bottom, Hop, evidence};
 use crate::durability::ask::Ask;
 use crate::durability::claim::Passage;
 use crate::durability::{Evidence, Standing};
+use crate::facts::catalog::target::Suppressor;
 use crate::facts::catalog::{kernel, mount, target};
 use crate::facts::{Reading, Subject, Why};
 use crate::truth::Truth;
@@ -28,7 +29,7 @@ pub fn mount(ask: &mut Ask, hop: &Subject, bottom: Bottom) -> Vec<Hop> {
         }
         Some("memory") => {
             let says = format!("{name} is kept in memory ({fstype})");
-            vec![(Passage::Dropped(BY_FILE_SYSTEM), evidence(ask, hop, &mount::CLASS, AtRisk, says))]
+            vec![(Passage::Dropped(Suppressor::FileSystem), evidence(ask, hop, &mount::CLASS, AtRisk, says))]
         }
         Some("overlay") => vec![overlay(ask, hop)],
         Some("zfs") => vec![zfs(ask, hop, bottom)],
@@ -73,7 +74,7 @@ fn barrier(ask: &mut Ask, hop: &Subject, fstype: &str, bottom: Bottom) -> Hop {
         ),
         Some(_) => {
             let (standing, says) = unflushed(bottom, &format!("{name} is {fstype} mounted without barriers"));
-            (Passage::Dropped(BY_MOUNT), standing, says)
+            (Passage::Dropped(Suppressor::MountOption), standing, says)
         }
         None => (Passage::Unknown, Unproven, format!("whether {name} ({fstype}) sends flushes is not known")),
     };
@@ -125,7 +126,7 @@ fn overlay(ask: &mut Ask, hop: &Subject) -> Hop {
     let volatile = options.map(|all| all.iter().any(|o| o == "volatile" || o == "fsync=volatile"));
     let (passage, standing, says) = match volatile {
         Some(true) => (
-            Passage::Dropped(BY_FILE_SYSTEM),
+            Passage::Dropped(Suppressor::FileSystem),
             AtRisk,
             format!("{name} is an overlay mounted volatile, so nothing is flushed"),
         ),
@@ -148,7 +149,7 @@ fn zfs(ask: &mut Ask, hop: &Subject, bottom: Bottom) -> Hop {
     }
     let (passage, standing, says) = match (sync.as_deref(), ask.need(&host, &kernel::ZFS_NO_FLUSH)) {
         (Some("disabled"), _) => (
-            Passage::Dropped(BY_FILE_SYSTEM),
+            Passage::Dropped(Suppressor::FileSystem),
             AtRisk,
             format!("{name} is ZFS with sync=disabled, which ignores flushes"),
         ),
@@ -164,7 +165,7 @@ fn zfs(ask: &mut Ask, hop: &Subject, bottom: Bottom) -> Hop {
                 (_, unflushed) => unflushed,
             };
             let hop = (
-                Passage::Dropped(BY_FILE_SYSTEM),
+                Passage::Dropped(Suppressor::FileSystem),
                 evidence(ask, &host, &kernel::ZFS_NO_FLUSH, standing, says),
             );
             return hop;

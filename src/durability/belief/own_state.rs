@@ -5,7 +5,7 @@
 //! device-mapper). The surprise: without root a mapping's type is not shown, but a volume that lies on no other volume is
 //! linear or striped.
 
-use crate::facts::catalog::device;
+use crate::facts::catalog::device::{self, DeviceKind};
 use crate::facts::{FactSet, Scope, Subject};
 use crate::truth::Truth;
 
@@ -18,6 +18,16 @@ pub enum Targets {
     Keep,
     /// At least one that is not known here.
     Other,
+}
+
+impl Targets {
+    /// Whether one keeps something of its own.
+    pub fn keep(self) -> bool {
+        match self {
+            Self::Keep => true,
+            Self::Pass | Self::Other => false,
+        }
+    }
 }
 
 const PASSING: [&str; 5] = ["linear", "striped", "crypt", "multipath", "mirror"];
@@ -41,23 +51,40 @@ pub fn targets(facts: &FactSet, hop: &Subject) -> Option<Targets> {
 /// Whether a device that stands on others keeps nothing of its own.
 pub fn plain(facts: &FactSet, hop: &Subject) -> Truth {
     let kind = |of: &Subject| facts.value(of, &device::KIND);
-    let on_a_mapping =
-        || facts.below(hop).iter().any(|base| matches!(kind(base).as_deref(), Some("lvm" | "dm") | None));
-    match kind(hop).as_deref() {
-        Some("disk" | "partition" | "crypt" | "multipath") => Truth::True,
-        Some("lvm" | "dm" | "dmraid" | "vdo") => match targets(facts, hop) {
-            Some(Targets::Pass) => Truth::True,
-            Some(Targets::Keep) => Truth::False,
-            None if kind(hop).as_deref() == Some("lvm") && !on_a_mapping() => Truth::True,
-            Some(Targets::Other) | None => Truth::Unknown,
-        },
-        Some("md") => match facts.value(hop, &device::MD_LEVEL).as_deref() {
+    match kind(hop) {
+        Some(DeviceKind::Disk | DeviceKind::Partition | DeviceKind::Crypt | DeviceKind::Multipath) => {
+            Truth::True
+        }
+        Some(DeviceKind::Lvm) => by_targets(facts, hop).unwrap_or_else(|| {
+            let may_be_mapped = |base: &Subject| kind(base).is_none_or(DeviceKind::is_mapping);
+            if facts.below(hop).iter().any(may_be_mapped) { Truth::Unknown } else { Truth::True }
+        }),
+        Some(DeviceKind::Dm | DeviceKind::Dmraid | DeviceKind::Vdo) => {
+            by_targets(facts, hop).unwrap_or(Truth::Unknown)
+        }
+        Some(DeviceKind::Md) => match facts.value(hop, &device::MD_LEVEL).as_deref() {
             Some("raid0" | "raid1" | "raid10" | "linear") => Truth::True,
             _ => Truth::Unknown,
         },
         // A loop file, what is in memory, and caches and copies with a log of their own.
-        Some("loop" | "zram" | "ram" | "bcache" | "drbd" | "zvol") => Truth::False,
-        _ if hop.scope() != Scope::Device => Truth::False,
-        _ => Truth::Unknown,
+        Some(
+            DeviceKind::Loop
+            | DeviceKind::Zram
+            | DeviceKind::Ram
+            | DeviceKind::Bcache
+            | DeviceKind::Drbd
+            | DeviceKind::Zvol,
+        ) => Truth::False,
+        Some(DeviceKind::Other) | None if hop.scope() != Scope::Device => Truth::False,
+        Some(DeviceKind::Other) | None => Truth::Unknown,
     }
+}
+
+/// By what its targets do, where they were read.
+fn by_targets(facts: &FactSet, hop: &Subject) -> Option<Truth> {
+    targets(facts, hop).map(|targets| match targets {
+        Targets::Pass => Truth::True,
+        Targets::Keep => Truth::False,
+        Targets::Other => Truth::Unknown,
+    })
 }

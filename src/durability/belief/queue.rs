@@ -4,30 +4,57 @@
 //! The surprise: many drivers always announce a cache, whatever lies below, so that *write through* on them is never how
 //! they came up but somebody's doing.
 
-use super::{BY_FILE_SYSTEM, BY_QUEUE, Bottom, Hop, evidence, own_state, plain};
+use super::{Bottom, Hop, evidence, own_state, plain};
 use crate::durability::Standing;
 use crate::durability::ask::Ask;
 use crate::durability::claim::Passage;
-use crate::facts::catalog::device;
+use crate::facts::catalog::device::{self, BcacheMode, DeviceKind, DmCacheMode, DrbdProtocol};
+use crate::facts::catalog::target::Suppressor;
 use crate::facts::{Scope, Subject};
 use crate::truth::Truth;
 
-/// Kinds whose driver announces a cache whatever is below it (drivers/md/md.c, drivers/block/loop.c,
+/// Whether the driver of a kind announces a cache whatever is below it (drivers/md/md.c, drivers/block/loop.c,
 /// drivers/md/bcache/super.c, drivers/block/drbd/drbd_main.c, and zvol_os.c of OpenZFS).
-const ALWAYS_WRITE_BACK: [&str; 5] = ["md", "loop", "bcache", "drbd", "zvol"];
+fn is_always_write_back(kind: DeviceKind) -> bool {
+    match kind {
+        DeviceKind::Md | DeviceKind::Loop | DeviceKind::Bcache | DeviceKind::Drbd | DeviceKind::Zvol => true,
+        DeviceKind::Disk
+        | DeviceKind::Partition
+        | DeviceKind::Lvm
+        | DeviceKind::Crypt
+        | DeviceKind::Multipath
+        | DeviceKind::Dmraid
+        | DeviceKind::Vdo
+        | DeviceKind::Dm
+        | DeviceKind::Zram
+        | DeviceKind::Ram
+        | DeviceKind::Other => false,
+    }
+}
 
 /// Judges the queue of a device that stands on others. A partition has none of its own; it uses its disk's.
 pub fn queue(ask: &mut Ask, hop: &Subject, bottom: Bottom) -> Vec<Hop> {
     let kind = ask.need(hop, &device::KIND);
-    let kind = kind.as_deref();
-    if kind == Some("partition") {
-        return Vec::new();
-    }
-    // These decide whether it is `plain`, so they count among what was asked.
+    // What decides whether it is `plain` counts among what was asked.
     match kind {
-        Some("md") => drop(ask.value(hop, &device::MD_LEVEL)),
-        Some("lvm" | "dm" | "dmraid" | "vdo") => drop(ask.value(hop, &device::DM_TARGETS)),
-        _ => {}
+        Some(DeviceKind::Partition) => return Vec::new(),
+        Some(DeviceKind::Md) => drop(ask.value(hop, &device::MD_LEVEL)),
+        Some(DeviceKind::Lvm | DeviceKind::Dm | DeviceKind::Dmraid | DeviceKind::Vdo) => {
+            drop(ask.value(hop, &device::DM_TARGETS));
+        }
+        Some(
+            DeviceKind::Disk
+            | DeviceKind::Crypt
+            | DeviceKind::Multipath
+            | DeviceKind::Bcache
+            | DeviceKind::Drbd
+            | DeviceKind::Zvol
+            | DeviceKind::Loop
+            | DeviceKind::Zram
+            | DeviceKind::Ram
+            | DeviceKind::Other,
+        )
+        | None => {}
     }
     let mut found = vec![by_its_word(ask, hop, kind, bottom)];
     if let Some(kind) = kind {
@@ -39,22 +66,22 @@ pub fn queue(ask: &mut Ask, hop: &Subject, bottom: Bottom) -> Vec<Hop> {
     found
 }
 
-fn by_its_word(ask: &mut Ask, hop: &Subject, kind: Option<&str>, bottom: Bottom) -> Hop {
+fn by_its_word(ask: &mut Ask, hop: &Subject, kind: Option<DeviceKind>, bottom: Bottom) -> Hop {
     use Standing::{Contradictory, Durable, Unproven};
     let name = hop.name();
-    let never = kind.is_some_and(|kind| ALWAYS_WRITE_BACK.contains(&kind))
-        || own_state::targets(ask.facts, hop) == Some(own_state::Targets::Keep);
+    let never = kind.is_some_and(is_always_write_back)
+        || own_state::targets(ask.facts, hop).is_some_and(own_state::Targets::keep);
     let (passage, standing, says) = match ask.need(hop, &device::WRITE_CACHE).as_deref() {
         Some("write back") => (Passage::Sent, Durable, format!("{name} passes flushes on")),
         Some(_) if bottom.write_back == Truth::True => (
-            Passage::Dropped(BY_QUEUE),
+            Passage::Dropped(Suppressor::QueueOverride),
             Contradictory,
             format!(
                 "the queue of {name} says write through above a disk that says write back, so flushes are dropped"
             ),
         ),
         Some(_) if never => (
-            Passage::Dropped(BY_QUEUE),
+            Passage::Dropped(Suppressor::QueueOverride),
             Contradictory,
             format!(
                 "the queue of {name} says write through, which its driver never does by itself, so flushes are dropped"
@@ -85,42 +112,48 @@ fn by_its_word(ask: &mut Ask, hop: &Subject, kind: Option<&str>, bottom: Bottom)
 }
 
 /// What there is to say of a device because of what it is, beside what its queue says.
-fn by_its_kind(ask: &mut Ask, hop: &Subject, kind: &str) -> Option<Hop> {
+fn by_its_kind(ask: &mut Ask, hop: &Subject, kind: DeviceKind) -> Option<Hop> {
     use Standing::{AtRisk, Durable, Unproven};
     let name = hop.name();
     match kind {
-        "zram" | "ram" => {
+        DeviceKind::Zram | DeviceKind::Ram => {
             let says = format!("{name} is kept in memory");
-            Some((Passage::Dropped(BY_FILE_SYSTEM), evidence(ask, hop, &device::KIND, AtRisk, says)))
+            Some((Passage::Dropped(Suppressor::FileSystem), evidence(ask, hop, &device::KIND, AtRisk, says)))
         }
         // Its cache is a second disk below it, which counts like every other; one that is not there is.
-        "bcache" => {
+        DeviceKind::Bcache => {
             let disks = ask.facts.below(hop).len();
             let mode = ask.value(hop, &device::BCACHE_MODE);
             let state = ask.value(hop, &device::BCACHE_STATE);
-            let without = state.as_deref() == Some("no cache")
-                || matches!(mode.as_deref(), Some("none" | "writethrough" | "writearound"));
-            let (standing, says) = match mode.as_deref() {
-                Some("writeback") if disks > 1 => (
-                    Durable,
-                    format!(
-                        "{name} keeps writes in its cache (bcache, writeback), whose disk holds committed data too"
-                    ),
-                ),
-                _ if disks > 1 || without => return None,
-                _ => {
-                    ask.miss(hop, &device::BCACHE_MODE, None);
-                    (Unproven, format!("{name} may keep writes in a cache (bcache) whose disk was not found"))
-                }
+            let (holds, without) = match mode {
+                Some(BcacheMode::Writeback) => (true, false),
+                Some(BcacheMode::Writethrough | BcacheMode::Writearound | BcacheMode::None) => (false, true),
+                None => (false, false),
             };
-            let passage = if standing == Durable { Passage::Sent } else { Passage::Unknown };
+            let without = without || state.as_deref() == Some("no cache");
+            let (passage, standing, says) = if disks > 1 && holds {
+                let says = format!(
+                    "{name} keeps writes in its cache (bcache, writeback), whose disk holds committed data too"
+                );
+                (Passage::Sent, Durable, says)
+            } else if disks > 1 || without {
+                return None;
+            } else {
+                ask.miss(hop, &device::BCACHE_MODE, None);
+                let says = format!("{name} may keep writes in a cache (bcache) whose disk was not found");
+                (Passage::Unknown, Unproven, says)
+            };
             Some((passage, evidence(ask, hop, &device::BCACHE_MODE, standing, says)))
         }
-        "drbd" => {
-            let peer = match ask.value(hop, &device::DRBD_PROTOCOL).as_deref() {
-                Some("A") => ", and its peer has a commit only some time after it was reported (protocol A)",
-                Some("B") => ", and its peer has a commit in memory when it is reported (protocol B)",
-                Some(_) => "",
+        DeviceKind::Drbd => {
+            let peer = match ask.value(hop, &device::DRBD_PROTOCOL) {
+                Some(DrbdProtocol::A) => {
+                    ", and its peer has a commit only some time after it was reported (protocol A)"
+                }
+                Some(DrbdProtocol::B) => {
+                    ", and its peer has a commit in memory when it is reported (protocol B)"
+                }
+                Some(DrbdProtocol::C) => "",
                 None => {
                     ask.miss(hop, &device::DRBD_PROTOCOL, None);
                     ", and when its peer has a commit is not known either"
@@ -131,24 +164,40 @@ fn by_its_kind(ask: &mut Ask, hop: &Subject, kind: &str) -> Option<Hop> {
             );
             Some((Passage::Unknown, evidence(ask, hop, &device::KIND, Unproven, says)))
         }
-        "zvol" => {
+        DeviceKind::Zvol => {
             let says = format!(
                 "{name} is a volume of a ZFS pool, and whether it honours flushes (its property sync) is not known"
             );
             Some((Passage::Unknown, evidence(ask, hop, &device::KIND, Unproven, says)))
         }
-        "other" if hop.scope() == Scope::Device => {
+        DeviceKind::Other if hop.scope() == Scope::Device => {
             let says = format!("{name} is a kind of device that walwise cannot see through");
             Some((Passage::Unknown, evidence(ask, hop, &device::KIND, Unproven, says)))
         }
-        "lvm" | "dm" => {
+        DeviceKind::Lvm | DeviceKind::Dm => {
             let targets = ask.value(hop, &device::DM_TARGETS)?;
             let holds = targets.iter().any(|target| target == "writecache")
                 || targets.iter().any(|target| target == "cache")
-                    && ask.value(hop, &device::DM_CACHE_MODE).is_none_or(|mode| mode == "writeback");
+                    && may_hold(ask.value(hop, &device::DM_CACHE_MODE));
             let says = format!("{name} keeps writes in a cache, whose disk holds committed data too");
             holds.then(|| (Passage::Sent, evidence(ask, hop, &device::DM_TARGETS, Durable, says)))
         }
-        _ => None,
+        DeviceKind::Disk
+        | DeviceKind::Partition
+        | DeviceKind::Md
+        | DeviceKind::Crypt
+        | DeviceKind::Multipath
+        | DeviceKind::Dmraid
+        | DeviceKind::Vdo
+        | DeviceKind::Loop
+        | DeviceKind::Other => None,
+    }
+}
+
+/// Whether a device-mapper cache holds writes back, as far as is known.
+fn may_hold(mode: Option<DmCacheMode>) -> bool {
+    match mode {
+        Some(DmCacheMode::Writeback) | None => true,
+        Some(DmCacheMode::Writethrough | DmCacheMode::Passthrough) => false,
     }
 }

@@ -7,49 +7,59 @@
 use super::{Cache, Evidence, Standing, Word, claim};
 use crate::durability::ask::Ask;
 use crate::facts::Subject;
-use crate::facts::catalog::device;
+use crate::facts::catalog::device::{self, Fabric, Transport};
 
 /// What can be said of such a disk; nothing where its own word decides.
 pub fn judge(
     ask: &mut Ask,
     disk: &Subject,
-    transport: Option<&str>,
+    transport: Option<Transport>,
     queue: Option<bool>,
     word: &Word,
 ) -> Option<(Cache, Evidence)> {
     let name = disk.name();
     let fabric = ask.value(disk, &device::FABRIC);
-    let says = match (fabric.as_deref(), transport) {
-        (Some(fabric), _) => {
-            format!("{name} lies on another machine ({}), whose caches cannot be seen from here", way(fabric))
+    let says = match transport {
+        _ if fabric.is_some() => {
+            let way = fabric.map(way).unwrap_or_default();
+            format!("{name} lies on another machine ({way}), whose caches cannot be seen from here")
         }
-        (None, Some("network")) => {
+        Some(Transport::Network) => {
             format!("{name} lies on another machine, whose caches cannot be seen from here")
         }
-        (None, Some("pmem")) => format!(
+        Some(Transport::Pmem) => format!(
             "whether {name} is memory that survives a power failure, and whether what keeps it alive is healthy, is not known (ndctl list -DHR shows it)"
         ),
         // An adapter that nobody knows may be a RAID controller.
-        (None, Some("scsi" | "sas")) if !is_plain_adapter(ask, disk) => {
+        Some(Transport::Scsi | Transport::Sas) if !is_plain_adapter(ask, disk) => {
             ask.miss(disk, &device::DRIVER, None);
             format!("that the adapter {name} is attached to keeps nothing back is not known")
         }
-        (
-            None,
-            Some(
-                "nvme" | "sata" | "sas" | "scsi" | "virtio" | "virtio-scsi" | "usb" | "vmware" | "hyperv"
-                | "xen" | "mmc",
-            ),
-        ) => {
-            return None;
+        Some(
+            Transport::Nvme
+            | Transport::Sata
+            | Transport::Sas
+            | Transport::Scsi
+            | Transport::Virtio
+            | Transport::VirtioScsi
+            | Transport::Usb
+            | Transport::Vmware
+            | Transport::Hyperv
+            | Transport::Xen
+            | Transport::Mmc,
+        ) => return None,
+        Some(Transport::Megaraid | Transport::Raid | Transport::Other) => {
+            format!("{name} is attached in a way that walwise cannot see through")
         }
-        (None, Some(_)) => format!("{name} is attached in a way that walwise cannot see through"),
-        (None, None) => format!("how {name} is attached is not known"),
+        None => format!("how {name} is attached is not known"),
     };
     // On the network the queue is set after what the other machine says, as it is here for a disk that says nothing itself.
-    let remote = fabric.is_some() || transport == Some("network");
-    let announced = remote && queue == Some(true) && matches!(word, Word::Silent(_));
-    let cache = if *word == Word::Volatile || announced { Cache::Volatile } else { Cache::Unknown };
+    let remote = fabric.is_some() || transport.is_some_and(Transport::is_network);
+    let cache = match word {
+        Word::Volatile => Cache::Volatile,
+        Word::Silent(_) if remote && queue == Some(true) => Cache::Volatile,
+        Word::Silent(_) | Word::Torn(_) | Word::Without(_) | Word::SwitchedOff => Cache::Unknown,
+    };
     let evidence = if fabric.is_some() {
         claim(ask, disk, &device::FABRIC, Standing::Unproven, says)
     } else {
@@ -91,15 +101,14 @@ fn is_plain_adapter(ask: &mut Ask, disk: &Subject) -> bool {
 }
 
 /// The way to another machine, for people.
-fn way(fabric: &str) -> &str {
+fn way(fabric: Fabric) -> &'static str {
     match fabric {
-        "tcp" => "NVMe over TCP",
-        "rdma" => "NVMe over RDMA",
-        "fc" => "NVMe over Fibre Channel",
-        "iscsi" => "iSCSI",
-        "fibre channel" => "Fibre Channel",
-        "nbd" => "a network block device",
-        "rbd" => "Ceph",
-        other => other,
+        Fabric::Tcp => "NVMe over TCP",
+        Fabric::Rdma => "NVMe over RDMA",
+        Fabric::Fc => "NVMe over Fibre Channel",
+        Fabric::Iscsi => "iSCSI",
+        Fabric::FibreChannel => "Fibre Channel",
+        Fabric::Nbd => "a network block device",
+        Fabric::Rbd => "Ceph",
     }
 }

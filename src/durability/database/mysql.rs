@@ -10,7 +10,8 @@ use super::torn::{self, Copies};
 use crate::durability::Standing;
 use crate::durability::Standing::{AtRisk, Durable, Unproven};
 use crate::durability::ask::Ask;
-use crate::facts::catalog::{cluster as kind, device, mysql, target};
+use crate::facts::catalog::device::{self, Cache};
+use crate::facts::catalog::{cluster as kind, mysql, target};
 use crate::facts::{FactSet, Reading, Scope, Subject, Why};
 use crate::truth::Truth;
 use crate::version::Version;
@@ -273,16 +274,12 @@ enum Caches {
 }
 
 fn caches(facts: &FactSet, of: &Subject) -> Caches {
-    let leaves = facts.leaves(of);
-    let words: Vec<Option<String>> = leaves.iter().map(|leaf| facts.value(leaf, &device::CACHE)).collect();
-    let is =
-        |words: &[&str], word: &Option<String>| word.as_deref().is_some_and(|word| words.contains(&word));
-    if words.iter().any(|word| is(&["volatile", "contradictory"], word)) {
-        Caches::Volatile
-    } else if !words.is_empty() && words.iter().all(|word| is(&["none", "protected"], word)) {
-        Caches::Safe
-    } else {
-        Caches::Unknown
+    let worst =
+        facts.leaves(of).iter().map(|leaf| facts.value(leaf, &device::CACHE).unwrap_or(Cache::Unknown)).min();
+    match worst {
+        Some(Cache::Volatile | Cache::Contradictory) => Caches::Volatile,
+        Some(Cache::Unknown) | None => Caches::Unknown,
+        Some(Cache::Protected | Cache::None) => Caches::Safe,
     }
 }
 

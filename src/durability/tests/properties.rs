@@ -269,7 +269,7 @@ proptest! {
         let under: Vec<Subject> = [Subject::mount("/data")].into_iter().chain(stack.layers.clone()).collect();
         let under = &under[at % under.len()];
         let kind = stack.machine.facts.value(under, &catalog::device::KIND);
-        prop_assume!(kind.as_deref() != Some("bcache"));
+        prop_assume!(kind != Some(catalog::device::DeviceKind::Bcache));
         let (before, open) = (stack.standing(), stack.opens());
         let mut more = stack.clone();
         more.add(under, words);

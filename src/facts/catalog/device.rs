@@ -6,14 +6,11 @@ facts! {
     /// Major and minor number, from uevent in sysfs; this is how mounts name their device.
     DEVNO: String = Device "device.devno" Kind::Text, drifting;
     /// What it is: `disk`, `partition`, `md`, `lvm`, `crypt`, `multipath`, `dmraid`, `vdo`, `dm`, `bcache`, `drbd`, `zvol`, `loop`, `zram`, `ram`, `other`.
-    KIND: String = Device "device.kind"
-        Kind::Choice(&["disk", "partition", "md", "lvm", "crypt", "multipath", "dmraid", "vdo", "dm", "bcache", "drbd", "zvol", "loop", "zram", "ram", "other"]);
+    KIND: DeviceKind = Device "device.kind";
     /// How a disk is attached: `nvme`, `scsi`, `sata`, `sas`, `usb`, `virtio`, `virtio-scsi`, `xen`, `vmware`, `hyperv`, `mmc`, `pmem`, `network`, `megaraid`, `raid`, `other`.
-    TRANSPORT: String = Device "device.transport"
-        Kind::Choice(&["nvme", "scsi", "sata", "sas", "usb", "virtio", "virtio-scsi", "xen", "vmware", "hyperv", "mmc", "pmem", "network", "megaraid", "raid", "other"]), prices;
+    TRANSPORT: Transport = Device "device.transport", prices;
     /// What carries a disk on the network: `tcp`, `rdma` or `fc` (NVMe over fabrics, from /sys/class/nvme/*/transport), `iscsi`, `fibre channel`, `nbd`, `rbd`.
-    FABRIC: String = Device "device.fabric"
-        Kind::Choice(&["tcp", "rdma", "fc", "iscsi", "fibre channel", "nbd", "rbd"]), prices;
+    FABRIC: Fabric = Device "device.fabric", prices;
     /// Identity of the unit that a disk shows, by which several paths to one unit are known, from `wwid` in sysfs; masked in captures.
     UNIT: String = Device "device.unit" Kind::Text, identity;
     /// Which cloud service a disk is, by its exact model string.
@@ -21,8 +18,7 @@ facts! {
     /// Whether what it holds is gone when the virtual machine is stopped or moved, by its cloud's model string.
     EPHEMERAL: bool = Device "device.ephemeral" Kind::Bool, concluded;
     /// What it is made of, for what speed can be expected: `platters`, `flash`, `persistent memory`, `memory`, or `virtual` where only a hypervisor, a controller or a network knows.
-    MEDIUM: String = Device "device.medium"
-        Kind::Choice(&["platters", "flash", "persistent memory", "memory", "virtual"]), prices;
+    MEDIUM: Medium = Device "device.medium", prices;
     /// Revolutions per minute of a disk's platters, from `smartctl -i`.
     RPM: u64 = Device "device.rpm" Kind::Count;
     /// Driver of the SCSI host, from /sys/class/scsi_host/hostN/proc_name.
@@ -52,8 +48,7 @@ facts! {
     /// Largest write the device promises not to tear; 0 where it promises nothing, from queue/atomic_write_unit_max_bytes in sysfs-block (6.11 and later).
     ATOMIC_WRITE_MAX: u64 = Device "device.atomic_write_max" Kind::Bytes;
     /// Whether a disk writes in shingled zones: `no`, `host-aware`, `host-managed` (sysfs-block), `drive-managed` (`smartctl -i`), or `suspected` (platters with discard); `no` for what only a hypervisor, a controller or a network shows.
-    SHINGLED: String = Device "device.shingled"
-        Kind::Choice(&["no", "host-aware", "host-managed", "drive-managed", "suspected"]), concluded;
+    SHINGLED: Shingled = Device "device.shingled", concluded;
     /// Smallest unit that can be addressed, from sysfs-block.
     LOGICAL_BLOCK: u64 = Device "device.logical_block" Kind::Bytes;
     /// Smallest unit written without read-modify-write, from sysfs-block.
@@ -80,8 +75,7 @@ facts! {
     /// Whether the kernel counts flushes for it (17 fields in `stat`, since 5.5, and not bio-based).
     COUNTS_FLUSHES: bool = Device "device.counts_flushes" Kind::Bool;
     /// What its own cache is: `none`, `protected` by a healthy battery or flash module, `volatile`, `unknown`, `contradictory`.
-    CACHE: String = Device "device.cache"
-        Kind::Choice(&["none", "protected", "volatile", "unknown", "contradictory"]), concluded;
+    CACHE: Cache = Device "device.cache", concluded;
     /// Level of an md array, from md/level (Documentation/admin-guide/md.rst).
     MD_LEVEL: String = Device "md.level" Kind::Text, prices;
     /// Members an md array lacks, from md/degraded.
@@ -107,18 +101,17 @@ facts! {
     /// Targets of a device-mapper device, in order, from `dmsetup table` as root: `linear`, `striped`, `thin`, `cache` ...
     DM_TARGETS: Vec<String> = Device "dm.targets" Kind::List, prices;
     /// Whether a device-mapper cache holds writes back: `writeback`, `writethrough`, `passthrough`, from `dmsetup table`; a writecache target always holds them back.
-    DM_CACHE_MODE: String = Device "dm.cache_mode" Kind::Choice(&["writeback", "writethrough", "passthrough"]), prices;
+    DM_CACHE_MODE: DmCacheMode = Device "dm.cache_mode", prices;
     /// Share of a thin pool's data space in use, in percent, from `dmsetup status` as root.
     THIN_DATA: f64 = Device "thin.data_percent" Kind::Number, drifting;
     /// Share of a thin pool's metadata space in use, in percent, from `dmsetup status` as root.
     THIN_METADATA: f64 = Device "thin.metadata_percent" Kind::Number, drifting;
     /// Whether bcache holds writes back, from bcache/cache_mode (Documentation/admin-guide/bcache.rst).
-    BCACHE_MODE: String = Device "bcache.cache_mode"
-        Kind::Choice(&["writethrough", "writeback", "writearound", "none"]), prices;
+    BCACHE_MODE: BcacheMode = Device "bcache.cache_mode", prices;
     /// State of a bcache device: `no cache`, `clean`, `dirty`, `inconsistent`, from bcache/state.
     BCACHE_STATE: String = Device "bcache.state" Kind::Text, drifting;
     /// When a DRBD device calls a write done: `A` locally, `B` when the peer received it, `C` when the peer wrote it, from /proc/drbd or debugfs.
-    DRBD_PROTOCOL: String = Device "drbd.protocol" Kind::Choice(&["A", "B", "C"]), prices;
+    DRBD_PROTOCOL: DrbdProtocol = Device "drbd.protocol", prices;
     /// Name of a device-mapper device, from dm/name.
     DM_NAME: String = Device "dm.name" Kind::Text, identity;
     /// Unique id of a device-mapper device, whose prefix says its kind, from dm/uuid.
@@ -138,3 +131,137 @@ facts! {
     /// Whether it is blank: unused, read, and nothing found. Unreadable is never blank.
     BLANK: bool = Device "device.blank" Kind::Bool, concluded;
 }
+
+choice! {
+    /// What carries a disk on the network; the first three are NVMe over fabrics.
+    pub enum Fabric {
+        Tcp = "tcp", Rdma = "rdma", Fc = "fc", Iscsi = "iscsi", FibreChannel = "fibre channel", Nbd = "nbd", Rbd = "rbd",
+    }
+}
+
+choice! {
+    /// What a disk is made of.
+    pub enum Medium {
+        Platters = "platters", Flash = "flash", PersistentMemory = "persistent memory", Memory = "memory",
+        Virtual = "virtual",
+    }
+}
+
+impl Medium {
+    /// Whether it turns, so that a flush waits for a turn of it.
+    pub fn turns(self) -> bool {
+        match self {
+            Self::Platters => true,
+            Self::Flash | Self::PersistentMemory | Self::Memory | Self::Virtual => false,
+        }
+    }
+
+    /// Whether writing wears it.
+    pub fn wears(self) -> bool {
+        match self {
+            Self::Flash | Self::Virtual => true,
+            Self::Platters | Self::PersistentMemory | Self::Memory => false,
+        }
+    }
+
+    /// Whether it is memory, whatever keeps it.
+    pub fn is_memory(self) -> bool {
+        match self {
+            Self::PersistentMemory | Self::Memory => true,
+            Self::Platters | Self::Flash | Self::Virtual => false,
+        }
+    }
+}
+
+choice! {
+    /// Whether a disk writes in shingled zones, and who knows of them.
+    pub enum Shingled {
+        No = "no", HostAware = "host-aware", HostManaged = "host-managed", DriveManaged = "drive-managed",
+        Suspected = "suspected",
+    }
+}
+
+impl Shingled {
+    /// Whether the disk tells the kernel of its zones.
+    pub fn is_told(self) -> bool {
+        match self {
+            Self::HostAware | Self::HostManaged => true,
+            Self::No | Self::DriveManaged | Self::Suspected => false,
+        }
+    }
+}
+
+choice! {
+    /// What a disk's own cache is, worst first.
+    pub enum Cache {
+        /// It loses what it holds when the power fails.
+        Volatile = "volatile",
+        /// Kernel and disk disagree.
+        Contradictory = "contradictory",
+        /// Cannot be said.
+        Unknown = "unknown",
+        /// It keeps what it holds: a healthy battery or flash module.
+        Protected = "protected",
+        /// It holds nothing back.
+        None = "none",
+    }
+}
+
+impl Cache {
+    /// Whether it is known to lose what it holds.
+    pub fn forgets(self) -> bool {
+        match self {
+            Self::Volatile => true,
+            Self::Contradictory | Self::Unknown | Self::Protected | Self::None => false,
+        }
+    }
+
+    /// Whether what it is could not be settled.
+    pub fn is_open(self) -> bool {
+        match self {
+            Self::Unknown => true,
+            Self::Volatile | Self::Contradictory | Self::Protected | Self::None => false,
+        }
+    }
+
+    /// Whether data is safe in or behind it without any flush.
+    pub fn is_safe_unflushed(self) -> bool {
+        match self {
+            Self::Protected | Self::None => true,
+            Self::Volatile | Self::Contradictory | Self::Unknown => false,
+        }
+    }
+
+    /// Whether a healthy battery or flash module keeps what it holds.
+    pub fn is_protected(self) -> bool {
+        match self {
+            Self::Protected => true,
+            Self::Volatile | Self::Contradictory | Self::Unknown | Self::None => false,
+        }
+    }
+}
+
+choice! {
+    /// What a device-mapper cache does with a write.
+    pub enum DmCacheMode { Writeback = "writeback", Writethrough = "writethrough", Passthrough = "passthrough" }
+}
+
+choice! {
+    /// What bcache does with a write.
+    pub enum BcacheMode {
+        Writethrough = "writethrough", Writeback = "writeback", Writearound = "writearound", None = "none",
+    }
+}
+
+choice! {
+    /// When DRBD calls a write done.
+    pub enum DrbdProtocol { A = "A", B = "B", C = "C" }
+}
+
+pub use kind::DeviceKind;
+pub use transport::Transport;
+
+use crate::facts::choice;
+
+mod kind;
+mod transport;

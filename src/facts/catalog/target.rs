@@ -30,15 +30,60 @@ facts! {
     /// Disks at the bottom that also hold swap.
     SWAP_BESIDE: Vec<String> = Target "target.swap_beside" Kind::List, concluded;
     /// The durability verdict.
-    VERDICT: String = Target "target.verdict"
-        Kind::Choice(&["durable", "proven by drill", "unproven", "contradictory", "at risk"]), concluded;
+    VERDICT: Standing = Target "target.verdict", concluded;
     /// The caches of the disks, joined: the worst governs.
-    CACHE: String = Target "target.cache"
-        Kind::Choice(&["none", "protected", "volatile", "unknown", "contradictory"]), concluded;
+    CACHE: Cache = Target "target.cache", concluded;
     /// What happens to a flush on its way down.
-    FLUSH: String = Target "target.flush" Kind::Choice(&["sent", "not needed", "suppressed", "unknown"]), concluded;
+    FLUSH: Flush = Target "target.flush", concluded;
     /// What suppresses flushes: `mount option`, `queue override`, `file system`, `server setting`.
-    SUPPRESSED_BY: Vec<String> = Target "target.flush_suppressed_by" Kind::List, concluded;
+    SUPPRESSED_BY: Vec<Suppressor> = Target "target.flush_suppressed_by" Kind::List, concluded;
     /// Whether advice that removes flushes could be given at all: the interlock of the durability verdict, every condition of which must be known to hold.
     INTERLOCK: bool = Target "target.flush_removal_allowed" Kind::Bool, concluded;
 }
+
+choice! {
+    /// The verdicts, worst first.
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Standing {
+        /// A committed transaction may be lost.
+        AtRisk = "at risk",
+        /// The layers disagree.
+        Contradictory = "contradictory",
+        /// Something needed is not known.
+        Unproven = "unproven",
+        /// The same, but it survived every power cut that was tried. It opens nothing that *unproven* keeps shut.
+        ProvenByDrill = "proven by drill",
+        /// It survives, and the evidence is named.
+        Durable = "durable",
+    }
+}
+
+choice! {
+    /// What happens to a flush on its way to the disks.
+    pub enum Flush { Sent = "sent", NotNeeded = "not needed", Suppressed = "suppressed", Unknown = "unknown" }
+}
+
+impl Flush {
+    /// Whether none arrives although some are asked for.
+    pub fn is_suppressed(self) -> bool {
+        match self {
+            Self::Suppressed => true,
+            Self::Sent | Self::NotNeeded | Self::Unknown => false,
+        }
+    }
+}
+
+choice! {
+    /// What suppresses flushes.
+    pub enum Suppressor {
+        FileSystem = "file system", MountOption = "mount option", QueueOverride = "queue override",
+        ServerSetting = "server setting",
+    }
+}
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::device::Cache;
+use crate::facts::choice;

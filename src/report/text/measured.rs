@@ -2,7 +2,7 @@
 
 use super::words;
 use crate::facts::catalog::postgres;
-use crate::facts::catalog::target::FLUSH;
+use crate::facts::catalog::target::{FLUSH, Flush};
 use crate::measure::{Measurement, MethodResult};
 use crate::report::{Report, TargetSummary};
 use crate::text::page::Page;
@@ -77,7 +77,7 @@ pub fn remarks(report: &Report, target: &TargetSummary, measurement: &Measuremen
             "Flushes are per commit, where the disks count them. No server does it as in the rows “compare”.";
         all.push(says.to_owned());
     }
-    if report.value(&target.target, FLUSH.name()).is_some_and(|flush| flush.to_string() == "suppressed") {
+    if report.facts.value(&target.target, &FLUSH).is_some_and(Flush::is_suppressed) {
         all.push(WITHOUT_FLUSHES.to_owned());
     }
     all.push(measurement.sentence.clone());
@@ -119,20 +119,20 @@ fn row(result: &MethodResult, in_force: Option<&str>) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use crate::facts::Source;
+    use crate::facts::{Choice, Source};
     use crate::report::{sample, text};
 
-    use super::FLUSH;
+    use super::{FLUSH, Flush};
 
     #[test]
     fn figures_without_flushes_are_told_apart() {
-        for flush in ["sent", "not needed", "suppressed", "unknown"] {
+        for flush in Flush::ALL {
             let mut report = sample::at_risk();
             let source = Source::derived(["mount.barrier"]);
-            report.facts.know(&sample::data(), &FLUSH, flush.to_owned(), source);
+            report.facts.know(&sample::data(), &FLUSH, *flush, source);
             let told =
                 text::render(&report).contains("No flush was sent: these are not the figures of durable");
-            assert_eq!(told, flush == "suppressed", "{flush}");
+            assert_eq!(told, *flush == Flush::Suppressed, "{flush}");
         }
     }
 }

@@ -4,7 +4,8 @@
 use ratatui::text::{Line, Span};
 
 use crate::facts::Subject;
-use crate::facts::catalog::{postgres, target};
+use crate::facts::catalog::postgres;
+use crate::facts::catalog::target::{self, Flush};
 use crate::measure::{Measurement, MethodResult, beside_default};
 use crate::report::Report;
 use crate::report::text::measured as told;
@@ -141,8 +142,8 @@ pub fn of_server(measurement: &Measurement) -> impl Iterator<Item = &MethodResul
 
 /// Whether what a commit asks for never reaches the disk, so that no figure is the price of durability.
 fn flushes_are_suppressed(data: &Data, report: &Report) -> bool {
-    let flush = data.focus.target.as_ref().and_then(|of| report.value(of, target::FLUSH.name()));
-    flush.is_some_and(|flush| flush.to_string() == "suppressed")
+    let flush = data.focus.target.as_ref().and_then(|of| report.facts.value(of, &target::FLUSH));
+    flush.is_some_and(Flush::is_suppressed)
 }
 
 /// The method that the server uses now.

@@ -276,7 +276,7 @@ fn tools_that_are_not_read_are_named_and_nothing_is_concluded() {
         (Fake::default(), "install storcli2"),
     ] {
         let (disk, mut facts) = (Subject::device("sda"), FactSet::default());
-        facts.know(&disk, &device::KIND, "disk".to_owned(), Source::Assumed);
+        facts.know(&disk, &device::KIND, device::DeviceKind::Disk, Source::Assumed);
         facts.know(&disk, &device::DRIVER, "mpi3mr".to_owned(), Source::Assumed);
         (COLLECTOR.run)(&host, &Request::default(), &mut facts);
         for key in WORDS {

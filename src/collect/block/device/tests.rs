@@ -5,7 +5,8 @@ use proptest::prelude::*;
 use crate::collect::block::device::COLLECTOR;
 use crate::collect::testing::{Fake, shown};
 use crate::collect::{Collector, Request, mounts, stack};
-use crate::facts::catalog::{device, mount};
+use crate::facts::catalog::device::{self, Transport};
+use crate::facts::catalog::mount;
 use crate::facts::{FactSet, Scope, Source, Subject, Why};
 use crate::host::{MissKind, Question};
 
@@ -116,14 +117,14 @@ fn the_stack_goes_down_to_every_disk() {
 #[test]
 fn kinds_transports_and_claims() {
     let facts = all(&machine());
-    let kind = |name| facts.value(&Subject::device(name), &device::KIND).unwrap();
+    let kind = |name| facts.value(&Subject::device(name), &device::KIND).unwrap().word();
     assert_eq!(
         ["sda", "sda1", "md0", "dm-0", "loop0", "loop1"].map(kind),
         ["disk", "partition", "md", "lvm", "loop", "loop"]
     );
     let (sda, sdb) = (Subject::device("sda"), Subject::device("sdb"));
-    assert_eq!(facts.value(&sda, &device::TRANSPORT).as_deref(), Some("sata"));
-    assert_eq!(facts.value(&sdb, &device::TRANSPORT).as_deref(), Some("usb"));
+    assert_eq!(facts.value(&sda, &device::TRANSPORT), Some(Transport::Sata));
+    assert_eq!(facts.value(&sdb, &device::TRANSPORT), Some(Transport::Usb));
     assert_eq!(facts.value(&sda, &device::MODEL).as_deref(), Some("Samsung SSD 870"));
     assert_eq!(facts.value(&sdb, &device::MODEL).as_deref(), Some("Kingston DataTraveler\\x1b[1m"));
     assert_eq!(facts.value(&sda, &device::CACHE_TYPE).as_deref(), Some("write back"));

@@ -8,7 +8,7 @@
 use serde_json::Value as Json;
 
 use super::{Answer, Questions, Told, flag, unknown};
-use crate::facts::catalog::device;
+use crate::facts::catalog::device::{self, Shingled};
 use crate::facts::{Reading, Remedy, Why};
 use crate::host::Tool;
 
@@ -38,7 +38,7 @@ pub fn ask(questions: &Questions) -> Told {
     told.put(&device::DRIVE_CACHE, cache);
     told.put(&device::RPM, rpm(&answer, &json));
     if hides_zones(&json) {
-        told.put(&device::SHINGLED, Reading::known("drive-managed".to_owned(), answer.source()));
+        told.put(&device::SHINGLED, Reading::known(Shingled::DriveManaged, answer.source()));
     }
     told
 }

@@ -9,7 +9,7 @@ use super::{AT_A_TIME, COLLECTOR, MOST, flag, nvme, smart};
 use crate::collect::Request;
 use crate::collect::testing::Fake;
 use crate::facts::catalog::{controller, device, host as machine, mount};
-use crate::facts::{FactSet, Reading, Remedy, Source, Subject, Why};
+use crate::facts::{Choice, FactSet, Reading, Remedy, Source, Subject, Why};
 use crate::host::{MissKind, Question, Tool};
 
 const SMART: &str = "-q noserial -n standby -j -i -g wcache";
@@ -22,9 +22,9 @@ fn run_of(tool: Tool, words: &str, node: &str) -> Question {
 
 fn disk(facts: &mut FactSet, name: &str, transport: &str) -> Subject {
     let disk = Subject::device(name);
-    facts.know(&disk, &device::KIND, "disk".to_owned(), Source::Assumed);
+    facts.know(&disk, &device::KIND, device::DeviceKind::Disk, Source::Assumed);
     facts.know(&disk, &device::PATH, format!("/dev/{name}"), Source::Assumed);
-    facts.know(&disk, &device::TRANSPORT, transport.to_owned(), Source::Assumed);
+    facts.know(&disk, &device::TRANSPORT, device::Transport::of(transport).unwrap(), Source::Assumed);
     disk
 }
 
@@ -141,7 +141,7 @@ fn sata_disks_tell_cache_speed_and_zones() {
         json!({ "zoned_device": { "capabilities": "device_managed" } }),
         json!({ "scsi_Device managed zoned block capable": true }),
     ] {
-        assert_eq!(of(zones).value(&disk, &device::SHINGLED).as_deref(), Some("drive-managed"));
+        assert_eq!(of(zones).value(&disk, &device::SHINGLED), Some(device::Shingled::DriveManaged));
     }
     for none in [
         json!({ "model_family": "Western Digital Red" }),
@@ -156,13 +156,13 @@ fn a_partition_has_the_zones_of_its_disk() {
     let mut facts = machine(true);
     let disk = disk(&mut facts, "sda", "sata");
     let part = Subject::device("sda1");
-    facts.know(&part, &device::KIND, "partition".to_owned(), Source::Assumed);
+    facts.know(&part, &device::KIND, device::DeviceKind::Partition, Source::Assumed);
     facts.stand(&part, &disk);
     mounted(&mut facts, "/", &part);
     let answer = json!({ "model_family": "Toshiba P300 (SMR)" }).to_string();
     let host = Fake::default().answer(run_of(Tool::Smartctl, SMART, "/dev/sda"), answer);
     (COLLECTOR.run)(&host, &Request::default(), &mut facts);
-    assert_eq!(facts.value(&part, &device::SHINGLED).as_deref(), Some("drive-managed"));
+    assert_eq!(facts.value(&part, &device::SHINGLED), Some(device::Shingled::DriveManaged));
 }
 
 #[test]

@@ -7,8 +7,9 @@ fn read(name: &str, place: &str, fake: &Fake) -> [Option<String>; 2] {
     let mut node = Node::new(name, "disk");
     node.place = place.as_bytes().to_vec();
     let mut facts = FactSet::default();
-    Transport::default().describe(fake, &node, &mut facts);
-    [&device::TRANSPORT, &device::FABRIC].map(|key| facts.value(&node.subject, key))
+    Transports::default().describe(fake, &node, &mut facts);
+    [device::TRANSPORT.name(), device::FABRIC.name()]
+        .map(|name| facts.reading(&node.subject, name).value().map(ToString::to_string))
 }
 
 fn attached(name: &str, place: &str) -> String {
@@ -117,7 +118,7 @@ fn the_firmware_s_revision_is_that_of_the_kind_of_disk() {
         let mut node = Node::new(name, "disk");
         node.place = place.into_bytes();
         let mut facts = FactSet::default();
-        Transport::default().describe(&fake, &node, &mut facts);
+        Transports::default().describe(&fake, &node, &mut facts);
         assert_eq!(facts.value(&node.subject, &device::FIRMWARE).as_deref(), expect, "{name}");
     }
 }

@@ -6,6 +6,7 @@ use super::super::machine::{Machine, data};
 use super::{ALL, Fact, allowed, start};
 use crate::durability::claim::{Cache, Leaf, Passage, leaf};
 use crate::durability::{Standing, interlock, join};
+use crate::facts::catalog::target::Suppressor;
 use crate::facts::{Reading, Subject};
 use crate::truth::Truth;
 
@@ -140,7 +141,8 @@ fn the_interlock_is_the_conjunction_of_its_conditions() {
         "probe.commit",
     ]);
     let standings = [Standing::Durable, Standing::Unproven, Standing::Contradictory, Standing::AtRisk];
-    let flushes = [Passage::Sent, Passage::NotNeeded, Passage::Unknown, Passage::Dropped("mount option")];
+    let flushes =
+        [Passage::Sent, Passage::NotNeeded, Passage::Unknown, Passage::Dropped(Suppressor::MountOption)];
     let caches = [Cache::Protected, Cache::None, Cache::Unknown, Cache::Contradictory, Cache::Volatile];
     let disk = Subject::device("sda");
     let start = start();

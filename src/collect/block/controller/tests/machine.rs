@@ -121,7 +121,7 @@ impl Machine {
         let mut facts = FactSet::default();
         let disk = Subject::device("sda");
         facts.know(&Subject::host(), &machine::PRIVILEGED, privileged, Source::Assumed);
-        facts.know(&disk, &device::KIND, "disk".to_owned(), Source::Assumed);
+        facts.know(&disk, &device::KIND, device::DeviceKind::Disk, Source::Assumed);
         facts.know(&disk, &device::DRIVER, self.driver.to_owned(), Source::Assumed);
         facts.know(&disk, &device::MODEL, self.model.to_owned(), Source::Assumed);
         facts.know(&disk, &device::PATH, "/dev/sda".to_owned(), Source::Assumed);
