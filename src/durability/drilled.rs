@@ -52,14 +52,13 @@ impl Drilled {
     /// Raises what is *unproven* along ways of which only the database's part is known.
     pub fn settle(&self, paths: &mut [Path]) {
         let open = |path: &Path| {
-            let of_server =
-                |one: &Evidence| one.layer == Layer::Database && one.standing == Standing::Unproven;
+            let of_server = |one: &Evidence| one.layer.is_database() && one.standing.is_unproven();
             path.standing < Standing::Unproven || path.evidence.iter().any(of_server)
         };
         if self.lost > 0 || paths.iter().any(open) {
             return;
         }
-        for path in paths.iter_mut().filter(|path| path.standing == Standing::Unproven) {
+        for path in paths.iter_mut().filter(|path| path.standing.is_unproven()) {
             path.standing = Standing::ProvenByDrill;
         }
     }

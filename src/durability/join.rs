@@ -99,7 +99,7 @@ pub fn judge(facts: &FactSet, target: &Subject, disks: &BTreeMap<Subject, Leaf>)
         limits: limits(facts, &seen_by),
         seen_by,
         sentence: match &drill {
-            Some(drill) if standing == Standing::ProvenByDrill => drill.sentence(),
+            Some(drill) if standing.is_proven_by_drill() => drill.sentence(),
             _ => sentence(standing, &paths, clusters.is_empty(), cache, &names),
         },
         paths,
@@ -159,7 +159,7 @@ fn along(ask: &mut Ask, way: &Route, disks: &BTreeMap<Subject, Leaf>) -> (Vec<Pa
     for leaf in ends.iter().flatten() {
         let lost = unflushed && !leaf.cache.is_safe_unflushed();
         evidence.extend(leaf.evidence.iter().cloned().map(|mut says| {
-            if lost && says.layer == Layer::Claim {
+            if lost && says.layer.is_claim() {
                 says.standing = Standing::AtRisk;
             }
             says
@@ -168,7 +168,7 @@ fn along(ask: &mut Ask, way: &Route, disks: &BTreeMap<Subject, Leaf>) -> (Vec<Pa
 
     let last = way.hops.last();
     let nothing = ends.iter().any(Option::is_none);
-    let sound = evidence.iter().all(|says| says.standing == Standing::Durable);
+    let sound = evidence.iter().all(|says| says.standing.is_durable());
     let unread = match (&way.broken, last) {
         (Some(why), _) => Some(why.clone()),
         (None, Some(last)) if nothing && sound => {

@@ -30,6 +30,22 @@ impl Layer {
             Self::Measurement => "measurement",
         }
     }
+
+    /// Whether the server speaks.
+    pub fn is_database(self) -> bool {
+        match self {
+            Self::Database => true,
+            Self::Belief | Self::Claim | Self::Measurement => false,
+        }
+    }
+
+    /// Whether a disk, or what stands before it, speaks.
+    pub fn is_claim(self) -> bool {
+        match self {
+            Self::Claim => true,
+            Self::Database | Self::Belief | Self::Measurement => false,
+        }
+    }
 }
 
 /// One piece of evidence.

@@ -40,7 +40,7 @@ pub fn stack(facts: &FactSet, top: &Subject, verdict: Option<&Verdict>) -> Stack
 /// What decides the verdict: the subjects of the evidence that makes its worst path what it is.
 fn weakest(verdict: &Verdict) -> BTreeSet<Subject> {
     let worst = verdict.paths.iter().find(|path| path.standing == verdict.standing);
-    let decides = |standing: Standing| standing == verdict.standing && standing != Standing::Durable;
+    let decides = |standing: Standing| standing == verdict.standing && !standing.is_durable();
     let evidence = worst.into_iter().flat_map(|path| &path.evidence);
     evidence.filter(|piece| decides(piece.standing)).map(|piece| piece.subject.clone()).collect()
 }

@@ -59,6 +59,32 @@ choice! {
     }
 }
 
+impl Standing {
+    /// Whether the evidence shows that a commit survives.
+    pub fn is_durable(self) -> bool {
+        match self {
+            Self::Durable => true,
+            Self::AtRisk | Self::Contradictory | Self::Unproven | Self::ProvenByDrill => false,
+        }
+    }
+
+    /// Whether something needed is not known, and nothing speaks against it.
+    pub fn is_unproven(self) -> bool {
+        match self {
+            Self::Unproven => true,
+            Self::AtRisk | Self::Contradictory | Self::ProvenByDrill | Self::Durable => false,
+        }
+    }
+
+    /// Whether it rests on power cuts that were tried.
+    pub fn is_proven_by_drill(self) -> bool {
+        match self {
+            Self::ProvenByDrill => true,
+            Self::AtRisk | Self::Contradictory | Self::Unproven | Self::Durable => false,
+        }
+    }
+}
+
 choice! {
     /// What happens to a flush on its way to the disks.
     pub enum Flush { Sent = "sent", NotNeeded = "not needed", Suppressed = "suppressed", Unknown = "unknown" }

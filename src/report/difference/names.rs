@@ -7,7 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::kept::{Kept, KeptFact, KeptFinding, Shown};
-use crate::facts::{Nature, Scope, Subject, catalog};
+use crate::facts::catalog::device::{self, DeviceKind};
+use crate::facts::{Choice, Nature, Scope, Subject, catalog};
 
 /// The names of now of what had another one before.
 #[derive(Debug, Default)]
@@ -225,7 +226,8 @@ impl<'k> Matching<'k> {
     /// Partitions of disks that were paired.
     fn partitions(&mut self) {
         let is_partition = |kept: &Kept, device: &Subject| {
-            kept.value(device, "device.kind").is_some_and(|kind| kind.text() == "partition")
+            let kind = kept.value(device, device::KIND.name()).and_then(|kind| DeviceKind::of(&kind.text()));
+            kind.is_some_and(DeviceKind::is_partition)
         };
         let old: Vec<&Subject> = self.old.iter().copied().filter(|d| is_partition(self.before, d)).collect();
         for device in old {

@@ -96,10 +96,7 @@ fn evidence(document: &mut Document, verdict: &Verdict) {
     };
     document.list(&others.iter().map(way).collect::<Vec<_>>());
     if !verdict.missing.is_empty() {
-        document.heading(
-            3,
-            if verdict.standing == Standing::Unproven { "What would settle it" } else { "Missing" },
-        );
+        document.heading(3, if verdict.standing.is_unproven() { "What would settle it" } else { "Missing" });
         document.list(&verdict.missing.iter().map(|need| text(&words::need(need))).collect::<Vec<_>>());
     }
 }

@@ -133,7 +133,7 @@ fn evidence(page: &mut Page, verdict: &Verdict) {
     }
     if !verdict.missing.is_empty() {
         page.gap();
-        page.para(2, if verdict.standing == Standing::Unproven { "What would settle it" } else { "Missing" });
+        page.para(2, if verdict.standing.is_unproven() { "What would settle it" } else { "Missing" });
         for need in &verdict.missing {
             page.hanging(4, "", &words::need(need));
         }
