@@ -9,7 +9,8 @@ use std::collections::BTreeSet;
 use super::layer::block;
 use super::{LayerRow, Stack, options};
 use crate::durability::{Standing, Verdict};
-use crate::facts::catalog::{device, mount, target};
+use crate::facts::catalog::device::{self, WriteCache};
+use crate::facts::catalog::{mount, target};
 use crate::facts::{FactSet, Scope, Subject};
 
 /// The stack of a target.
@@ -88,9 +89,9 @@ fn cache(facts: &FactSet, subject: &Subject) -> String {
                     word => word.to_owned(),
                 });
             let queue = facts.value(subject, &device::WRITE_CACHE).map(|belief| {
-                match belief.as_str() {
-                    "write back" => "flushes are passed on",
-                    _ => "flushes are not passed on",
+                match belief {
+                    WriteCache::WriteBack => "flushes are passed on",
+                    WriteCache::WriteThrough => "flushes are not passed on",
                 }
                 .to_owned()
             });

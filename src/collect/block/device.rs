@@ -80,7 +80,7 @@ fn queue(host: &dyn Host, node: &Node, facts: &mut FactSet) {
     let at = |name: &str| node.attribute(&format!("queue/{name}"));
     let subject = &node.subject;
     let logical = attribute::number(host, &at("logical_block_size"));
-    let believed = match attribute::choice(host, &at("write_cache"), &device::WRITE_CACHE) {
+    let believed = match attribute::choice(host, &at("write_cache")) {
         // The queue is there and does not say.
         Reading::Unknown { why: Why::Absent, detail, .. } if logical.is_known() => {
             Reading::unknown(Why::Absent, detail).or_try(Remedy::Do(OLD_KERNEL.to_owned()))

@@ -8,7 +8,7 @@ use super::{BY_FILE_SYSTEM, BY_QUEUE, Bottom, Hop, evidence, own_state, plain};
 use crate::durability::Standing;
 use crate::durability::ask::Ask;
 use crate::durability::claim::Passage;
-use crate::facts::catalog::device;
+use crate::facts::catalog::device::{self, WriteCache};
 use crate::facts::{Scope, Subject};
 use crate::truth::Truth;
 
@@ -44,35 +44,35 @@ fn by_its_word(ask: &mut Ask, hop: &Subject, kind: Option<&str>, bottom: Bottom)
     let name = hop.name();
     let never = kind.is_some_and(|kind| ALWAYS_WRITE_BACK.contains(&kind))
         || own_state::targets(ask.facts, hop) == Some(own_state::Targets::Keep);
-    let (passage, standing, says) = match ask.need(hop, &device::WRITE_CACHE).as_deref() {
-        Some("write back") => (Passage::Sent, Durable, format!("{name} passes flushes on")),
-        Some(_) if bottom.write_back == Truth::True => (
+    let (passage, standing, says) = match ask.need(hop, &device::WRITE_CACHE) {
+        Some(WriteCache::WriteBack) => (Passage::Sent, Durable, format!("{name} passes flushes on")),
+        Some(WriteCache::WriteThrough) if bottom.write_back == Truth::True => (
             Passage::Dropped(BY_QUEUE),
             Contradictory,
             format!(
                 "the queue of {name} says write through above a disk that says write back, so flushes are dropped"
             ),
         ),
-        Some(_) if never => (
+        Some(WriteCache::WriteThrough) if never => (
             Passage::Dropped(BY_QUEUE),
             Contradictory,
             format!(
                 "the queue of {name} says write through, which its driver never does by itself, so flushes are dropped"
             ),
         ),
-        Some(_) if bottom.write_back == Truth::Unknown => (
+        Some(WriteCache::WriteThrough) if bottom.write_back == Truth::Unknown => (
             Passage::Unknown,
             Unproven,
             format!(
                 "the queue of {name} says write through, and whether a disk below says write back is not known"
             ),
         ),
-        Some(_) if plain(ask.facts, hop) == Truth::True => (
+        Some(WriteCache::WriteThrough) if plain(ask.facts, hop) == Truth::True => (
             Passage::NotNeeded,
             Durable,
             format!("{name} drops flushes like the disks below it, which say write through too"),
         ),
-        Some(_) => (
+        Some(WriteCache::WriteThrough) => (
             Passage::Unknown,
             Unproven,
             format!(

@@ -63,14 +63,13 @@ facts! {
     /// Zone model: `none`, `host-aware`, `host-managed`, from sysfs-block.
     ZONED: String = Device "device.zoned" Kind::Text;
     /// What the kernel believes of the cache, per queue: `write back` (flushes are sent) or `write through` (they are not), from queue/write_cache in sysfs-block.
-    WRITE_CACHE: String = Device "device.write_cache" Kind::Choice(&["write back", "write through"]), prices;
+    WRITE_CACHE: WriteCache = Device "device.write_cache", prices;
     /// Whether the driver passes forced unit access, from queue/fua in sysfs-block.
     FUA: bool = Device "device.fua" Kind::Bool, prices;
     /// What the driver was told by the disk of its cache: SCSI `cache_type` (Documentation/scsi/sd-parameters) or virtio-blk `cache_type`.
-    CACHE_TYPE: String = Device "device.cache_type"
-        Kind::Choice(&["write through", "write back", "none", "write back, no read (daft)"]), prices;
+    CACHE_TYPE: CacheType = Device "device.cache_type", prices;
     /// The disk's own answer, asked as root past the kernel: whether its write cache is `on` or `off` (`smartctl -g wcache`, `hdparm -W`, NVMe feature 06h).
-    DRIVE_CACHE: String = Device "device.drive_cache" Kind::Choice(&["on", "off"]), prices;
+    DRIVE_CACHE: DriveCache = Device "device.drive_cache", prices;
     /// Whether an NVMe controller says that it has a volatile write cache, from the field VWC of `nvme id-ctrl`.
     NVME_VOLATILE: bool = Device "nvme.volatile_cache" Kind::Bool, prices;
     /// What an NVMe controller warns of, from `critical_warning` of `nvme smart-log`: `spare low`, `temperature`, `unreliable`, `read-only`, `memory backup failed`, `persistent memory`.
@@ -138,3 +137,25 @@ facts! {
     /// Whether it is blank: unused, read, and nothing found. Unreadable is never blank.
     BLANK: bool = Device "device.blank" Kind::Bool, concluded;
 }
+
+choice! {
+    /// What a queue is for.
+    pub enum WriteCache { WriteBack = "write back", WriteThrough = "write through" }
+}
+
+choice! {
+    /// What a disk told its driver (`sd_cache_types` in drivers/scsi/sd.c).
+    pub enum CacheType {
+        WriteThrough = "write through",
+        WriteBack = "write back",
+        None = "none",
+        WriteBackNoRead = "write back, no read (daft)",
+    }
+}
+
+choice! {
+    /// Whether a disk's own write cache is on.
+    pub enum DriveCache { On = "on", Off = "off" }
+}
+
+use crate::facts::choice;

@@ -8,7 +8,7 @@
 use serde_json::Value as Json;
 
 use super::{Answer, Questions, Told, unknown};
-use crate::facts::catalog::device;
+use crate::facts::catalog::device::{self, DriveCache};
 use crate::facts::{Reading, Why};
 use crate::host::Tool;
 
@@ -38,9 +38,7 @@ pub fn ask(questions: &Questions) -> Told {
         (Some(false), _) => Reading::unknown(Why::Absent, "it has no volatile cache that could be on or off"),
         (_, Err(refusal)) => unknown(refusal),
         (_, Ok(_)) => match questions.ask(Tool::Nvme, &["get-feature", "-f", "6", "-H"], &mut told) {
-            Ok(answer) => {
-                answer.reading(switched(&answer.text), "whether the cache is on").map(str::to_owned)
-            }
+            Ok(answer) => answer.reading(switched(&answer.text), "whether the cache is on"),
             Err(refusal) => unknown(&refusal),
         },
     };
@@ -67,7 +65,7 @@ pub fn volatile(identity: &Json) -> Option<bool> {
 }
 
 /// `Volatile Write Cache Enable (WCE): Enabled`, below the feature's number and value, which has to agree.
-pub fn switched(answer: &[u8]) -> Option<&'static str> {
+pub fn switched(answer: &[u8]) -> Option<DriveCache> {
     let text = String::from_utf8_lossy(answer);
     let mut lines = text.lines().map(str::trim);
     let words = lines.clone().find_map(|line| line.split_once("(WCE):"))?.1.trim();
@@ -75,8 +73,8 @@ pub fn switched(answer: &[u8]) -> Option<&'static str> {
     let value = lines.find_map(|line| line.strip_prefix("get-feature:0x06")?.rsplit_once("value:"))?.1;
     let value = u32::from_str_radix(value.strip_prefix("0x").unwrap_or(value), 16).ok()?;
     match (words, value & 1) {
-        ("Enabled", 1) => Some("on"),
-        ("Disabled", 0) => Some("off"),
+        ("Enabled", 1) => Some(DriveCache::On),
+        ("Disabled", 0) => Some(DriveCache::Off),
         _ => None,
     }
 }
