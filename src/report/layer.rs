@@ -4,7 +4,7 @@
 //! Only what was read is said, and what is as it should be is left out. The surprise: a mapping whose target type nobody
 //! could read keeps the name of who made it (`LVM`), because lines and thin volumes look the same without root.
 
-use crate::facts::catalog::device;
+use crate::facts::catalog::device::{self, ConsistencyPolicy, SyncAction};
 use crate::facts::{FactSet, Key, Subject};
 use crate::text;
 
@@ -25,7 +25,13 @@ pub fn block(facts: &FactSet, subject: &Subject) -> String {
             Some(file) => format!("loop over {file}"),
             None => "loop device".to_owned(),
         },
-        Some("bcache") => joined("bcache", [text(&device::BCACHE_MODE), text(&device::BCACHE_STATE)]),
+        Some("bcache") => joined(
+            "bcache",
+            [
+                text(&device::BCACHE_MODE),
+                facts.value(subject, &device::BCACHE_STATE).map(|state| state.to_string()),
+            ],
+        ),
         Some("drbd") => match text(&device::DRBD_PROTOCOL) {
             Some(protocol) => format!("DRBD protocol {protocol}"),
             None => "DRBD".to_owned(),
@@ -119,21 +125,24 @@ fn array(facts: &FactSet, subject: &Subject) -> String {
     let there =
         disks.zip(missing).map(|(disks, missing)| format!("{} of {disks}", disks.saturating_sub(missing)));
     let doing = facts.value(subject, &device::MD_SYNC_ACTION).and_then(|action| {
-        let word = match action.as_str() {
-            "idle" => return None,
-            "resync" => "resyncing",
-            "recover" => "recovering",
-            "check" => "being checked",
-            "repair" => "being repaired",
-            "reshape" => "being reshaped",
-            other => other,
+        let word = match action {
+            SyncAction::Idle => return None,
+            SyncAction::Frozen => "frozen",
+            SyncAction::Resync => "resyncing",
+            SyncAction::Recover => "recovering",
+            SyncAction::Check => "being checked",
+            SyncAction::Repair => "being repaired",
+            SyncAction::Reshape => "being reshaped",
         };
         Some(word.to_owned())
     });
-    let closed = facts.value(subject, &device::MD_CONSISTENCY).and_then(|policy| match policy.as_str() {
-        "journal" => Some("journal".to_owned()),
-        "ppl" => Some("PPL".to_owned()),
-        _ => None,
+    let closed = facts.value(subject, &device::MD_CONSISTENCY).and_then(|policy| match policy {
+        ConsistencyPolicy::Journal => Some("journal".to_owned()),
+        ConsistencyPolicy::Ppl => Some("PPL".to_owned()),
+        ConsistencyPolicy::None
+        | ConsistencyPolicy::Resync
+        | ConsistencyPolicy::Bitmap
+        | ConsistencyPolicy::Unknown => None,
     });
     joined(&level, [there, doing, closed])
 }

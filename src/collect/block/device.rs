@@ -94,7 +94,7 @@ fn queue(host: &dyn Host, node: &Node, facts: &mut FactSet) {
     facts.put(subject, &device::LOGICAL_BLOCK, logical);
     facts.put(subject, &device::PHYSICAL_BLOCK, attribute::number(host, &at("physical_block_size")));
     facts.put(subject, &device::DISCARD_MAX, attribute::number(host, &at("discard_max_bytes")));
-    facts.put(subject, &device::ZONED, attribute::text(host, &at("zoned")));
+    facts.put(subject, &device::ZONED, attribute::choice(host, &at("zoned")));
 }
 
 /// The scheduler in brackets; a device that can have none prints only `none`.

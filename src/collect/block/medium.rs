@@ -5,7 +5,8 @@
 //! controllers, networks and USB bridges show `1` whatever lies behind, so there the answer is `virtual`, or not known.
 
 use super::topology::Node;
-use crate::facts::catalog::{device, host as machine};
+use crate::facts::catalog::device::{self, Zoned};
+use crate::facts::catalog::host as machine;
 use crate::facts::{FactSet, Reading, Remedy, Source, Subject, Why};
 use crate::quote::Command;
 
@@ -71,13 +72,12 @@ fn of_disk(disk: &Subject, facts: &FactSet) -> Reading<String> {
 /// `queue/zoned` shows disks that tell of their zones. One that hides them is suspected where platters take discards,
 /// which is how smartmontools' drive database marks them too.
 fn shingled(disk: &Subject, facts: &FactSet) -> Reading<String> {
-    let zoned = facts.get(disk, &device::ZONED);
     let by_zones = |word: &str| Reading::known(word.to_owned(), Source::derived([device::ZONED.name()]));
-    match zoned.value().map(String::as_str) {
-        Some(word @ ("host-aware" | "host-managed")) => return by_zones(word),
-        Some("none") => {}
-        Some(word) => return Reading::unknown(Why::Malformed, format!("`{word}` is no word for zones")),
-        None => return zoned,
+    match facts.get(disk, &device::ZONED) {
+        Reading::Known { value: Zoned::HostAware, .. } => return by_zones("host-aware"),
+        Reading::Known { value: Zoned::HostManaged, .. } => return by_zones("host-managed"),
+        Reading::Known { value: Zoned::None, .. } => {}
+        Reading::Unknown { why, detail, remedy } => return Reading::Unknown { why, detail, remedy },
     }
     let of = [device::ZONED.name(), device::MEDIUM.name(), device::DISCARD_MAX.name()];
     let known = |word: &str| Reading::known(word.to_owned(), Source::derived(of));
@@ -101,6 +101,7 @@ fn names_zones(disk: &Subject) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::facts::Choice;
 
     struct Disk {
         transport: &'static str,
@@ -127,7 +128,8 @@ mod tests {
         facts.know(&node.subject, &device::TRANSPORT, disk.transport.to_owned(), source());
         facts.know(&node.subject, &device::MODEL, disk.model.to_owned(), source());
         facts.know(&node.subject, &device::ROTATIONAL, disk.rotational, source());
-        facts.know(&node.subject, &device::ZONED, disk.zoned.to_owned(), source());
+        let zoned = Reading::known(disk.zoned, source()).and_then(Zoned::read);
+        facts.put(&node.subject, &device::ZONED, zoned);
         facts.know(&node.subject, &device::DISCARD_MAX, disk.discard, source());
         facts.know(&Subject::host(), &machine::VIRTUALISATION, disk.virtualisation.to_owned(), source());
         describe(&node, &mut facts);

@@ -98,7 +98,7 @@ fn by_its_kind(ask: &mut Ask, hop: &Subject, kind: &str) -> Option<Hop> {
             let disks = ask.facts.below(hop).len();
             let mode = ask.value(hop, &device::BCACHE_MODE);
             let state = ask.value(hop, &device::BCACHE_STATE);
-            let without = state.as_deref() == Some("no cache")
+            let without = state.is_some_and(|state| !state.has_cache())
                 || matches!(mode.as_deref(), Some("none" | "writethrough" | "writearound"));
             let (standing, says) = match mode.as_deref() {
                 Some("writeback") if disks > 1 => (

@@ -61,7 +61,7 @@ facts! {
     /// Largest discard; 0 where the device cannot, from sysfs-block.
     DISCARD_MAX: u64 = Device "device.discard_max" Kind::Bytes;
     /// Zone model: `none`, `host-aware`, `host-managed`, from sysfs-block.
-    ZONED: String = Device "device.zoned" Kind::Text;
+    ZONED: Zoned = Device "device.zoned";
     /// What the kernel believes of the cache, per queue: `write back` (flushes are sent) or `write through` (they are not), from queue/write_cache in sysfs-block.
     WRITE_CACHE: WriteCache = Device "device.write_cache", prices;
     /// Whether the driver passes forced unit access, from queue/fua in sysfs-block.
@@ -86,9 +86,9 @@ facts! {
     /// Members an md array lacks, from md/degraded.
     MD_DEGRADED: u64 = Device "md.degraded" Kind::Count, prices;
     /// What an md array is doing, from md/sync_action.
-    MD_SYNC_ACTION: String = Device "md.sync_action" Kind::Text, drifting, prices;
+    MD_SYNC_ACTION: SyncAction = Device "md.sync_action", drifting, prices;
     /// How an md array stays consistent, from md/consistency_policy.
-    MD_CONSISTENCY: String = Device "md.consistency_policy" Kind::Text, prices;
+    MD_CONSISTENCY: ConsistencyPolicy = Device "md.consistency_policy", prices;
     /// Member count an md array should have, from md/raid_disks.
     MD_DISKS: u64 = Device "md.raid_disks" Kind::Count, prices;
     /// Kind of superblock of an md array, `external:imsm` and the like for firmware RAID, from md/metadata_version.
@@ -115,7 +115,7 @@ facts! {
     BCACHE_MODE: String = Device "bcache.cache_mode"
         Kind::Choice(&["writethrough", "writeback", "writearound", "none"]), prices;
     /// State of a bcache device: `no cache`, `clean`, `dirty`, `inconsistent`, from bcache/state.
-    BCACHE_STATE: String = Device "bcache.state" Kind::Text, drifting;
+    BCACHE_STATE: BcacheState = Device "bcache.state", drifting;
     /// When a DRBD device calls a write done: `A` locally, `B` when the peer received it, `C` when the peer wrote it, from /proc/drbd or debugfs.
     DRBD_PROTOCOL: String = Device "drbd.protocol" Kind::Choice(&["A", "B", "C"]), prices;
     /// Name of a device-mapper device, from dm/name.
@@ -156,6 +156,64 @@ choice! {
 choice! {
     /// Whether a disk's own write cache is on.
     pub enum DriveCache { On = "on", Off = "off" }
+}
+
+choice! {
+    /// Zone model (`queue_zoned_show` in block/blk-sysfs.c; *host-aware* until 6.8).
+    pub enum Zoned { None = "none", HostAware = "host-aware", HostManaged = "host-managed" }
+}
+
+choice! {
+    /// A bit of an NVMe controller's critical warning. The list of warnings takes other words too: there are bits that
+    /// nobody has given a meaning yet.
+    pub enum NvmeWarning {
+        SpareLow = "spare low",
+        Temperature = "temperature",
+        Unreliable = "unreliable",
+        ReadOnly = "read-only",
+        MemoryBackupFailed = "memory backup failed",
+        PersistentMemory = "persistent memory",
+    }
+}
+
+choice! {
+    /// What an md array is doing (`action_show` in drivers/md/md.c; md.rst leaves out two).
+    pub enum SyncAction {
+        Idle = "idle",
+        Frozen = "frozen",
+        Resync = "resync",
+        Recover = "recover",
+        Check = "check",
+        Repair = "repair",
+        Reshape = "reshape",
+    }
+}
+
+choice! {
+    /// How an md array stays consistent; `unknown` while it does not run (`consistency_policy_show` in drivers/md/md.c).
+    pub enum ConsistencyPolicy {
+        None = "none",
+        Resync = "resync",
+        Bitmap = "bitmap",
+        Journal = "journal",
+        Ppl = "ppl",
+        Unknown = "unknown",
+    }
+}
+
+choice! {
+    /// State of a bcache device (drivers/md/bcache/sysfs.c).
+    pub enum BcacheState { NoCache = "no cache", Clean = "clean", Dirty = "dirty", Inconsistent = "inconsistent" }
+}
+
+impl BcacheState {
+    /// Whether a cache is attached.
+    pub fn has_cache(self) -> bool {
+        match self {
+            Self::NoCache => false,
+            Self::Clean | Self::Dirty | Self::Inconsistent => true,
+        }
+    }
 }
 
 use crate::facts::choice;

@@ -8,18 +8,18 @@
 use serde_json::Value as Json;
 
 use super::{Answer, Questions, Told, unknown};
-use crate::facts::catalog::device::{self, DriveCache};
+use crate::facts::catalog::device::{self, DriveCache, NvmeWarning};
 use crate::facts::{Reading, Why};
 use crate::host::Tool;
 
-/// Bits of the critical warning, lowest first: the word of the fact and its key in nvme-cli.
-const WARNINGS: [(&str, &str); 6] = [
-    ("spare low", "available_spare"),
-    ("temperature", "temp_threshold"),
-    ("unreliable", "reliability_degraded"),
-    ("read-only", "ro"),
-    ("memory backup failed", "vmbu_failed"),
-    ("persistent memory", "pmr_ro"),
+/// Bits of the critical warning, lowest first, each with its key in nvme-cli.
+const WARNINGS: [(NvmeWarning, &str); 6] = [
+    (NvmeWarning::SpareLow, "available_spare"),
+    (NvmeWarning::Temperature, "temp_threshold"),
+    (NvmeWarning::Unreliable, "reliability_degraded"),
+    (NvmeWarning::ReadOnly, "ro"),
+    (NvmeWarning::MemoryBackupFailed, "vmbu_failed"),
+    (NvmeWarning::PersistentMemory, "pmr_ro"),
 ];
 
 /// Asks one disk.
@@ -101,5 +101,5 @@ fn by_smartctl(answer: &Answer) -> Reading<Vec<String>> {
 fn of_bits(bits: u64) -> Vec<String> {
     let known = WARNINGS.iter().enumerate().filter(|(i, _)| bits >> i & 1 == 1);
     let unknown = (bits >> WARNINGS.len() > 0).then(|| format!("bits {bits:#04x}"));
-    known.map(|(_, (word, _))| (*word).to_owned()).chain(unknown).collect()
+    known.map(|(_, (warning, _))| warning.to_string()).chain(unknown).collect()
 }
