@@ -139,7 +139,7 @@ facts! {
 }
 
 choice! {
-    /// What a queue is for.
+    /// Whether a queue sends flushes: `write back` does.
     pub enum WriteCache { WriteBack = "write back", WriteThrough = "write through" }
 }
 
@@ -159,7 +159,7 @@ choice! {
 }
 
 choice! {
-    /// Zone model (`queue_zoned_show` in block/blk-sysfs.c; *host-aware* until 6.8).
+    /// Zone model (`queue_zoned_show` in block/blk-sysfs.c; *host-aware* before 6.8).
     pub enum Zoned { None = "none", HostAware = "host-aware", HostManaged = "host-managed" }
 }
 
