@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use crate::facts::{Key, Kind, Reading, Source, Why};
+use crate::facts::{Choice, Reading, Source, Why};
 use crate::host::{Host, path_bytes};
 use crate::text::safe;
 
@@ -33,14 +33,9 @@ pub fn flag(host: &dyn Host, path: &Path) -> Reading<bool> {
     })
 }
 
-/// One of the words that the fact allows.
-pub fn choice(host: &dyn Host, path: &Path, key: &Key<String>) -> Reading<String> {
-    text(host, path).and_then(|text| match key.info.kind {
-        Kind::Choice(words) if !words.contains(&text.as_str()) => {
-            Err(format!("`{text}` is not among: {}", words.join(", ")))
-        }
-        _ => Ok(text),
-    })
+/// One of a few words.
+pub fn choice<T: Choice>(host: &dyn Host, path: &Path) -> Reading<T> {
+    text(host, path).and_then(|text| T::read(&text))
 }
 
 #[cfg(test)]
@@ -49,7 +44,7 @@ mod tests {
 
     use super::*;
     use crate::collect::testing::Fake;
-    use crate::facts::catalog::device;
+    use crate::facts::catalog::device::WriteCache;
 
     proptest! {
         /// An attribute is what it says, or unknown; whatever is around it, and whatever it holds.
@@ -61,7 +56,7 @@ mod tests {
             let shown = text(&noise, path);
             prop_assert_eq!(shown.is_known(), !bytes.trim_ascii().is_empty());
             prop_assert!(shown.value().is_none_or(|text| !text.chars().any(crate::text::is_treacherous)));
-            prop_assert!(choice(&noise, path, &device::WRITE_CACHE).value().is_none_or(|word| word.starts_with("write ")));
+            prop_assert_eq!(choice::<WriteCache>(&noise, path).is_known(), shown.value().is_some_and(|word| WriteCache::of(word).is_some()));
             let plain = with(format!("{blank}{count}{blank}").as_bytes());
             prop_assert_eq!(number(&plain, path).value().copied(), Some(count));
             prop_assert_eq!(flag(&plain, path).value().copied(), match count { 0 => Some(false), 1 => Some(true), _ => None });

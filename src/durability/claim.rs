@@ -15,7 +15,7 @@ use super::ask::{Ask, Asked};
 use super::controller;
 use super::{Evidence, Layer, Standing};
 pub use crate::facts::catalog::device::Cache;
-use crate::facts::catalog::device::{self, DeviceKind, Transport};
+use crate::facts::catalog::device::{self, CacheType, DeviceKind, DriveCache, Transport, WriteCache};
 use crate::facts::catalog::target::{Flush, Suppressor};
 use crate::facts::{FactSet, Key, Subject};
 use crate::truth::Truth;
@@ -129,6 +129,28 @@ pub fn leaf(facts: &FactSet, disk: &Subject) -> Leaf {
     }
 }
 
+fn is_write_back(queue: WriteCache) -> bool {
+    match queue {
+        WriteCache::WriteBack => true,
+        WriteCache::WriteThrough => false,
+    }
+}
+
+/// Whether a disk told its driver of a cache that holds writes.
+fn holds_writes(told: CacheType) -> bool {
+    match told {
+        CacheType::WriteBack | CacheType::WriteBackNoRead => true,
+        CacheType::WriteThrough | CacheType::None => false,
+    }
+}
+
+fn is_on(cache: DriveCache) -> bool {
+    match cache {
+        DriveCache::On => true,
+        DriveCache::Off => false,
+    }
+}
+
 fn opaque(ask: Ask, disk: &Subject, says: String) -> Leaf {
     let claim = claim(&ask, disk, &device::KIND, Standing::Unproven, says);
     done(ask, Cache::Unknown, Passage::Unknown, Truth::Unknown, vec![claim])
@@ -146,7 +168,7 @@ fn claim<T>(ask: &Ask, disk: &Subject, from: &Key<T>, standing: Standing, says: 
 /// A real disk, or what passes for one.
 fn attached(mut ask: Ask, disk: &Subject) -> Leaf {
     let transport = ask.need(disk, &device::TRANSPORT);
-    let queue = ask.need(disk, &device::WRITE_CACHE).map(|queue| queue == "write back");
+    let queue = ask.need(disk, &device::WRITE_CACHE).map(is_write_back);
     let raid = controller::is_behind_one(&mut ask, disk, transport);
     let remote = ask.value(disk, &device::FABRIC).is_some();
     let word = if raid { sd::as_shown(&mut ask, disk) } else { own_word(&mut ask, disk, transport) };

@@ -7,9 +7,9 @@
 use super::ask::Ask;
 use super::claim::Cache;
 use super::{Evidence, Layer, Standing};
-use crate::facts::catalog::controller;
+use crate::facts::Subject;
+use crate::facts::catalog::controller::{self, Battery, DiskCache, InForce, OnFailure, Policy};
 use crate::facts::catalog::device::{self, Transport};
-use crate::facts::{Key, Subject};
 
 /// SCSI hosts that are always RAID controllers with a cache of their own.
 const DRIVERS: [&str; 7] = ["megaraid_sas", "hpsa", "cciss", "aacraid", "arcmsr", "3w-9xxx", "3w-sas"];
@@ -44,6 +44,24 @@ pub fn is_behind_one(ask: &mut Ask, disk: &Subject, transport: Option<Transport>
     transport.is_some_and(Transport::is_raid) || driver.is_some_and(|name| DRIVERS.contains(&name.as_str()))
 }
 
+/// What a battery or flash module is good for.
+enum Power {
+    /// It keeps what the cache holds.
+    Sound,
+    /// It may.
+    Doubtful,
+    /// It keeps nothing.
+    Gone,
+}
+
+fn power(battery: Battery) -> Power {
+    match battery {
+        Battery::Healthy => Power::Sound,
+        Battery::Charging | Battery::Learning | Battery::Degraded | Battery::Unreadable => Power::Doubtful,
+        Battery::Failed | Battery::Absent => Power::Gone,
+    }
+}
+
 /// What the volume's cache is, and what speaks for that.
 pub fn judge(ask: &mut Ask, disk: &Subject) -> (Cache, Evidence) {
     use Standing::{AtRisk, Durable, Unproven};
@@ -54,51 +72,59 @@ pub fn judge(ask: &mut Ask, disk: &Subject) -> (Cache, Evidence) {
     let battery = ask.value(disk, &controller::BATTERY);
     let members = ask.value(disk, &controller::DISK_CACHE);
 
-    let unguarded = policy.as_deref() == Some("always write back")
-        || (policy.as_deref() == Some("write back") && on_failure.as_deref() == Some("stays"));
-    let writes_back = in_force.as_deref() == Some("write back") || (in_force.is_none() && unguarded);
+    let (guarded, unguarded) = match (policy, on_failure) {
+        (Some(Policy::WriteBack), Some(OnFailure::WriteThrough)) => (true, false),
+        (Some(Policy::WriteBack), Some(OnFailure::Stays))
+        | (Some(Policy::AlwaysWriteBack), Some(OnFailure::Stays | OnFailure::WriteThrough) | None) => {
+            (false, true)
+        }
+        (Some(Policy::WriteBack), None)
+        | (Some(Policy::WriteThrough) | None, Some(OnFailure::Stays | OnFailure::WriteThrough) | None) => {
+            (false, false)
+        }
+    };
+    let (holds, writes_through) = match in_force {
+        Some(InForce::WriteBack) => (true, false),
+        Some(InForce::WriteThrough) => (false, true),
+        None => (false, false),
+    };
+    let (members_hold, members_write_through) = match members {
+        Some(DiskCache::On) => (true, false),
+        Some(DiskCache::Off) => (false, true),
+        Some(DiskCache::DiskDefault) | None => (false, false),
+    };
 
-    let (cache, standing, says) = match (battery.as_deref(), members.as_deref()) {
-        (_, Some("on")) => (
+    let (cache, standing, says) = match battery.map(|battery| (power(battery), battery)) {
+        _ if members_hold => (
             Cache::Volatile,
             AtRisk,
             format!(
                 "the disks behind {name} hold writes in caches of their own, which no battery of the controller protects"
             ),
         ),
-        (Some(battery @ ("failed" | "absent")), _) if writes_back => (
+        Some((Power::Gone, battery)) if holds || (in_force.is_none() && unguarded) => (
             Cache::Volatile,
             AtRisk,
             format!("the controller of {name} holds writes in its cache although its battery is {battery}"),
         ),
-        (_, Some("off")) if in_force.as_deref() == Some("write through") => {
+        _ if members_write_through && writes_through => {
             (Cache::None, Durable, format!("the controller of {name} writes through, and so do its disks"))
         }
-        (Some("healthy"), Some("off"))
-            if in_force.as_deref() == Some("write back")
-                && policy.as_deref() == Some("write back")
-                && on_failure.as_deref() == Some("write through") =>
-        {
-            (
-                Cache::Protected,
-                Durable,
-                format!(
-                    "the controller's cache before {name} is protected by a healthy battery or flash module, and falls back to write through without it"
-                ),
-            )
-        }
-        (Some(battery @ ("charging" | "learning" | "degraded" | "unreadable")), _)
-            if in_force.as_deref() != Some("write through") =>
-        {
-            (
-                Cache::Unknown,
-                Unproven,
-                format!(
-                    "the battery of the controller before {name} is {battery}, so whether it protects the cache is not shown"
-                ),
-            )
-        }
-        (Some("healthy"), _) if unguarded => (
+        Some((Power::Sound, _)) if members_write_through && holds && guarded => (
+            Cache::Protected,
+            Durable,
+            format!(
+                "the controller's cache before {name} is protected by a healthy battery or flash module, and falls back to write through without it"
+            ),
+        ),
+        Some((Power::Doubtful, battery)) if !writes_through => (
+            Cache::Unknown,
+            Unproven,
+            format!(
+                "the battery of the controller before {name} is {battery}, so whether it protects the cache is not shown"
+            ),
+        ),
+        Some((Power::Sound, _)) if unguarded => (
             Cache::Unknown,
             Unproven,
             format!("the controller of {name} keeps holding writes in its cache when its battery fails"),
@@ -113,21 +139,17 @@ pub fn judge(ask: &mut Ask, disk: &Subject) -> (Cache, Evidence) {
     };
     if cache.is_open() {
         let tool = tool(ask.value(disk, &device::DRIVER).as_deref());
-        for key in [
-            &controller::POLICY,
-            &controller::POLICY_IN_FORCE,
-            &controller::ON_BATTERY_FAILURE,
-            &controller::BATTERY,
-            &controller::DISK_CACHE,
-        ] {
-            ask.miss(disk, key, Some(tool));
-        }
+        ask.miss(disk, &controller::POLICY, Some(tool));
+        ask.miss(disk, &controller::POLICY_IN_FORCE, Some(tool));
+        ask.miss(disk, &controller::ON_BATTERY_FAILURE, Some(tool));
+        ask.miss(disk, &controller::BATTERY, Some(tool));
+        ask.miss(disk, &controller::DISK_CACHE, Some(tool));
     }
-    let known = |key: &Key<String>| ask.origin(disk, key);
-    let source = [&controller::BATTERY, &controller::POLICY_IN_FORCE, &controller::DISK_CACHE]
-        .map(known)
-        .into_iter()
-        .find(|source| !source.is_empty())
-        .unwrap_or_default();
+    let sources = [
+        ask.origin(disk, &controller::BATTERY),
+        ask.origin(disk, &controller::POLICY_IN_FORCE),
+        ask.origin(disk, &controller::DISK_CACHE),
+    ];
+    let source = sources.into_iter().find(|source| !source.is_empty()).unwrap_or_default();
     (cache, Evidence { layer: Layer::Claim, subject: disk.clone(), standing, says, source })
 }

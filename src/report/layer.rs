@@ -4,7 +4,7 @@
 //! Only what was read is said, and what is as it should be is left out. The surprise: a mapping whose target type nobody
 //! could read keeps the name of who made it (`LVM`), because lines and thin volumes look the same without root.
 
-use crate::facts::catalog::device::{self, DeviceKind, Fabric, Shingled};
+use crate::facts::catalog::device::{self, ConsistencyPolicy, DeviceKind, Fabric, Shingled, SyncAction};
 use crate::facts::{FactSet, Key, Subject};
 use crate::text;
 
@@ -27,7 +27,8 @@ pub fn block(facts: &FactSet, subject: &Subject) -> String {
         },
         Some(DeviceKind::Bcache) => {
             let mode = facts.value(subject, &device::BCACHE_MODE).map(|mode| mode.to_string());
-            joined("bcache", [mode, text(&device::BCACHE_STATE)])
+            let state = facts.value(subject, &device::BCACHE_STATE).map(|state| state.to_string());
+            joined("bcache", [mode, state])
         }
         Some(DeviceKind::Drbd) => match facts.value(subject, &device::DRBD_PROTOCOL) {
             Some(protocol) => format!("DRBD protocol {protocol}"),
@@ -124,21 +125,24 @@ fn array(facts: &FactSet, subject: &Subject) -> String {
     let there =
         disks.zip(missing).map(|(disks, missing)| format!("{} of {disks}", disks.saturating_sub(missing)));
     let doing = facts.value(subject, &device::MD_SYNC_ACTION).and_then(|action| {
-        let word = match action.as_str() {
-            "idle" => return None,
-            "resync" => "resyncing",
-            "recover" => "recovering",
-            "check" => "being checked",
-            "repair" => "being repaired",
-            "reshape" => "being reshaped",
-            other => other,
+        let word = match action {
+            SyncAction::Idle => return None,
+            SyncAction::Frozen => "frozen",
+            SyncAction::Resync => "resyncing",
+            SyncAction::Recover => "recovering",
+            SyncAction::Check => "being checked",
+            SyncAction::Repair => "being repaired",
+            SyncAction::Reshape => "being reshaped",
         };
         Some(word.to_owned())
     });
-    let closed = facts.value(subject, &device::MD_CONSISTENCY).and_then(|policy| match policy.as_str() {
-        "journal" => Some("journal".to_owned()),
-        "ppl" => Some("PPL".to_owned()),
-        _ => None,
+    let closed = facts.value(subject, &device::MD_CONSISTENCY).and_then(|policy| match policy {
+        ConsistencyPolicy::Journal => Some("journal".to_owned()),
+        ConsistencyPolicy::Ppl => Some("PPL".to_owned()),
+        ConsistencyPolicy::None
+        | ConsistencyPolicy::Resync
+        | ConsistencyPolicy::Bitmap
+        | ConsistencyPolicy::Unknown => None,
     });
     joined(&level, [there, doing, closed])
 }

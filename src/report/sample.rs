@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::{Circumstances, Input, Report, build};
 use crate::durability::{Evidence, Layer, Path, Standing, Verdict};
-use crate::facts::catalog::device::{self, Cache, DeviceKind, Transport};
+use crate::facts::catalog::device::{self, Cache, DeviceKind, Transport, WriteCache};
 use crate::facts::catalog::{boot, host, kernel, mount, postgres, target};
 use crate::facts::{FactSet, Need, Reading, Remedy, Source, Subject, Value, Why};
 use crate::measure::{Caveat, Comparison, Estimate, Measurement, Method, MethodResult, Settled};
@@ -151,7 +151,7 @@ fn know_disk(facts: &mut FactSet, name: &str, model: &str, cache: Cache) {
     facts.know(&disk, &device::MODEL, model.to_owned(), sys("device/model"));
     facts.know(&disk, &device::SIZE, 1_000_204_886_016, sys("size"));
     facts.know(&disk, &device::TRANSPORT, Transport::Sata, sys("device"));
-    facts.know(&disk, &device::WRITE_CACHE, "write back".to_owned(), sys("queue/write_cache"));
+    facts.know(&disk, &device::WRITE_CACHE, WriteCache::WriteBack, sys("queue/write_cache"));
     facts.know(&disk, &device::CACHE, cache, Source::derived(["device.cache_type"]));
 }
 
@@ -168,7 +168,7 @@ fn at_risk_facts() -> FactSet {
     facts.know(
         &md,
         &device::WRITE_CACHE,
-        "write back".to_owned(),
+        WriteCache::WriteBack,
         Source::file("/sys/block/md0/queue/write_cache"),
     );
     let line = || Source::line("/proc/self/mountinfo", 24);

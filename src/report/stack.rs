@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use super::layer::block;
 use super::{LayerRow, Stack, options};
 use crate::durability::{Standing, Verdict};
-use crate::facts::catalog::device::{self, Cache};
+use crate::facts::catalog::device::{self, Cache, WriteCache};
 use crate::facts::catalog::{mount, target};
 use crate::facts::{FactSet, Scope, Subject};
 
@@ -90,9 +90,9 @@ fn cache(facts: &FactSet, subject: &Subject) -> String {
                 }
             });
             let queue = facts.value(subject, &device::WRITE_CACHE).map(|belief| {
-                match belief.as_str() {
-                    "write back" => "flushes are passed on",
-                    _ => "flushes are not passed on",
+                match belief {
+                    WriteCache::WriteBack => "flushes are passed on",
+                    WriteCache::WriteThrough => "flushes are not passed on",
                 }
                 .to_owned()
             });

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use super::topology::{self, Node};
 use crate::collect::{attribute, refused};
-use crate::facts::catalog::device::{self, BcacheMode};
+use crate::facts::catalog::device::{self, BcacheMode, BcacheState};
 use crate::facts::{Choice, FactSet, Reading, Why};
 use crate::host::{Host, path_bytes};
 use crate::text::safe;
@@ -19,8 +19,8 @@ pub fn describe(host: &dyn Host, node: &Node, facts: &mut FactSet) {
         let active = text.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map(|(word, _)| word);
         active.and_then(BcacheMode::of).ok_or_else(|| format!("`{text}` marks no mode"))
     });
-    let state = attribute::text(host, &node.attribute("bcache/state"));
-    let has_none = state.value().is_some_and(|state| state == "no cache");
+    let state: Reading<BcacheState> = attribute::choice(host, &node.attribute("bcache/state"));
+    let has_none = state.value().is_some_and(|state| !state.has_cache());
     facts.put(&node.subject, &device::BCACHE_MODE, mode);
     facts.put(&node.subject, &device::BCACHE_STATE, state);
     if !has_none {
@@ -77,7 +77,7 @@ mod tests {
     fn the_mode_in_brackets_is_in_force() {
         let (facts, of) = described("writethrough [writeback] writearound none", "dirty");
         assert_eq!(facts.value(&of, &device::BCACHE_MODE), Some(BcacheMode::Writeback));
-        assert_eq!(facts.value(&of, &device::BCACHE_STATE).as_deref(), Some("dirty"));
+        assert_eq!(facts.value(&of, &device::BCACHE_STATE), Some(BcacheState::Dirty));
         assert_eq!(facts.below(&of), [Subject::device("sdb1")]);
     }
 

@@ -24,7 +24,7 @@ use self::place::{Addresses, Disk, Found};
 use self::said::{Adapter, Said, Volume};
 use crate::collect::{Collector, Request, tools};
 use crate::facts::catalog::{controller, device, host as machine};
-use crate::facts::{FactSet, Key, Reading, Remedy, Source, Subject, Why};
+use crate::facts::{Choice, FactSet, Key, KeyInfo, Reading, Remedy, Source, Subject, Value, Why};
 use crate::host::{Host, Tool, path_bytes};
 use crate::text::safe;
 
@@ -92,13 +92,13 @@ const FAMILIES: &[Family] = &[
     },
 ];
 
-/// Facts that a tool's words become as they are.
-const WORDS: [&Key<String>; 5] = [
-    &controller::BATTERY,
-    &controller::POLICY,
-    &controller::POLICY_IN_FORCE,
-    &controller::ON_BATTERY_FAILURE,
-    &controller::DISK_CACHE,
+/// Facts that a tool's words become.
+const WORDS: [&KeyInfo; 5] = [
+    &controller::BATTERY.info,
+    &controller::POLICY.info,
+    &controller::POLICY_IN_FORCE.info,
+    &controller::ON_BATTERY_FAILURE.info,
+    &controller::DISK_CACHE.info,
 ];
 
 fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
@@ -184,8 +184,9 @@ fn unread(host: &dyn Host, family: &Family) -> Reading<String> {
 }
 
 fn leave_unknown(disk: &Subject, unknown: &Reading<String>, facts: &mut FactSet) {
-    for key in WORDS.into_iter().chain([&controller::MODEL, &controller::TOOL, &controller::VOLUME]) {
-        facts.put(disk, key, unknown.clone());
+    let others = [&controller::MODEL.info, &controller::TOOL.info, &controller::VOLUME.info];
+    for key in WORDS.into_iter().chain(others) {
+        facts.put_value(disk, key, unknown.clone().map(Value::Text));
     }
 }
 
@@ -247,27 +248,40 @@ fn put(disk: &Subject, volumes: &[(&Adapter, &Volume)], source: &Source, facts: 
         _ => Reading::unknown(Why::Absent, format!("{source} tells no model")),
     };
     facts.put(disk, &controller::MODEL, model);
-    let words: [fn(&Adapter, &Volume) -> Said; 5] = [
-        |adapter, _| adapter.battery.clone(),
-        |_, volume| volume.policy.clone(),
-        |_, volume| volume.in_force.clone(),
-        |_, volume| volume.on_failure.clone(),
-        |_, volume| volume.disk_cache.clone(),
-    ];
-    for (key, word) in WORDS.into_iter().zip(words) {
-        let mut said = volumes.iter().map(|(adapter, volume)| word(adapter, volume));
-        let first = said.next().unwrap_or_else(|| Said::missing("a volume"));
-        let alike = said.all(|other| other == first);
-        let reading = match first {
-            _ if !alike => Reading::unknown(
-                Why::Ambiguous,
-                format!("{source}: which volume this disk is, is not known, and they differ"),
-            ),
-            Said::Is(word) => Reading::known(word.to_owned(), source.clone()),
-            Said::Gap(why, detail) => Reading::unknown(why, format!("{source}: {detail}")),
-        };
-        facts.put(disk, key, reading);
-    }
+    put_alike(disk, &controller::BATTERY, volumes, |(adapter, _)| &adapter.battery, source, facts);
+    put_alike(disk, &controller::POLICY, volumes, |(_, volume)| &volume.policy, source, facts);
+    put_alike(disk, &controller::POLICY_IN_FORCE, volumes, |(_, volume)| &volume.in_force, source, facts);
+    put_alike(
+        disk,
+        &controller::ON_BATTERY_FAILURE,
+        volumes,
+        |(_, volume)| &volume.on_failure,
+        source,
+        facts,
+    );
+    put_alike(disk, &controller::DISK_CACHE, volumes, |(_, volume)| &volume.disk_cache, source, facts);
+}
+
+fn put_alike<'a, T: Choice>(
+    disk: &Subject,
+    key: &Key<T>,
+    volumes: &[(&'a Adapter, &'a Volume)],
+    of: impl Fn(&(&'a Adapter, &'a Volume)) -> &'a Said<T>,
+    source: &Source,
+    facts: &mut FactSet,
+) {
+    let mut said = volumes.iter().map(of).cloned();
+    let first = said.next().unwrap_or_else(|| Said::missing("a volume"));
+    let alike = said.all(|other| other == first);
+    let reading = match first {
+        _ if !alike => Reading::unknown(
+            Why::Ambiguous,
+            format!("{source}: which volume this disk is, is not known, and they differ"),
+        ),
+        Said::Is(value) => Reading::known(value, source.clone()),
+        Said::Gap(why, detail) => Reading::unknown(why, format!("{source}: {detail}")),
+    };
+    facts.put(disk, key, reading);
 }
 
 #[cfg(test)]

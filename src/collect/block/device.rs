@@ -90,7 +90,7 @@ fn queue(host: &dyn Host, node: &Node, facts: &mut FactSet) {
     let at = |name: &str| node.attribute(&format!("queue/{name}"));
     let subject = &node.subject;
     let logical = attribute::number(host, &at("logical_block_size"));
-    let believed = match attribute::choice(host, &at("write_cache"), &device::WRITE_CACHE) {
+    let believed = match attribute::choice(host, &at("write_cache")) {
         // The queue is there and does not say.
         Reading::Unknown { why: Why::Absent, detail, .. } if logical.is_known() => {
             Reading::unknown(Why::Absent, detail).or_try(Remedy::Do(OLD_KERNEL.to_owned()))
@@ -104,7 +104,7 @@ fn queue(host: &dyn Host, node: &Node, facts: &mut FactSet) {
     facts.put(subject, &device::LOGICAL_BLOCK, logical);
     facts.put(subject, &device::PHYSICAL_BLOCK, attribute::number(host, &at("physical_block_size")));
     facts.put(subject, &device::DISCARD_MAX, attribute::number(host, &at("discard_max_bytes")));
-    facts.put(subject, &device::ZONED, attribute::text(host, &at("zoned")));
+    facts.put(subject, &device::ZONED, attribute::choice(host, &at("zoned")));
 }
 
 /// The scheduler in brackets; a device that can have none prints only `none`.

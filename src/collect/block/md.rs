@@ -20,8 +20,12 @@ pub fn describe(host: &dyn Host, node: &Node, facts: &mut FactSet) {
     let metadata = text("md/metadata_version");
     facts.put(subject, &device::MD_LEVEL, level(text("md/level"), &metadata));
     facts.put(subject, &device::MD_METADATA, metadata);
-    facts.put(subject, &device::MD_SYNC_ACTION, text("md/sync_action"));
-    facts.put(subject, &device::MD_CONSISTENCY, text("md/consistency_policy"));
+    facts.put(subject, &device::MD_SYNC_ACTION, attribute::choice(host, &node.attribute("md/sync_action")));
+    facts.put(
+        subject,
+        &device::MD_CONSISTENCY,
+        attribute::choice(host, &node.attribute("md/consistency_policy")),
+    );
     facts.put(subject, &device::MD_BITMAP, text("md/bitmap/location"));
     facts.put(subject, &device::MD_DEGRADED, number("md/degraded"));
     facts.put(subject, &device::MD_CHUNK, number("md/chunk_size"));
@@ -104,6 +108,16 @@ mod tests {
         let mut facts = FactSet::default();
         describe(&Fake::default().files("/sys/class/block/md0/md", files), &node, &mut facts);
         (facts, node)
+    }
+
+    /// Rules name what is no trouble by leaving it out, so a word that nobody knows must not pass for one of them.
+    #[test]
+    fn a_word_that_is_new_is_unknown() {
+        let (facts, node) = described(&[("sync_action", "dream"), ("consistency_policy", "hope")]);
+        for key in [&device::MD_SYNC_ACTION.info, &device::MD_CONSISTENCY.info] {
+            let reading = facts.reading(&node.subject, key.name);
+            assert!(matches!(reading, Reading::Unknown { why: Why::Malformed, .. }), "{reading:?}");
+        }
     }
 
     #[test]

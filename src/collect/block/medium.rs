@@ -5,7 +5,7 @@
 //! controllers, networks and USB bridges show `1` whatever lies behind, so there the answer is `virtual`, or not known.
 
 use super::topology::Node;
-use crate::facts::catalog::device::{self, DeviceKind, Medium, Shingled, Transport};
+use crate::facts::catalog::device::{self, DeviceKind, Medium, Shingled, Transport, Zoned};
 use crate::facts::catalog::host as machine;
 use crate::facts::{FactSet, Reading, Remedy, Source, Subject, Why};
 use crate::quote::Command;
@@ -120,12 +120,9 @@ fn hides_its_disks(transport: Transport) -> bool {
 fn shingled(disk: &Subject, facts: &FactSet) -> Reading<Shingled> {
     let by_zones = |zones: Shingled| Reading::known(zones, Source::derived([device::ZONED.name()]));
     match facts.get(disk, &device::ZONED) {
-        Reading::Known { value, .. } => match value.as_str() {
-            "host-aware" => return by_zones(Shingled::HostAware),
-            "host-managed" => return by_zones(Shingled::HostManaged),
-            "none" => {}
-            word => return Reading::unknown(Why::Malformed, format!("`{word}` is no word for zones")),
-        },
+        Reading::Known { value: Zoned::HostAware, .. } => return by_zones(Shingled::HostAware),
+        Reading::Known { value: Zoned::HostManaged, .. } => return by_zones(Shingled::HostManaged),
+        Reading::Known { value: Zoned::None, .. } => {}
         Reading::Unknown { why, detail, remedy } => return Reading::Unknown { why, detail, remedy },
     }
     let of = [device::ZONED.name(), device::MEDIUM.name(), device::DISCARD_MAX.name()];
@@ -177,7 +174,8 @@ mod tests {
         facts.know(&node.subject, &device::TRANSPORT, Transport::of(disk.transport).unwrap(), source());
         facts.know(&node.subject, &device::MODEL, disk.model.to_owned(), source());
         facts.know(&node.subject, &device::ROTATIONAL, disk.rotational, source());
-        facts.know(&node.subject, &device::ZONED, disk.zoned.to_owned(), source());
+        let zoned = Reading::known(disk.zoned, source()).and_then(Zoned::read);
+        facts.put(&node.subject, &device::ZONED, zoned);
         facts.know(&node.subject, &device::DISCARD_MAX, disk.discard, source());
         facts.know(&Subject::host(), &machine::VIRTUALISATION, disk.virtualisation.to_owned(), source());
         describe(&node, &mut facts);

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::topology::Node;
 use crate::collect::attribute;
-use crate::facts::catalog::device::{self, Fabric, Transport};
+use crate::facts::catalog::device::{self, CacheType, Fabric, Transport};
 use crate::facts::{Choice, FactSet, Reading, Source, Why};
 use crate::host::{Host, path_bytes};
 use crate::text::safe;
@@ -264,9 +264,9 @@ fn claim_file(node: &Node) -> Option<PathBuf> {
     Some(Path::new("/sys/class/scsi_disk").join(address).join("cache_type"))
 }
 
-fn claim(host: &dyn Host, node: &Node) -> Reading<String> {
+fn claim(host: &dyn Host, node: &Node) -> Reading<CacheType> {
     match claim_file(node) {
-        Some(path) => attribute::choice(host, &path, &device::CACHE_TYPE),
+        Some(path) => attribute::choice(host, &path),
         None => Reading::unknown(Why::Absent, "a disk of this kind tells its cache to its driver only"),
     }
 }

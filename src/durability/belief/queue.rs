@@ -8,7 +8,7 @@ use super::{Bottom, Hop, evidence, own_state, plain};
 use crate::durability::Standing;
 use crate::durability::ask::Ask;
 use crate::durability::claim::Passage;
-use crate::facts::catalog::device::{self, BcacheMode, DeviceKind, DmCacheMode, DrbdProtocol};
+use crate::facts::catalog::device::{self, BcacheMode, DeviceKind, DmCacheMode, DrbdProtocol, WriteCache};
 use crate::facts::catalog::target::Suppressor;
 use crate::facts::{Scope, Subject};
 use crate::truth::Truth;
@@ -71,35 +71,35 @@ fn by_its_word(ask: &mut Ask, hop: &Subject, kind: Option<DeviceKind>, bottom: B
     let name = hop.name();
     let never = kind.is_some_and(is_always_write_back)
         || own_state::targets(ask.facts, hop).is_some_and(own_state::Targets::keep);
-    let (passage, standing, says) = match ask.need(hop, &device::WRITE_CACHE).as_deref() {
-        Some("write back") => (Passage::Sent, Durable, format!("{name} passes flushes on")),
-        Some(_) if bottom.write_back == Truth::True => (
+    let (passage, standing, says) = match ask.need(hop, &device::WRITE_CACHE) {
+        Some(WriteCache::WriteBack) => (Passage::Sent, Durable, format!("{name} passes flushes on")),
+        Some(WriteCache::WriteThrough) if bottom.write_back == Truth::True => (
             Passage::Dropped(Suppressor::QueueOverride),
             Contradictory,
             format!(
                 "the queue of {name} says write through above a disk that says write back, so flushes are dropped"
             ),
         ),
-        Some(_) if never => (
+        Some(WriteCache::WriteThrough) if never => (
             Passage::Dropped(Suppressor::QueueOverride),
             Contradictory,
             format!(
                 "the queue of {name} says write through, which its driver never does by itself, so flushes are dropped"
             ),
         ),
-        Some(_) if bottom.write_back == Truth::Unknown => (
+        Some(WriteCache::WriteThrough) if bottom.write_back == Truth::Unknown => (
             Passage::Unknown,
             Unproven,
             format!(
                 "the queue of {name} says write through, and whether a disk below says write back is not known"
             ),
         ),
-        Some(_) if plain(ask.facts, hop) == Truth::True => (
+        Some(WriteCache::WriteThrough) if plain(ask.facts, hop) == Truth::True => (
             Passage::NotNeeded,
             Durable,
             format!("{name} drops flushes like the disks below it, which say write through too"),
         ),
-        Some(_) => (
+        Some(WriteCache::WriteThrough) => (
             Passage::Unknown,
             Unproven,
             format!(
@@ -130,7 +130,7 @@ fn by_its_kind(ask: &mut Ask, hop: &Subject, kind: DeviceKind) -> Option<Hop> {
                 Some(BcacheMode::Writethrough | BcacheMode::Writearound | BcacheMode::None) => (false, true),
                 None => (false, false),
             };
-            let without = without || state.as_deref() == Some("no cache");
+            let without = without || state.is_some_and(|state| !state.has_cache());
             let (passage, standing, says) = if disks > 1 && holds {
                 let says = format!(
                     "{name} keeps writes in its cache (bcache, writeback), whose disk holds committed data too"

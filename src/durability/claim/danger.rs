@@ -7,11 +7,8 @@
 
 use super::{Evidence, Standing, claim};
 use crate::durability::ask::Ask;
-use crate::facts::catalog::device;
-use crate::facts::{Reading, Subject, Why};
-
-/// Warnings that say nothing of what was acknowledged.
-const HARMLESS: [&str; 3] = ["spare low", "temperature", "persistent memory"];
+use crate::facts::catalog::device::{self, NvmeWarning};
+use crate::facts::{Choice, Reading, Subject, Why};
 
 /// What speaks against a disk, and whether its memory forgets although it may say otherwise.
 pub fn find(ask: &mut Ask, disk: &Subject) -> (Vec<Evidence>, bool) {
@@ -31,19 +28,24 @@ pub fn find(ask: &mut Ask, disk: &Subject) -> (Vec<Evidence>, bool) {
         found.push(claim(ask, disk, &device::EPHEMERAL, Standing::Unproven, says));
     }
     for warning in ask.value(disk, &device::NVME_WARNINGS).unwrap_or_default() {
-        let (standing, says) = match warning.as_str() {
-            warning if HARMLESS.contains(&warning) => continue,
-            "memory backup failed" => {
+        let (standing, says) = match NvmeWarning::of(&warning) {
+            // They say nothing of what was acknowledged.
+            Some(NvmeWarning::SpareLow | NvmeWarning::Temperature | NvmeWarning::PersistentMemory) => {
+                continue;
+            }
+            Some(NvmeWarning::MemoryBackupFailed) => {
                 forgets = true;
                 let says = "warns that what keeps its memory alive without power has failed";
                 (Standing::AtRisk, format!("{name} {says}"))
             }
-            "read-only" => (
+            Some(NvmeWarning::ReadOnly) => (
                 Standing::Unproven,
                 format!("{name} has gone read-only, as it does when it cannot keep more"),
             ),
-            "unreliable" => (Standing::Unproven, format!("{name} warns that it has become unreliable")),
-            other => (Standing::Unproven, format!("{name} warns of {other}, which walwise does not know")),
+            Some(NvmeWarning::Unreliable) => {
+                (Standing::Unproven, format!("{name} warns that it has become unreliable"))
+            }
+            None => (Standing::Unproven, format!("{name} warns of {warning}, which walwise does not know")),
         };
         found.push(claim(ask, disk, &device::NVME_WARNINGS, standing, says));
     }

@@ -5,7 +5,7 @@
 //! The surprise: drives whose capacitors keep their cache alive often say that they have none, which holds only as long
 //! as they do not warn of the capacitors; and what they say of atomic writes (AWUPF) is not used anywhere here.
 
-use super::Word;
+use super::{Word, is_on};
 use crate::durability::ask::Ask;
 use crate::facts::Subject;
 use crate::facts::catalog::device;
@@ -17,8 +17,8 @@ const HEALTH: &str = "read the drive's warnings as root: nvme smart-log DEVICE (
 pub fn word(ask: &mut Ask, disk: &Subject) -> Word {
     let name = disk.name();
     let has_one = ask.value(disk, &device::NVME_VOLATILE);
-    let is_on = ask.value(disk, &device::DRIVE_CACHE).map(|word| word == "on");
-    match (has_one, is_on) {
+    let asked = ask.value(disk, &device::DRIVE_CACHE).map(is_on);
+    match (has_one, asked) {
         (Some(false), Some(true)) => {
             Word::Torn(format!("{name} says that it has no volatile cache and answers that this cache is on"))
         }

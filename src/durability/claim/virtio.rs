@@ -4,16 +4,16 @@
 //! It is the hypervisor's word. The surprise: a guest can set it too, and then the hypervisor obeys; whether it obeys
 //! a flush is another question, which no guest can answer.
 
-use super::Word;
+use super::{Word, holds_writes};
 use crate::durability::ask::Ask;
 use crate::facts::Subject;
 use crate::facts::catalog::device;
 
 /// What a disk says.
 pub fn word(ask: &mut Ask, disk: &Subject) -> Word {
-    match ask.value(disk, &device::CACHE_TYPE) {
-        Some(word) if word.starts_with("write back") => Word::Volatile,
-        Some(_) => Word::Without("its hypervisor's word, which a guest can also set itself".to_owned()),
+    match ask.value(disk, &device::CACHE_TYPE).map(holds_writes) {
+        Some(true) => Word::Volatile,
+        Some(false) => Word::Without("its hypervisor's word, which a guest can also set itself".to_owned()),
         None => {
             Word::Silent(format!("what the hypervisor says of the cache of {} is not known", disk.name()))
         }

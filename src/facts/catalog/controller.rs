@@ -8,15 +8,48 @@ facts! {
     /// Controller model, from its tool.
     MODEL: String = Device "controller.model" Kind::Text;
     /// Battery or flash module behind the controller's cache, now.
-    BATTERY: String = Device "controller.battery"
-        Kind::Choice(&["healthy", "charging", "learning", "degraded", "failed", "absent", "unreadable"]), prices;
+    BATTERY: Battery = Device "controller.battery", prices;
     /// Cache policy that was set.
-    POLICY: String = Device "controller.policy"
-        Kind::Choice(&["write back", "write through", "always write back"]), prices;
+    POLICY: Policy = Device "controller.policy", prices;
     /// Cache policy in force now.
-    POLICY_IN_FORCE: String = Device "controller.policy_in_force" Kind::Choice(&["write back", "write through"]), prices;
+    POLICY_IN_FORCE: InForce = Device "controller.policy_in_force", prices;
     /// What the cache does when the battery fails: falls back to `write through`, or `stays` write-back.
-    ON_BATTERY_FAILURE: String = Device "controller.on_battery_failure" Kind::Choice(&["write through", "stays"]), prices;
+    ON_BATTERY_FAILURE: OnFailure = Device "controller.on_battery_failure", prices;
     /// Write caches of the member disks: `off`, `on`, or the `disk default`, which is not known.
-    DISK_CACHE: String = Device "controller.disk_cache" Kind::Choice(&["off", "on", "disk default"]), prices;
+    DISK_CACHE: DiskCache = Device "controller.disk_cache", prices;
 }
+
+choice! {
+    /// State of a battery or flash module.
+    pub enum Battery {
+        Healthy = "healthy",
+        Charging = "charging",
+        Learning = "learning",
+        Degraded = "degraded",
+        Failed = "failed",
+        Absent = "absent",
+        Unreadable = "unreadable",
+    }
+}
+
+choice! {
+    /// How a controller's cache is set to write.
+    pub enum Policy { WriteBack = "write back", WriteThrough = "write through", AlwaysWriteBack = "always write back" }
+}
+
+choice! {
+    /// How it writes now.
+    pub enum InForce { WriteBack = "write back", WriteThrough = "write through" }
+}
+
+choice! {
+    /// What it does when the battery fails.
+    pub enum OnFailure { WriteThrough = "write through", Stays = "stays" }
+}
+
+choice! {
+    /// Write caches of the member disks.
+    pub enum DiskCache { Off = "off", On = "on", DiskDefault = "disk default" }
+}
+
+use crate::facts::choice;

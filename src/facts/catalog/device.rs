@@ -1,4 +1,5 @@
-//! Block devices. `sysfs-block` is Documentation/ABI/stable/sysfs-block of the kernel.
+//! Block devices; what is one of a few words has its type in a file beside this one. `sysfs-block` is
+//! Documentation/ABI/stable/sysfs-block of the kernel.
 
 facts! {
     /// Its node, such as /dev/sda1.
@@ -56,16 +57,15 @@ facts! {
     /// Largest discard; 0 where the device cannot, from sysfs-block.
     DISCARD_MAX: u64 = Device "device.discard_max" Kind::Bytes;
     /// Zone model: `none`, `host-aware`, `host-managed`, from sysfs-block.
-    ZONED: String = Device "device.zoned" Kind::Text;
+    ZONED: Zoned = Device "device.zoned";
     /// What the kernel believes of the cache, per queue: `write back` (flushes are sent) or `write through` (they are not), from queue/write_cache in sysfs-block.
-    WRITE_CACHE: String = Device "device.write_cache" Kind::Choice(&["write back", "write through"]), prices;
+    WRITE_CACHE: WriteCache = Device "device.write_cache", prices;
     /// Whether the driver passes forced unit access, from queue/fua in sysfs-block.
     FUA: bool = Device "device.fua" Kind::Bool, prices;
     /// What the driver was told by the disk of its cache: SCSI `cache_type` (Documentation/scsi/sd-parameters) or virtio-blk `cache_type`.
-    CACHE_TYPE: String = Device "device.cache_type"
-        Kind::Choice(&["write through", "write back", "none", "write back, no read (daft)"]), prices;
+    CACHE_TYPE: CacheType = Device "device.cache_type", prices;
     /// The disk's own answer, asked as root past the kernel: whether its write cache is `on` or `off` (`smartctl -g wcache`, `hdparm -W`, NVMe feature 06h).
-    DRIVE_CACHE: String = Device "device.drive_cache" Kind::Choice(&["on", "off"]), prices;
+    DRIVE_CACHE: DriveCache = Device "device.drive_cache", prices;
     /// Whether an NVMe controller says that it has a volatile write cache, from the field VWC of `nvme id-ctrl`.
     NVME_VOLATILE: bool = Device "nvme.volatile_cache" Kind::Bool, prices;
     /// What an NVMe controller warns of, from `critical_warning` of `nvme smart-log`: `spare low`, `temperature`, `unreliable`, `read-only`, `memory backup failed`, `persistent memory`.
@@ -81,9 +81,9 @@ facts! {
     /// Members an md array lacks, from md/degraded.
     MD_DEGRADED: u64 = Device "md.degraded" Kind::Count, prices;
     /// What an md array is doing, from md/sync_action.
-    MD_SYNC_ACTION: String = Device "md.sync_action" Kind::Text, drifting, prices;
+    MD_SYNC_ACTION: SyncAction = Device "md.sync_action", drifting, prices;
     /// How an md array stays consistent, from md/consistency_policy.
-    MD_CONSISTENCY: String = Device "md.consistency_policy" Kind::Text, prices;
+    MD_CONSISTENCY: ConsistencyPolicy = Device "md.consistency_policy", prices;
     /// Member count an md array should have, from md/raid_disks.
     MD_DISKS: u64 = Device "md.raid_disks" Kind::Count, prices;
     /// Kind of superblock of an md array, `external:imsm` and the like for firmware RAID, from md/metadata_version.
@@ -109,7 +109,7 @@ facts! {
     /// Whether bcache holds writes back, from bcache/cache_mode (Documentation/admin-guide/bcache.rst).
     BCACHE_MODE: BcacheMode = Device "bcache.cache_mode", prices;
     /// State of a bcache device: `no cache`, `clean`, `dirty`, `inconsistent`, from bcache/state.
-    BCACHE_STATE: String = Device "bcache.state" Kind::Text, drifting;
+    BCACHE_STATE: BcacheState = Device "bcache.state", drifting;
     /// When a DRBD device calls a write done: `A` locally, `B` when the peer received it, `C` when the peer wrote it, from /proc/drbd or debugfs.
     DRBD_PROTOCOL: DrbdProtocol = Device "drbd.protocol", prices;
     /// Name of a device-mapper device, from dm/name.
@@ -132,136 +132,14 @@ facts! {
     BLANK: bool = Device "device.blank" Kind::Bool, concluded;
 }
 
-choice! {
-    /// What carries a disk on the network; the first three are NVMe over fabrics.
-    pub enum Fabric {
-        Tcp = "tcp", Rdma = "rdma", Fc = "fc", Iscsi = "iscsi", FibreChannel = "fibre channel", Nbd = "nbd", Rbd = "rbd",
-    }
-}
-
-choice! {
-    /// What a disk is made of.
-    pub enum Medium {
-        Platters = "platters", Flash = "flash", PersistentMemory = "persistent memory", Memory = "memory",
-        Virtual = "virtual",
-    }
-}
-
-impl Medium {
-    /// Whether it turns, so that a flush waits for a turn of it.
-    pub fn turns(self) -> bool {
-        match self {
-            Self::Platters => true,
-            Self::Flash | Self::PersistentMemory | Self::Memory | Self::Virtual => false,
-        }
-    }
-
-    /// Whether writing wears it.
-    pub fn wears(self) -> bool {
-        match self {
-            Self::Flash | Self::Virtual => true,
-            Self::Platters | Self::PersistentMemory | Self::Memory => false,
-        }
-    }
-
-    /// Whether it is memory, whatever keeps it.
-    pub fn is_memory(self) -> bool {
-        match self {
-            Self::PersistentMemory | Self::Memory => true,
-            Self::Platters | Self::Flash | Self::Virtual => false,
-        }
-    }
-}
-
-choice! {
-    /// Whether a disk writes in shingled zones, and who knows of them.
-    pub enum Shingled {
-        No = "no", HostAware = "host-aware", HostManaged = "host-managed", DriveManaged = "drive-managed",
-        Suspected = "suspected",
-    }
-}
-
-impl Shingled {
-    /// Whether the disk tells the kernel of its zones.
-    pub fn is_told(self) -> bool {
-        match self {
-            Self::HostAware | Self::HostManaged => true,
-            Self::No | Self::DriveManaged | Self::Suspected => false,
-        }
-    }
-}
-
-choice! {
-    /// What a disk's own cache is, worst first.
-    pub enum Cache {
-        /// It loses what it holds when the power fails.
-        Volatile = "volatile",
-        /// Kernel and disk disagree.
-        Contradictory = "contradictory",
-        /// Cannot be said.
-        Unknown = "unknown",
-        /// It keeps what it holds: a healthy battery or flash module.
-        Protected = "protected",
-        /// It holds nothing back.
-        None = "none",
-    }
-}
-
-impl Cache {
-    /// Whether it is known to lose what it holds.
-    pub fn forgets(self) -> bool {
-        match self {
-            Self::Volatile => true,
-            Self::Contradictory | Self::Unknown | Self::Protected | Self::None => false,
-        }
-    }
-
-    /// Whether what it is could not be settled.
-    pub fn is_open(self) -> bool {
-        match self {
-            Self::Unknown => true,
-            Self::Volatile | Self::Contradictory | Self::Protected | Self::None => false,
-        }
-    }
-
-    /// Whether data is safe in or behind it without any flush.
-    pub fn is_safe_unflushed(self) -> bool {
-        match self {
-            Self::Protected | Self::None => true,
-            Self::Volatile | Self::Contradictory | Self::Unknown => false,
-        }
-    }
-
-    /// Whether a healthy battery or flash module keeps what it holds.
-    pub fn is_protected(self) -> bool {
-        match self {
-            Self::Protected => true,
-            Self::Volatile | Self::Contradictory | Self::Unknown | Self::None => false,
-        }
-    }
-}
-
-choice! {
-    /// What a device-mapper cache does with a write.
-    pub enum DmCacheMode { Writeback = "writeback", Writethrough = "writethrough", Passthrough = "passthrough" }
-}
-
-choice! {
-    /// What bcache does with a write.
-    pub enum BcacheMode {
-        Writethrough = "writethrough", Writeback = "writeback", Writearound = "writearound", None = "none",
-    }
-}
-
-choice! {
-    /// When DRBD calls a write done.
-    pub enum DrbdProtocol { A = "A", B = "B", C = "C" }
-}
-
-pub use kind::DeviceKind;
-pub use transport::Transport;
-
-use crate::facts::choice;
-
+mod cache;
 mod kind;
+mod layer;
+mod medium;
 mod transport;
+
+pub use cache::{Cache, CacheType, DriveCache, NvmeWarning, WriteCache};
+pub use kind::DeviceKind;
+pub use layer::{BcacheMode, BcacheState, ConsistencyPolicy, DmCacheMode, DrbdProtocol, SyncAction};
+pub use medium::{Medium, Shingled, Zoned};
+pub use transport::{Fabric, Transport};

@@ -5,7 +5,8 @@
 //! battery or none; only *when protected by battery/ZMM* falls back.
 
 use super::fields::{Fields, lines, plain};
-use super::said::{Adapter, BATTERY, DISK_CACHE, Said, Volume, pci_field, worst};
+use super::said::{Adapter, Said, Volume, pci_field, worst};
+use crate::facts::catalog::controller::{Battery, DiskCache, InForce, OnFailure, Policy};
 
 /// How many controllers an answer counts, of which each has to be asked.
 pub fn count(answer: &[u8]) -> u32 {
@@ -111,56 +112,58 @@ fn heading(line: &str) -> Option<Part> {
     line.ends_with("information").then_some(Part::Other)
 }
 
-fn battery(backup: Option<&Fields>) -> Said {
+fn battery(backup: Option<&Fields>) -> Said<Battery> {
     let Some(fields) = backup else { return Said::missing("battery or backup unit information") };
     let meaning = |word: &str| match word.strip_prefix("zmm ").unwrap_or(word) {
-        "optimal" | "ready" => Some("healthy"),
-        "charging" => Some("charging"),
-        "failed" => Some("failed"),
-        "degraded" | "not ready" => Some("degraded"),
-        "not installed" | "not present" => Some("absent"),
+        "optimal" | "ready" => Some(Battery::Healthy),
+        "charging" => Some(Battery::Charging),
+        "failed" => Some(Battery::Failed),
+        "degraded" | "not ready" => Some(Battery::Degraded),
+        "not installed" | "not present" => Some(Battery::Absent),
         _ => None,
     };
     if fields.has("overall backup unit status") {
         const PARTS: [&str; 3] =
             ["overall backup unit status", "non-volatile storage status", "supercap status"];
         let also = fields.has("status").then(|| fields.said("status", meaning));
-        return worst(&BATTERY, PARTS.map(|key| fields.said(key, meaning)).into_iter().chain(also));
+        return worst(PARTS.map(|key| fields.said(key, meaning)).into_iter().chain(also));
     }
     fields.said("status", meaning)
 }
 
-fn volume(name: &str, fields: &Fields, disk_cache: &Said) -> Volume {
+fn volume(name: &str, fields: &Fields, disk_cache: &Said<DiskCache>) -> Volume {
     const SETTING: &str = "write-cache setting";
     let is_on = |word: &str| word.starts_with("enabled") || word == "on" || word.starts_with("on when");
     let is_off = |word: &str| word.starts_with("disabled") || word == "off";
     let policy = fields.said(SETTING, |word| match word {
-        word if is_off(word) => Some("write through"),
-        word if is_on(word) && word.contains("when protected") => Some("write back"),
-        "on" | "enabled" | "enabled (write-back)" => Some("always write back"),
+        word if is_off(word) => Some(Policy::WriteThrough),
+        word if is_on(word) && word.contains("when protected") => Some(Policy::WriteBack),
+        "on" | "enabled" | "enabled (write-back)" => Some(Policy::AlwaysWriteBack),
         _ => None,
     });
-    let on_failure = match policy.word() {
-        Some("always write back") => Said::Is("stays"),
-        Some("write back" | "write through") => Said::Is("write through"),
-        _ => policy.clone(),
-    };
-    let now: Vec<Said> = ["write-cache status", "write-cache mode"]
+    let on_failure = policy.clone().map(|policy| match policy {
+        Policy::AlwaysWriteBack => OnFailure::Stays,
+        Policy::WriteBack | Policy::WriteThrough => OnFailure::WriteThrough,
+    });
+    let now: Vec<Said<InForce>> = ["write-cache status", "write-cache mode"]
         .into_iter()
         .filter(|key| fields.has(key))
         .map(|key| {
             fields.said(key, |word| match word {
-                word if is_off(word) => Some("write through"),
-                "on" | "enabled" | "enabled (write-back)" => Some("write back"),
+                word if is_off(word) => Some(InForce::WriteThrough),
+                "on" | "enabled" | "enabled (write-back)" => Some(InForce::WriteBack),
                 _ => None,
             })
         })
         .collect();
     let in_force = match now.as_slice() {
         [] => Said::missing("write-cache status"),
-        said => worst(&["write through", "write back"], said.iter().cloned()),
+        said => worst(said.iter().cloned()),
     };
-    let in_force = if in_force == Said::Is("write through") { in_force.only_if(&policy) } else { in_force };
+    let in_force = match in_force {
+        Said::Is(InForce::WriteThrough) => in_force.only_if(&policy),
+        Said::Is(InForce::WriteBack) | Said::Gap(..) => in_force,
+    };
     let node = fields.get("disk name").and_then(|text| text.split_whitespace().next());
     Volume {
         name: format!("logical device {name}"),
@@ -175,21 +178,21 @@ fn volume(name: &str, fields: &Fields, disk_cache: &Said) -> Volume {
 }
 
 /// Caches of all disks of the controller together, whichever volume they belong to.
-fn disk_cache(controller: &Fields, disks: &[Fields]) -> Said {
+fn disk_cache(controller: &Fields, disks: &[Fields]) -> Said<DiskCache> {
     const GLOBAL: &str = "global physical device write cache policy";
     let meaning = |word: &str| match word {
-        word if word.starts_with("disabled") => Some("off"),
-        word if word.starts_with("enabled") => Some("on"),
+        word if word.starts_with("disabled") => Some(DiskCache::Off),
+        word if word.starts_with("enabled") => Some(DiskCache::On),
         _ => None,
     };
     let is_disk = |fields: &&Fields| !fields.has("device is an enclosure services device");
-    let of_disks: Vec<Said> =
+    let of_disks: Vec<Said<DiskCache>> =
         disks.iter().filter(is_disk).map(|disk| disk.said("write cache", meaning)).collect();
     if of_disks.is_empty() {
         return Said::missing("write cache of the disks");
     }
-    let global =
-        controller.said(GLOBAL, |word| meaning(word).or((word == "drive specific").then_some("off")));
+    let global = controller
+        .said(GLOBAL, |word| meaning(word).or((word == "drive specific").then_some(DiskCache::Off)));
     let global = controller.has(GLOBAL).then_some(global);
-    worst(&DISK_CACHE, of_disks.into_iter().chain(global))
+    worst(of_disks.into_iter().chain(global))
 }

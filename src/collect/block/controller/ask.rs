@@ -30,7 +30,7 @@ pub fn all(host: &dyn Host, tool: Tool) -> Result<Answers, Option<Reading<String
     };
     let argv = format!("{} {command}", tool.name());
     // What has neither battery nor volumes is a host adapter, or a failure that is told as a controller.
-    if adapters.iter().all(|adapter| adapter.volumes.is_empty() && adapter.battery.word().is_none()) {
+    if adapters.iter().all(|adapter| adapter.volumes.is_empty() && adapter.battery.is().is_none()) {
         let says = format!("`{argv}` tells of no controller");
         return Err(Some(Reading::unknown(Why::Malformed, says)));
     }

@@ -43,13 +43,13 @@ impl Fields {
         self.0.contains_key(key)
     }
 
-    /// What a value means, by a function from its text in lower case to a word.
-    pub fn said(&self, key: &str, meaning: impl Fn(&str) -> Option<&'static str>) -> Said {
+    /// What a value means, by a function from its text in lower case.
+    pub fn said<T: Copy>(&self, key: &str, meaning: impl Fn(&str) -> Option<T>) -> Said<T> {
         match self.0.get(key) {
             None => Said::missing(key),
             Some(Err(())) => Said::disputed(format!("`{key}` is said in two ways")),
             Some(Ok(value)) => match meaning(&value.to_ascii_lowercase()) {
-                Some(word) => Said::Is(word),
+                Some(meant) => Said::Is(meant),
                 None => Said::unknown(key, value),
             },
         }
@@ -80,6 +80,7 @@ pub fn lines(answer: &[u8]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::facts::catalog::controller::Battery;
 
     #[test]
     fn what_is_said_twice_differently_is_not_said() {
@@ -90,10 +91,10 @@ mod tests {
         assert_eq!(fields.get("battery state"), Some("Optimal"));
         assert_eq!(fields.get("size"), None);
         assert!(fields.has("size") && fields.get("name") == Some(""));
-        let known = |value: &str| (value == "optimal").then_some("healthy");
-        assert_eq!(fields.said("battery state", known), Said::Is("healthy"));
+        let known = |value: &str| (value == "optimal").then_some(Battery::Healthy);
+        assert_eq!(fields.said("battery state", known), Said::Is(Battery::Healthy));
         for key in ["size", "name", "nothing"] {
-            assert_eq!(fields.said(key, known).word(), None);
+            assert_eq!(fields.said(key, known).is(), None);
         }
     }
 }

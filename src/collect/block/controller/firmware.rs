@@ -5,21 +5,22 @@
 //! together and the worse is believed.
 
 use super::fields::Fields;
-use super::said::{BATTERY, Said, worst};
+use super::said::{Said, worst};
+use crate::facts::catalog::controller::Battery;
 
 /// Flags of the battery, each with the word in which it does no harm and what it means otherwise.
-const FLAGS: [(&str, &str, &str); 11] = [
-    ("voltage", "ok", "degraded"),
-    ("temperature", "ok", "degraded"),
-    ("learn cycle active", "no", "learning"),
-    ("learn cycle status", "ok", "degraded"),
-    ("learn cycle timeout", "no", "degraded"),
-    ("i2c errors detected", "no", "degraded"),
-    ("battery pack missing", "no", "absent"),
-    ("remaining capacity low", "no", "degraded"),
-    ("no space to cache offload", "no", "degraded"),
-    ("pack is about to fail & should be replaced", "no", "failed"),
-    ("cache offload premium feature required", "no", "degraded"),
+const FLAGS: [(&str, &str, Battery); 11] = [
+    ("voltage", "ok", Battery::Degraded),
+    ("temperature", "ok", Battery::Degraded),
+    ("learn cycle active", "no", Battery::Learning),
+    ("learn cycle status", "ok", Battery::Degraded),
+    ("learn cycle timeout", "no", Battery::Degraded),
+    ("i2c errors detected", "no", Battery::Degraded),
+    ("battery pack missing", "no", Battery::Absent),
+    ("remaining capacity low", "no", Battery::Degraded),
+    ("no space to cache offload", "no", Battery::Degraded),
+    ("pack is about to fail & should be replaced", "no", Battery::Failed),
+    ("cache offload premium feature required", "no", Battery::Degraded),
 ];
 
 /// Firmware that prints one of these prints all of them.
@@ -33,72 +34,73 @@ const NEWER: [&str; 3] = [
 const REPLACEMENT: [&str; 2] = ["battery replacement required", "replacement required"];
 
 /// The state in one word.
-pub fn state(word: &str) -> Option<&'static str> {
+pub fn state(word: &str) -> Option<Battery> {
     match word {
-        "optimal" | "operational" => Some("healthy"),
-        "missing" | "absent" | "not present" => Some("absent"),
-        "failed" | "dead" => Some("failed"),
-        "unknown" => Some("unreadable"),
-        word if word.starts_with("charging") => Some("charging"),
-        word if word.starts_with("learn") => Some("learning"),
-        word if word.starts_with("degraded") || word.starts_with("dgd") => Some("degraded"),
+        "optimal" | "operational" => Some(Battery::Healthy),
+        "missing" | "absent" | "not present" => Some(Battery::Absent),
+        "failed" | "dead" => Some(Battery::Failed),
+        "unknown" => Some(Battery::Unreadable),
+        word if word.starts_with("charging") => Some(Battery::Charging),
+        word if word.starts_with("learn") => Some(Battery::Learning),
+        word if word.starts_with("degraded") || word.starts_with("dgd") => Some(Battery::Degraded),
         _ => None,
     }
 }
 
 /// The number that the firmware gives for the state, by its bits (`MFI_BBU_STATE_*` in mfireg.h of FreeBSD).
-pub fn number(code: u64) -> Said {
-    const BITS: [(u64, &str); 11] = [
-        (1, "absent"),
-        (1 << 1, "degraded"),
-        (1 << 2, "degraded"),
-        (1 << 3, "charging"),
-        (1 << 4, "learning"),
-        (1 << 6, "learning"),
-        (1 << 7, "degraded"),
-        (1 << 8, "degraded"),
-        (1 << 9, "degraded"),
-        (1 << 10, "failed"),
-        (1 << 11, "degraded"),
+pub fn number(code: u64) -> Said<Battery> {
+    const BITS: [(u64, Battery); 11] = [
+        (1, Battery::Absent),
+        (1 << 1, Battery::Degraded),
+        (1 << 2, Battery::Degraded),
+        (1 << 3, Battery::Charging),
+        (1 << 4, Battery::Learning),
+        (1 << 6, Battery::Learning),
+        (1 << 7, Battery::Degraded),
+        (1 << 8, Battery::Degraded),
+        (1 << 9, Battery::Degraded),
+        (1 << 10, Battery::Failed),
+        (1 << 11, Battery::Degraded),
     ];
     // That a learn cycle is due one day says nothing of today.
     const HARMLESS: u64 = 1 << 12 | 1 << 13;
     let known = BITS.iter().fold(HARMLESS, |all, (bit, _)| all | bit);
     if code & !known != 0 {
-        return Said::Is("unreadable");
+        return Said::Is(Battery::Unreadable);
     }
-    let set = BITS.iter().filter(|(bit, _)| code & bit != 0).map(|(_, word)| Said::Is(word));
-    worst(&BATTERY, set.chain([Said::Is("healthy")]))
+    let set = BITS.iter().filter(|(bit, _)| code & bit != 0).map(|(_, state)| Said::Is(*state));
+    worst(set.chain([Said::Is(Battery::Healthy)]))
 }
 
 /// What all flags of a battery say together; every one that is expected has to be there.
-pub fn flags(fields: &Fields) -> Said {
+pub fn flags(fields: &Fields) -> Said<Battery> {
     let newer = NEWER.iter().any(|flag| fields.has(flag));
     let mut accounts = vec![replacement(fields), charging(fields)];
     for (flag, harmless, otherwise) in FLAGS {
         if fields.has(flag) || newer || !NEWER.contains(&flag) {
-            accounts
-                .push(fields.said(flag, |word| Some(if word == harmless { "healthy" } else { otherwise })));
+            accounts.push(
+                fields.said(flag, |word| Some(if word == harmless { Battery::Healthy } else { otherwise })),
+            );
         }
     }
-    worst(&BATTERY, accounts)
+    worst(accounts)
 }
 
 /// Whether the firmware wants a new one.
-pub fn replacement(fields: &Fields) -> Said {
+pub fn replacement(fields: &Fields) -> Said<Battery> {
     let key = REPLACEMENT.into_iter().find(|key| fields.has(key)).unwrap_or("replacement required");
     fields.said(key, |word| match word {
-        "no" => Some("healthy"),
-        "yes" => Some("failed"),
+        "no" => Some(Battery::Healthy),
+        "yes" => Some(Battery::Failed),
         _ => None,
     })
 }
 
-fn charging(fields: &Fields) -> Said {
+fn charging(fields: &Fields) -> Said<Battery> {
     fields.said("charging status", |word| match word {
-        "none" | "complete" => Some("healthy"),
-        "charging" => Some("charging"),
-        "discharging" => Some("learning"),
+        "none" | "complete" => Some(Battery::Healthy),
+        "charging" => Some(Battery::Charging),
+        "discharging" => Some(Battery::Learning),
         _ => None,
     })
 }
@@ -109,20 +111,20 @@ mod tests {
 
     #[test]
     fn numbers_are_sums_of_states() {
-        for (code, word) in [
-            (0, "healthy"),
-            (1 << 12, "healthy"),
-            (8, "charging"),
-            (64, "learning"),
-            (64 | 8, "learning"),
-            (1 << 10 | 8, "failed"),
-            (1, "absent"),
-            (1 << 11, "degraded"),
+        for (code, state) in [
+            (0, Battery::Healthy),
+            (1 << 12, Battery::Healthy),
+            (8, Battery::Charging),
+            (64, Battery::Learning),
+            (64 | 8, Battery::Learning),
+            (1 << 10 | 8, Battery::Failed),
+            (1, Battery::Absent),
+            (1 << 11, Battery::Degraded),
             // A learn cycle was asked for; also seen where there is no battery.
-            (32, "unreadable"),
-            (1 << 20, "unreadable"),
+            (32, Battery::Unreadable),
+            (1 << 20, Battery::Unreadable),
         ] {
-            assert_eq!(number(code), Said::Is(word), "{code}");
+            assert_eq!(number(code), Said::Is(state), "{code}");
         }
     }
 }

@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::fields::{Fields, lines, plain};
 use super::firmware;
-use super::said::{Adapter, BATTERY, DISK_CACHE, Said, Volume, worst};
+use super::said::{Adapter, Said, Volume, worst, write_back};
+use crate::facts::catalog::controller::{Battery, DiskCache, InForce, OnFailure, Policy};
 
 /// Reads the controllers from both answers. MegaCli tells no PCI address and no model in either.
 pub fn parse(volumes: &[u8], batteries: &[u8]) -> Vec<Adapter> {
@@ -60,18 +61,28 @@ fn volume(heading: &str, fields: &Fields) -> Volume {
     let number = heading.split_once(':').map(|(_, rest)| rest.trim()).unwrap_or_default();
     let target = heading.split_once("(Target Id:").and_then(|(_, rest)| rest.split_once(')'));
     let number = number.split_whitespace().next().unwrap_or_default();
-    let (set, kept) = (policy(fields, "default cache policy"), unguarded(fields, "default cache policy"));
-    let (now, keeps) = (policy(fields, "current cache policy"), unguarded(fields, "current cache policy"));
-    let on_failure = match (kept.word(), keeps.word()) {
-        (Some("stays"), _) | (_, Some("stays")) => Said::Is("stays"),
-        _ => kept.only_if(&keeps),
+    let set = mode(fields, "default cache policy", Policy::WriteBack, Policy::WriteThrough);
+    let now = mode(fields, "current cache policy", InForce::WriteBack, InForce::WriteThrough);
+    let (kept, keeps) =
+        (unguarded(fields, "default cache policy"), unguarded(fields, "current cache policy"));
+    let on_failure = match (kept.is(), keeps.is()) {
+        (Some(OnFailure::Stays), Some(OnFailure::Stays | OnFailure::WriteThrough) | None)
+        | (Some(OnFailure::WriteThrough) | None, Some(OnFailure::Stays)) => Said::Is(OnFailure::Stays),
+        (Some(OnFailure::WriteThrough) | None, Some(OnFailure::WriteThrough) | None) => kept.only_if(&keeps),
     };
-    let policy = match (set.word(), now.word()) {
-        (Some("write back"), Some(_)) if on_failure == Said::Is("stays") => Said::Is("always write back"),
-        (Some("write through"), Some("write back")) => {
+    let policy = match (set.is(), now.is()) {
+        (
+            Some(Policy::WriteBack | Policy::AlwaysWriteBack),
+            Some(InForce::WriteBack | InForce::WriteThrough),
+        ) => on_failure.clone().map(write_back),
+        (Some(Policy::WriteThrough), Some(InForce::WriteBack)) => {
             Said::disputed("`Default Cache Policy` is WriteThrough, `Current Cache Policy` WriteBack")
         }
-        _ => set.clone().only_if(&on_failure).only_if(&now),
+        (Some(Policy::WriteThrough), Some(InForce::WriteThrough) | None)
+        | (Some(Policy::WriteBack | Policy::AlwaysWriteBack), None)
+        | (None, Some(InForce::WriteBack | InForce::WriteThrough) | None) => {
+            set.clone().only_if(&on_failure).only_if(&now)
+        }
     };
     Volume {
         name: format!("VD {number}"),
@@ -80,17 +91,17 @@ fn volume(heading: &str, fields: &Fields) -> Volume {
         wwn: None,
         policy,
         // That it holds writes back is believed by itself, that it does not only beside a policy.
-        in_force: if now == Said::Is("write back") { now } else { now.only_if(&set) },
+        in_force: match now {
+            Said::Is(InForce::WriteBack) => now,
+            Said::Is(InForce::WriteThrough) | Said::Gap(..) => now.only_if(&set),
+        },
         on_failure,
-        disk_cache: worst(
-            &DISK_CACHE,
-            [fields.said("disk cache policy", |word| match word {
-                "disabled" => Some("off"),
-                "enabled" => Some("on"),
-                "disk's default" => Some("disk default"),
-                _ => None,
-            })],
-        ),
+        disk_cache: worst([fields.said("disk cache policy", |word| match word {
+            "disabled" => Some(DiskCache::Off),
+            "enabled" => Some(DiskCache::On),
+            "disk's default" => Some(DiskCache::DiskDefault),
+            _ => None,
+        })]),
     }
 }
 
@@ -99,25 +110,25 @@ fn words(text: &str) -> Vec<String> {
     text.split(',').map(plain).collect()
 }
 
-fn policy(fields: &Fields, key: &str) -> Said {
+fn mode<T: Copy>(fields: &Fields, key: &str, back: T, through: T) -> Said<T> {
     fields.said(key, |text| {
         let words = words(text);
         let has = |word: &str| words.iter().any(|other| other == word);
         match (has("writeback"), has("writethrough")) {
-            (true, false) => Some("write back"),
-            (false, true) => Some("write through"),
+            (true, false) => Some(back),
+            (false, true) => Some(through),
             _ => None,
         }
     })
 }
 
-fn unguarded(fields: &Fields, key: &str) -> Said {
+fn unguarded(fields: &Fields, key: &str) -> Said<OnFailure> {
     fields.said(key, |text| {
         let words = words(text);
         let has = |word: &str| words.iter().any(|other| other == word);
         match (has("write cache ok if bad bbu"), has("no write cache if bad bbu")) {
-            (true, false) => Some("stays"),
-            (false, true) => Some("write through"),
+            (true, false) => Some(OnFailure::Stays),
+            (false, true) => Some(OnFailure::WriteThrough),
             _ => None,
         }
     })
@@ -160,19 +171,19 @@ fn batteries_of(answer: &[u8]) -> BTreeMap<String, Account> {
     adapters
 }
 
-fn battery(account: &Account) -> Said {
+fn battery(account: &Account) -> Said<Battery> {
     if account.failed || account.not_present {
-        let word = if account.not_present { "absent" } else { "unreadable" };
-        return Said::Is(word);
+        let state = if account.not_present { Battery::Absent } else { Battery::Unreadable };
+        return Said::Is(state);
     }
     let state = account.fields.said("battery state", firmware::state);
     // Some firmware prints it, and then it says more than the state.
     let health = account.fields.has("issohgood").then(|| {
         account.fields.said("issohgood", |word| match word {
-            "yes" => Some("healthy"),
-            "no" => Some("failed"),
+            "yes" => Some(Battery::Healthy),
+            "no" => Some(Battery::Failed),
             _ => None,
         })
     });
-    worst(&BATTERY, [state, firmware::flags(&account.fields)].into_iter().chain(health))
+    worst([state, firmware::flags(&account.fields)].into_iter().chain(health))
 }

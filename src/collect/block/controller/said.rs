@@ -5,17 +5,18 @@
 
 use super::fields::Fields;
 use crate::facts::Why;
+use crate::facts::catalog::controller::{Battery, DiskCache, InForce, OnFailure, Policy};
 
-/// A word of the fact it will become, or why there is none.
+/// A value of the fact it will become, or why there is none.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Said {
+pub enum Said<T> {
     /// This.
-    Is(&'static str),
+    Is(T),
     /// Nothing that could be used.
     Gap(Why, String),
 }
 
-impl Said {
+impl<T: Copy> Said<T> {
     /// The tool does not say it.
     pub fn missing(what: &str) -> Self {
         Self::Gap(Why::Absent, format!("`{what}` is not said"))
@@ -31,46 +32,114 @@ impl Said {
         Self::Gap(Why::Ambiguous, what.into())
     }
 
-    /// The word, when there is one.
-    pub fn word(&self) -> Option<&'static str> {
+    /// The value, when there is one.
+    pub fn is(&self) -> Option<T> {
         match self {
-            Self::Is(word) => Some(word),
+            Self::Is(value) => Some(*value),
             Self::Gap(..) => None,
         }
     }
 
-    /// This where the other is a word; else the other's gap.
-    pub fn only_if(self, other: &Self) -> Self {
+    /// What follows from the value.
+    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Said<U> {
+        match self {
+            Self::Is(value) => Said::Is(change(value)),
+            Self::Gap(why, detail) => Said::Gap(why, detail),
+        }
+    }
+
+    /// This where the other has a value; else the other's gap.
+    pub fn only_if<U>(self, other: &Said<U>) -> Self {
         match other {
-            Self::Is(_) => self,
-            gap @ Self::Gap(..) => gap.clone(),
+            Said::Is(_) => self,
+            Said::Gap(why, detail) => Self::Gap(*why, detail.clone()),
         }
     }
 }
 
-/// States of a battery or flash module, best first.
-pub const BATTERY: [&str; 7] =
-    ["healthy", "charging", "learning", "degraded", "unreadable", "absent", "failed"];
+/// What can be told in several accounts, of which the worst counts.
+pub trait Graded: Copy {
+    /// How bad it is: 0 is the best, and no two are alike.
+    fn harm(self) -> u8;
+}
 
-/// What member disks do with their own caches, best first.
-pub const DISK_CACHE: [&str; 3] = ["off", "disk default", "on"];
+impl Graded for Battery {
+    fn harm(self) -> u8 {
+        match self {
+            Self::Healthy => 0,
+            Self::Charging => 1,
+            Self::Learning => 2,
+            Self::Degraded => 3,
+            Self::Unreadable => 4,
+            Self::Absent => 5,
+            Self::Failed => 6,
+        }
+    }
+}
 
-/// Of several accounts of one thing the worst, by an order from best to worst. The best needs all of them: a gap among
-/// them leaves only what is worse than the best.
-pub fn worst(order: &[&'static str], accounts: impl IntoIterator<Item = Said>) -> Said {
-    let rank = |word: &str| order.iter().position(|known| *known == word).unwrap_or(0);
+impl Graded for InForce {
+    fn harm(self) -> u8 {
+        match self {
+            Self::WriteThrough => 0,
+            Self::WriteBack => 1,
+        }
+    }
+}
+
+impl Graded for DiskCache {
+    fn harm(self) -> u8 {
+        match self {
+            Self::Off => 0,
+            Self::DiskDefault => 1,
+            Self::On => 2,
+        }
+    }
+}
+
+/// Whether this says that there is no battery.
+pub fn is_absent(battery: Battery) -> bool {
+    match battery {
+        Battery::Absent => true,
+        Battery::Healthy
+        | Battery::Charging
+        | Battery::Learning
+        | Battery::Degraded
+        | Battery::Failed
+        | Battery::Unreadable => false,
+    }
+}
+
+/// The policy of a cache that is set to hold writes back, by what it does without its battery.
+pub fn write_back(on_failure: OnFailure) -> Policy {
+    match on_failure {
+        OnFailure::WriteThrough => Policy::WriteBack,
+        OnFailure::Stays => Policy::AlwaysWriteBack,
+    }
+}
+
+/// How a cache writes while it does as it is set.
+pub fn in_force(policy: Policy) -> InForce {
+    match policy {
+        Policy::WriteBack | Policy::AlwaysWriteBack => InForce::WriteBack,
+        Policy::WriteThrough => InForce::WriteThrough,
+    }
+}
+
+/// Of several accounts of one thing the worst. The best needs all of them: a gap among them leaves only what is worse than
+/// the best.
+pub fn worst<T: Graded>(accounts: impl IntoIterator<Item = Said<T>>) -> Said<T> {
     let mut gap = None;
-    let mut worst: Option<&'static str> = None;
+    let mut worst: Option<T> = None;
     for account in accounts {
         match account {
-            Said::Is(word) if worst.is_none_or(|so_far| rank(word) > rank(so_far)) => worst = Some(word),
+            Said::Is(word) if worst.is_none_or(|so_far| word.harm() > so_far.harm()) => worst = Some(word),
             Said::Is(_) => {}
             missing @ Said::Gap(..) => gap = gap.or(Some(missing)),
         }
     }
     match (worst, gap) {
         (Some(word), None) => Said::Is(word),
-        (Some(word), Some(_)) if rank(word) > 0 => Said::Is(word),
+        (Some(word), Some(_)) if word.harm() > 0 => Said::Is(word),
         (_, Some(gap)) => gap,
         (None, None) => Said::missing("anything"),
     }
@@ -101,15 +170,15 @@ pub struct Adapter {
     pub model: Option<String>,
     /// Where it is plugged in.
     pub pci: Option<Pci>,
-    /// Battery or flash module, a word of [`BATTERY`].
-    pub battery: Said,
+    /// Battery or flash module.
+    pub battery: Said<Battery>,
     /// Its volumes.
     pub volumes: Vec<Volume>,
 }
 
 impl Adapter {
     /// One of which nothing but the name is known.
-    pub fn unread(name: impl Into<String>, why: Said) -> Self {
+    pub fn unread(name: impl Into<String>, why: Said<Battery>) -> Self {
         Self { name: name.into(), model: None, pci: None, battery: why, volumes: Vec::new() }
     }
 }
@@ -126,13 +195,13 @@ pub struct Volume {
     /// World-wide name, hexadecimal digits in lower case.
     pub wwn: Option<String>,
     /// Policy that was set.
-    pub policy: Said,
+    pub policy: Said<Policy>,
     /// Policy in force.
-    pub in_force: Said,
+    pub in_force: Said<InForce>,
     /// What happens without battery.
-    pub on_failure: Said,
-    /// Caches of the member disks, a word of [`DISK_CACHE`].
-    pub disk_cache: Said,
+    pub on_failure: Said<OnFailure>,
+    /// Caches of the member disks.
+    pub disk_cache: Said<DiskCache>,
 }
 
 /// Hexadecimal digits in lower case, when it is nothing else and long enough to be a world-wide name.
@@ -147,19 +216,20 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::facts::Choice;
 
     #[test]
     fn the_worst_account_counts_and_the_best_needs_all() {
-        let healthy = || Said::Is("healthy");
+        let healthy = || Said::Is(Battery::Healthy);
         let gap = || Said::missing("x");
-        assert_eq!(worst(&BATTERY, [healthy(), healthy()]), healthy());
+        assert_eq!(worst([healthy(), healthy()]), healthy());
         assert_eq!(
-            worst(&BATTERY, [healthy(), Said::Is("failed"), Said::Is("charging")]),
-            Said::Is("failed")
+            worst([healthy(), Said::Is(Battery::Failed), Said::Is(Battery::Charging)]),
+            Said::Is(Battery::Failed)
         );
-        assert_eq!(worst(&BATTERY, [healthy(), gap()]), gap());
-        assert_eq!(worst(&BATTERY, [gap(), Said::Is("degraded")]), Said::Is("degraded"));
-        assert_eq!(worst(&BATTERY, []).word(), None);
+        assert_eq!(worst([healthy(), gap()]), gap());
+        assert_eq!(worst([gap(), Said::Is(Battery::Degraded)]), Said::Is(Battery::Degraded));
+        assert_eq!(worst::<Battery>([]).is(), None);
     }
 
     #[test]
@@ -180,14 +250,14 @@ mod tests {
         #[test]
         fn the_worst_is_the_same_in_any_order(
             accounts in prop::collection::vec(prop_oneof![
-                prop::sample::select(BATTERY.to_vec()).prop_map(Said::Is),
+                prop::sample::select(Battery::ALL).prop_map(Said::Is),
                 Just(Said::missing("x")),
             ], 0..5).prop_flat_map(|all| (Just(all.clone()), Just(all).prop_shuffle())),
         ) {
             let (one, other) = accounts;
-            prop_assert_eq!(worst(&BATTERY, one.clone()), worst(&BATTERY, other));
-            let healthy = worst(&BATTERY, one.clone()) == Said::Is("healthy");
-            prop_assert_eq!(healthy, !one.is_empty() && one.iter().all(|account| *account == Said::Is("healthy")));
+            prop_assert_eq!(worst(one.clone()), worst(other));
+            let healthy = worst(one.clone()) == Said::Is(Battery::Healthy);
+            prop_assert_eq!(healthy, !one.is_empty() && one.iter().all(|account| *account == Said::Is(Battery::Healthy)));
         }
 
         #[test]

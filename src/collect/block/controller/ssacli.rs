@@ -5,7 +5,8 @@
 //! a cache that is *Temporarily Disabled* writes through although every volume is set to cache.
 
 use super::fields::{Fields, lines, plain};
-use super::said::{Adapter, BATTERY, DISK_CACHE, Said, Volume, pci_field, worst, wwn};
+use super::said::{Adapter, Said, Volume, in_force, is_absent, pci_field, worst, write_back, wwn};
+use crate::facts::catalog::controller::{Battery, DiskCache, InForce, OnFailure, Policy};
 
 /// One controller in `ctrl all show detail`.
 struct Block {
@@ -56,15 +57,15 @@ fn slot(block: &Block) -> Option<u32> {
     block.fields.get("slot")?.parse().ok()
 }
 
-fn battery(fields: &Fields) -> Said {
+fn battery(fields: &Fields) -> Said<Battery> {
     const STATUS: &str = "battery/capacitor status";
     const COUNT: &str = "battery/capacitor count";
     let count = fields.said(COUNT, |count| match count.parse() {
-        Ok(0) => Some("absent"),
-        Ok(1..=u32::MAX) => Some("healthy"),
+        Ok(0) => Some(Battery::Absent),
+        Ok(1..=u32::MAX) => Some(Battery::Healthy),
         Err(_) => None,
     });
-    if count == Said::Is("absent") {
+    if count.is().is_some_and(is_absent) {
         return if fields.has(STATUS) {
             Said::disputed(format!("`{COUNT}` is 0 although there is a status"))
         } else {
@@ -72,14 +73,14 @@ fn battery(fields: &Fields) -> Said {
         };
     }
     let status = fields.said(STATUS, |word| match word {
-        "ok" => Some("healthy"),
-        word if word.starts_with("recharging") || word.starts_with("charging") => Some("charging"),
-        word if word.starts_with("failed") => Some("failed"),
-        word if word.starts_with("degraded") => Some("degraded"),
-        word if word.starts_with("not present") => Some("absent"),
+        "ok" => Some(Battery::Healthy),
+        word if word.starts_with("recharging") || word.starts_with("charging") => Some(Battery::Charging),
+        word if word.starts_with("failed") => Some(Battery::Failed),
+        word if word.starts_with("degraded") => Some(Battery::Degraded),
+        word if word.starts_with("not present") => Some(Battery::Absent),
         _ => None,
     });
-    worst(&BATTERY, [count, status])
+    worst([count, status])
 }
 
 /// What the whole controller says, for each of its volumes.
@@ -104,36 +105,37 @@ fn volumes_of(answer: &[u8], controller: &Fields) -> Vec<Volume> {
 
 fn volume(name: String, own: &Fields, controller: &Fields) -> Volume {
     let caching = own.said("caching", |word| match word {
-        "enabled" => Some("write back"),
-        "disabled" => Some("write through"),
+        "enabled" => Some(Policy::WriteBack),
+        "disabled" => Some(Policy::WriteThrough),
         _ => None,
     });
     let past_the_cache =
         own.get("ld acceleration method").is_some_and(|method| plain(method).ends_with("smart path"));
-    let caching = match caching.word() {
-        Some("write back") if past_the_cache => {
+    let caching = match caching {
+        Said::Is(Policy::WriteBack | Policy::AlwaysWriteBack) if past_the_cache => {
             Said::disputed("`Caching` is Enabled although Smart Path goes past the cache")
         }
-        _ => caching,
+        Said::Is(Policy::WriteBack | Policy::AlwaysWriteBack | Policy::WriteThrough) | Said::Gap(..) => {
+            caching
+        }
     };
     let unguarded = controller.said("no-battery write cache", |word| match word {
-        "disabled" => Some("write through"),
-        "enabled" => Some("stays"),
+        "disabled" => Some(OnFailure::WriteThrough),
+        "enabled" => Some(OnFailure::Stays),
         _ => None,
     });
     let cache = controller.said("cache status", |word| match word {
-        "ok" => Some("write back"),
+        "ok" => Some(InForce::WriteBack),
         word if word.starts_with("temporarily disabled") || word.starts_with("permanently disabled") => {
-            Some("write through")
+            Some(InForce::WriteThrough)
         }
         _ => None,
     });
-    let policy = match (caching.word(), unguarded.word()) {
-        (Some("write back"), Some("stays")) => Said::Is("always write back"),
-        _ => caching.clone().only_if(&unguarded),
+    let (policy, in_force) = match caching.is() {
+        // What a volume is set to cache, the controller may hold back from caching.
+        Some(Policy::WriteBack | Policy::AlwaysWriteBack) => (unguarded.clone().map(write_back), cache),
+        Some(Policy::WriteThrough) | None => (caching.clone().only_if(&unguarded), caching.map(in_force)),
     };
-    // What a volume is set to cache, the controller may hold back from caching.
-    let in_force = if caching == Said::Is("write back") { cache } else { caching };
     Volume {
         name,
         target: None,
@@ -147,16 +149,16 @@ fn volume(name: String, own: &Fields, controller: &Fields) -> Volume {
 }
 
 /// Caches of the disks: one line before, one for each kind of disk in newer versions.
-fn disk_cache(controller: &Fields) -> Said {
+fn disk_cache(controller: &Fields) -> Said<DiskCache> {
     const KEYS: [&str; 2] = ["drive write cache", "configured drive write cache policy"];
     let said = KEYS.into_iter().filter(|key| controller.has(key)).map(|key| {
         controller.said(key, |word| match word {
-            "disabled" => Some("off"),
-            "enabled" => Some("on"),
-            "default" => Some("disk default"),
+            "disabled" => Some(DiskCache::Off),
+            "enabled" => Some(DiskCache::On),
+            "default" => Some(DiskCache::DiskDefault),
             _ => None,
         })
     });
-    let said: Vec<Said> = said.collect();
-    if said.is_empty() { Said::missing("drive write cache") } else { worst(&DISK_CACHE, said) }
+    let said: Vec<Said<DiskCache>> = said.collect();
+    if said.is_empty() { Said::missing("drive write cache") } else { worst(said) }
 }

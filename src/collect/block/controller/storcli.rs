@@ -10,7 +10,9 @@ use serde_json::Value;
 
 use super::fields::{self, Fields, plain};
 use super::firmware;
-use super::said::{Adapter, BATTERY, DISK_CACHE, Said, Volume, pci, worst, wwn};
+use super::said::{Adapter, Said, Volume, in_force, is_absent, pci, worst, wwn};
+use crate::facts::Choice;
+use crate::facts::catalog::controller::{Battery, DiskCache, InForce, OnFailure, Policy};
 
 /// Reads the controllers from `/cALL show all J` and the properties of their volumes from `/cALL/vALL show all J`.
 pub fn parse(all: &[u8], volumes: &[u8]) -> Vec<Adapter> {
@@ -56,7 +58,7 @@ fn text(value: &Value, path: &[&str]) -> Option<String> {
 }
 
 /// What the text at a path means.
-fn said(value: &Value, path: &[&str], meaning: impl Fn(&str) -> Option<&'static str>) -> Said {
+fn said<T: Copy>(value: &Value, path: &[&str], meaning: impl Fn(&str) -> Option<T>) -> Said<T> {
     let what = path.join("/");
     match text(value, path) {
         None => Said::missing(&what),
@@ -76,8 +78,8 @@ fn adapter(entry: &Value, properties: &Value) -> Adapter {
     let found = entries(properties).find(|other| number(other).is_some() && number(other) == number(entry));
     let properties = found.and_then(response).unwrap_or(&Value::Null);
     let bad_battery = said(data, &["Defaults", "Cache When BBU Bad"], |word| match word {
-        "off" => Some("write through"),
-        "on" => Some("stays"),
+        "off" => Some(OnFailure::WriteThrough),
+        "on" => Some(OnFailure::Stays),
         _ => None,
     });
     Adapter {
@@ -113,24 +115,26 @@ pub fn add_tables(adapter: &mut Adapter, all: &[u8], flash: &[u8], battery_table
 }
 
 /// State of the module as `Cachevault_Info` (flash) or `BBU_Info` (battery) say it.
-fn module(data: &Value) -> Said {
+fn module(data: &Value) -> Said<Battery> {
     let modules = ["Cachevault_Info", "BBU_Info"].into_iter().flat_map(|key| rows(data, key));
-    let states: Vec<Said> = modules.map(|module| said(module, &["State"], firmware::state)).collect();
-    if states.is_empty() { Said::missing("Cachevault_Info or BBU_Info") } else { worst(&BATTERY, states) }
+    let states: Vec<Said<Battery>> =
+        modules.map(|module| said(module, &["State"], firmware::state)).collect();
+    if states.is_empty() { Said::missing("Cachevault_Info or BBU_Info") } else { worst(states) }
 }
 
 /// All accounts of the battery together: whether it is there, its module's state, and the firmware's number.
-fn battery(data: &Value, module: Said) -> Said {
+fn battery(data: &Value, module: Said<Battery>) -> Said<Battery> {
     let present = said(data, &["HwCfg", "BBU"], |word| match word {
-        "present" => Some("healthy"),
-        "absent" => Some("absent"),
-        "faulty" => Some("failed"),
+        "present" => Some(Battery::Healthy),
+        "absent" => Some(Battery::Absent),
+        "faulty" => Some(Battery::Failed),
         _ => None,
     });
-    if present == Said::Is("absent") {
-        return match module.word() {
-            None | Some("absent") => present,
-            Some(_) => Said::disputed("`HwCfg/BBU` is `Absent` although a module is listed"),
+    if present.is().is_some_and(is_absent) {
+        return if module.is().is_none_or(is_absent) {
+            present
+        } else {
+            Said::disputed("`HwCfg/BBU` is `Absent` although a module is listed")
         };
     }
     let status = match text(data, &["Status", "BBU Status"]) {
@@ -139,11 +143,11 @@ fn battery(data: &Value, module: Said) -> Said {
             code.parse().map_or_else(|_| Said::unknown("Status/BBU Status", &code), firmware::number)
         }
     };
-    worst(&BATTERY, [present, module, status])
+    worst([present, module, status])
 }
 
 /// The tables of `/cX/cv show status` and `/cX/bbu show status`: a property and its value in columns.
-fn table(flash: &[u8], battery: &[u8]) -> Said {
+fn table(flash: &[u8], battery: &[u8]) -> Said<Battery> {
     const PROPERTIES: &[&str] = &[
         "battery state",
         "state",
@@ -183,35 +187,35 @@ fn table(flash: &[u8], battery: &[u8]) -> Said {
     let (flash, battery) = (read(flash), read(battery));
     let of_flash = flash
         .has("state")
-        .then(|| worst(&BATTERY, [flash.said("state", firmware::state), firmware::replacement(&flash)]));
-    let of_battery = battery.has("battery state").then(|| {
-        worst(&BATTERY, [battery.said("battery state", firmware::state), firmware::flags(&battery)])
-    });
-    let accounts: Vec<Said> = of_flash.into_iter().chain(of_battery).collect();
-    if accounts.is_empty() {
-        Said::missing("state of a battery or flash module")
-    } else {
-        worst(&BATTERY, accounts)
-    }
+        .then(|| worst([flash.said("state", firmware::state), firmware::replacement(&flash)]));
+    let of_battery = battery
+        .has("battery state")
+        .then(|| worst([battery.said("battery state", firmware::state), firmware::flags(&battery)]));
+    let accounts: Vec<Said<Battery>> = of_flash.into_iter().chain(of_battery).collect();
+    if accounts.is_empty() { Said::missing("state of a battery or flash module") } else { worst(accounts) }
 }
 
-fn volume(row: &Value, data: &Value, properties: &Value, bad_battery: &Said) -> Option<Volume> {
+fn volume(row: &Value, data: &Value, properties: &Value, bad_battery: &Said<OnFailure>) -> Option<Volume> {
     let name = text(row, &["DG/VD"])?;
     let (group, number) = name.split_once('/')?;
     let target: u32 = number.parse().ok()?;
     let own = properties.get(format!("VD{number} Properties")).unwrap_or(&Value::Null);
     let now = said(row, &["Cache"], write_mode);
     let set = said(own, &["Write Cache(initial setting)"], |word| match word.replace(' ', "").as_str() {
-        "writeback" => Some("write back"),
-        "writethrough" => Some("write through"),
-        "alwayswriteback" | "forcewriteback" | "forcedwriteback" => Some("always write back"),
+        "writeback" => Some(Policy::WriteBack),
+        "writethrough" => Some(Policy::WriteThrough),
+        "alwayswriteback" | "forcewriteback" | "forcedwriteback" => Some(Policy::AlwaysWriteBack),
         _ => None,
     });
     let (policy, in_force) = policies(&set, &now);
-    let on_failure = match policy.word() {
-        Some("always write back") => Said::Is("stays"),
-        _ if *bad_battery == Said::Is("stays") => Said::Is("stays"),
-        _ => bad_battery.clone().only_if(&policy).only_if(&in_force),
+    let on_failure = match (policy.is(), bad_battery.is()) {
+        (Some(Policy::AlwaysWriteBack), Some(OnFailure::Stays | OnFailure::WriteThrough) | None)
+        | (Some(Policy::WriteBack | Policy::WriteThrough) | None, Some(OnFailure::Stays)) => {
+            Said::Is(OnFailure::Stays)
+        }
+        (Some(Policy::WriteBack | Policy::WriteThrough) | None, Some(OnFailure::WriteThrough) | None) => {
+            bad_battery.clone().only_if(&policy).only_if(&in_force)
+        }
     };
     Some(Volume {
         target: Some(target),
@@ -220,63 +224,64 @@ fn volume(row: &Value, data: &Value, properties: &Value, bad_battery: &Said) -> 
         policy,
         in_force,
         on_failure,
-        disk_cache: worst(&DISK_CACHE, [disk_cache(own), group_cache(data, group)]),
+        disk_cache: worst([disk_cache(own), group_cache(data, group)]),
         name: format!("VD {number}"),
     })
 }
 
 /// The code for a volume's cache: read ahead or not, how it writes, cached or direct.
-fn write_mode(code: &str) -> Option<&'static str> {
+fn write_mode(code: &str) -> Option<Policy> {
     let rest = code.strip_prefix("nr").or_else(|| code.strip_prefix('r'))?;
     match rest.strip_suffix(['c', 'd'])? {
-        "wb" => Some("write back"),
-        "wt" => Some("write through"),
-        "awb" | "fwb" => Some("always write back"),
+        "wb" => Some(Policy::WriteBack),
+        "wt" => Some(Policy::WriteThrough),
+        "awb" | "fwb" => Some(Policy::AlwaysWriteBack),
         _ => None,
     }
 }
 
 /// Policy that was set and policy in force, from the initial setting and what the list shows now.
-fn policies(set: &Said, now: &Said) -> (Said, Said) {
-    let disputed = || Said::disputed(format!("set to `{}`, shown as `{}`", show(set), show(now)));
-    match (set.word(), now.word()) {
-        (Some(set @ ("write back" | "write through")), Some("write through")) => {
-            (Said::Is(set), Said::Is("write through"))
-        }
-        (Some("write back"), Some("write back")) => (Said::Is("write back"), Said::Is("write back")),
-        (_, Some("always write back")) => (Said::Is("always write back"), Said::Is("write back")),
-        (Some("always write back"), Some("write back")) => {
-            (Said::Is("always write back"), Said::Is("write back"))
-        }
-        (Some("always write back"), _) => (Said::Is("always write back"), disputed()),
-        (_, Some("write back")) => (if set.word().is_some() { disputed() } else { set.clone() }, now.clone()),
-        _ => (set.clone().only_if(now), now.clone().only_if(set)),
+fn policies(set: &Said<Policy>, now: &Said<Policy>) -> (Said<Policy>, Said<InForce>) {
+    let disputed = || format!("set to `{}`, shown as `{}`", show(set), show(now));
+    let shown = now.clone().map(in_force);
+    match now {
+        Said::Is(Policy::AlwaysWriteBack) => (now.clone(), shown),
+        Said::Is(Policy::WriteBack) => match set {
+            Said::Is(Policy::WriteBack | Policy::AlwaysWriteBack) | Said::Gap(..) => (set.clone(), shown),
+            Said::Is(Policy::WriteThrough) => (Said::disputed(disputed()), shown),
+        },
+        Said::Is(Policy::WriteThrough) | Said::Gap(..) => match set {
+            Said::Is(Policy::AlwaysWriteBack) => (set.clone(), Said::disputed(disputed())),
+            Said::Is(Policy::WriteBack | Policy::WriteThrough) | Said::Gap(..) => {
+                (set.clone().only_if(now), shown.only_if(set))
+            }
+        },
     }
 }
 
-fn show(said: &Said) -> &'static str {
-    said.word().unwrap_or("?")
+fn show(said: &Said<Policy>) -> &'static str {
+    said.is().map_or("?", Choice::word)
 }
 
-fn disk_cache(own: &Value) -> Said {
+fn disk_cache(own: &Value) -> Said<DiskCache> {
     said(own, &["Disk Cache Policy"], |word| match word {
-        "disabled" => Some("off"),
-        "enabled" => Some("on"),
-        "disk's default" => Some("disk default"),
+        "disabled" => Some(DiskCache::Off),
+        "enabled" => Some(DiskCache::On),
+        "disk's default" => Some(DiskCache::DiskDefault),
         _ => None,
     })
 }
 
 /// The disk caches of a drive group as the table of drive groups says them (`PDC`).
-fn group_cache(data: &Value, group: &str) -> Said {
+fn group_cache(data: &Value, group: &str) -> Said<DiskCache> {
     let of_group = rows(data, "TOPOLOGY").filter(|row| text(row, &["DG"]).as_deref() == Some(group));
     let said = of_group.map(|row| {
         said(row, &["PDC"], |word| match word {
-            "dsbl" => Some("off"),
-            "enbl" => Some("on"),
-            "dflt" => Some("disk default"),
+            "dsbl" => Some(DiskCache::Off),
+            "enbl" => Some(DiskCache::On),
+            "dflt" => Some(DiskCache::DiskDefault),
             _ => None,
         })
     });
-    worst(&DISK_CACHE, said)
+    worst(said)
 }

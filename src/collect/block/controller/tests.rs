@@ -42,7 +42,7 @@ fn a_healthy_controller_is_told_by_every_tool() {
 fn every_state_and_policy_is_understood() {
     for (machine, old, new, fact, word) in changes() {
         let changed = machine.but(old, new);
-        assert_eq!(changed.words()[fact], word, "{}: {new}", WORDS[fact].name());
+        assert_eq!(changed.words()[fact], word, "{}: {new}", WORDS[fact].name);
     }
 }
 
@@ -280,8 +280,9 @@ fn tools_that_are_not_read_are_named_and_nothing_is_concluded() {
         facts.know(&disk, &device::DRIVER, "mpi3mr".to_owned(), Source::Assumed);
         (COLLECTOR.run)(&host, &Request::default(), &mut facts);
         for key in WORDS {
-            let Reading::Unknown { remedy: Some(Remedy::Do(remedy)), .. } = facts.get(&disk, key) else {
-                panic!("{}", key.name());
+            let Reading::Unknown { remedy: Some(Remedy::Do(remedy)), .. } = facts.reading(&disk, key.name)
+            else {
+                panic!("{}", key.name);
             };
             assert!(remedy.contains(words), "{remedy}");
         }

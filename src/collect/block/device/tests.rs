@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use crate::collect::block::device::COLLECTOR;
 use crate::collect::testing::{Fake, shown};
 use crate::collect::{Collector, Request, mounts, stack};
-use crate::facts::catalog::device::{self, Transport};
+use crate::facts::catalog::device::{self, CacheType, Transport};
 use crate::facts::catalog::mount;
 use crate::facts::{FactSet, Scope, Source, Subject, Why};
 use crate::host::{MissKind, Question};
@@ -127,7 +127,7 @@ fn kinds_transports_and_claims() {
     assert_eq!(facts.value(&sdb, &device::TRANSPORT), Some(Transport::Usb));
     assert_eq!(facts.value(&sda, &device::MODEL).as_deref(), Some("Samsung SSD 870"));
     assert_eq!(facts.value(&sdb, &device::MODEL).as_deref(), Some("Kingston DataTraveler\\x1b[1m"));
-    assert_eq!(facts.value(&sda, &device::CACHE_TYPE).as_deref(), Some("write back"));
+    assert_eq!(facts.value(&sda, &device::CACHE_TYPE), Some(CacheType::WriteBack));
     assert!(!facts.get(&sdb, &device::CACHE_TYPE).is_known(), "an unknown word is malformed");
     assert_eq!(facts.value(&sda, &device::SIZE), Some(512_000_000));
     assert_eq!(facts.value(&sda, &device::SCHEDULER).as_deref(), Some("mq-deadline"));

@@ -5,7 +5,7 @@
 
 use super::{Questions, Told, unknown};
 use crate::facts::Reading;
-use crate::facts::catalog::device;
+use crate::facts::catalog::device::{self, DriveCache};
 use crate::host::Tool;
 
 const SMARTCTL: (Tool, &[&str]) = (Tool::Smartctl, &["-q", "noserial", "-n", "standby", "-g", "wcache"]);
@@ -21,20 +21,20 @@ pub fn ask_shown(questions: &Questions) -> Told {
 }
 
 /// Asks a real disk with whatever knows; `otherwise` is told where nothing does.
-pub fn by_any(questions: &Questions, otherwise: Reading<String>, told: &mut Told) -> Reading<String> {
+pub fn by_any(questions: &Questions, otherwise: Reading<DriveCache>, told: &mut Told) -> Reading<DriveCache> {
     first(questions, &[SMARTCTL, SDPARM, HDPARM], Some(otherwise), told)
 }
 
 fn first(
     questions: &Questions,
     tools: &[(Tool, &[&str])],
-    otherwise: Option<Reading<String>>,
+    otherwise: Option<Reading<DriveCache>>,
     told: &mut Told,
-) -> Reading<String> {
+) -> Reading<DriveCache> {
     let mut why = otherwise;
     for (tool, words) in tools {
         let reading = match questions.ask(*tool, words, told) {
-            Ok(answer) => answer.reading(flag(&answer.text), "the write cache").map(str::to_owned),
+            Ok(answer) => answer.reading(flag(&answer.text), "the write cache"),
             Err(refusal) => unknown(&refusal),
         };
         if reading.is_known() {
@@ -46,41 +46,41 @@ fn first(
 }
 
 /// The flag in any of their texts; two lines that differ say nothing.
-pub fn flag(answer: &[u8]) -> Option<&'static str> {
+pub fn flag(answer: &[u8]) -> Option<DriveCache> {
     let text = String::from_utf8_lossy(answer);
-    let mut found: Option<&'static str> = None;
+    let mut found: Option<DriveCache> = None;
     for line in text.lines() {
-        let Some(word) = in_line(line.trim()) else { continue };
-        if found.is_some_and(|before| before != word) {
+        let Some(cache) = in_line(line.trim()) else { continue };
+        if found.is_some_and(|before| before != cache) {
             return None;
         }
-        found = Some(word);
+        found = Some(cache);
     }
     found
 }
 
-fn in_line(line: &str) -> Option<&'static str> {
+fn in_line(line: &str) -> Option<DriveCache> {
     if let Some(value) =
         line.strip_prefix("write-caching").and_then(|rest| rest.trim_start().strip_prefix('='))
     {
         return match value.trim() {
-            "1 (on)" => Some("on"),
-            "0 (off)" => Some("off"),
+            "1 (on)" => Some(DriveCache::On),
+            "0 (off)" => Some(DriveCache::Off),
             _ => None,
         };
     }
     let cache = line.strip_prefix("Writeback Cache is:").or_else(|| line.strip_prefix("Write cache is:"));
     if let Some(value) = cache {
         return match value.trim() {
-            "Enabled" => Some("on"),
-            "Disabled" => Some("off"),
+            "Enabled" => Some(DriveCache::On),
+            "Disabled" => Some(DriveCache::Off),
             _ => None,
         };
     }
     let mut words = line.strip_prefix("WCE")?.split_whitespace();
     match (line.as_bytes().get(3), words.next()) {
-        (Some(b' '), Some("1")) => Some("on"),
-        (Some(b' '), Some("0")) => Some("off"),
+        (Some(b' '), Some("1")) => Some(DriveCache::On),
+        (Some(b' '), Some("0")) => Some(DriveCache::Off),
         _ => None,
     }
 }

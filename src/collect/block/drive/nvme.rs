@@ -8,18 +8,18 @@
 use serde_json::Value as Json;
 
 use super::{Answer, Questions, Told, unknown};
-use crate::facts::catalog::device;
+use crate::facts::catalog::device::{self, DriveCache, NvmeWarning};
 use crate::facts::{Reading, Why};
 use crate::host::Tool;
 
-/// Bits of the critical warning, lowest first: the word of the fact and its key in nvme-cli.
-const WARNINGS: [(&str, &str); 6] = [
-    ("spare low", "available_spare"),
-    ("temperature", "temp_threshold"),
-    ("unreliable", "reliability_degraded"),
-    ("read-only", "ro"),
-    ("memory backup failed", "vmbu_failed"),
-    ("persistent memory", "pmr_ro"),
+/// Bits of the critical warning, lowest first, each with its key in nvme-cli.
+const WARNINGS: [(NvmeWarning, &str); 6] = [
+    (NvmeWarning::SpareLow, "available_spare"),
+    (NvmeWarning::Temperature, "temp_threshold"),
+    (NvmeWarning::Unreliable, "reliability_degraded"),
+    (NvmeWarning::ReadOnly, "ro"),
+    (NvmeWarning::MemoryBackupFailed, "vmbu_failed"),
+    (NvmeWarning::PersistentMemory, "pmr_ro"),
 ];
 
 /// Asks one disk.
@@ -38,9 +38,7 @@ pub fn ask(questions: &Questions) -> Told {
         (Some(false), _) => Reading::unknown(Why::Absent, "it has no volatile cache that could be on or off"),
         (_, Err(refusal)) => unknown(refusal),
         (_, Ok(_)) => match questions.ask(Tool::Nvme, &["get-feature", "-f", "6", "-H"], &mut told) {
-            Ok(answer) => {
-                answer.reading(switched(&answer.text), "whether the cache is on").map(str::to_owned)
-            }
+            Ok(answer) => answer.reading(switched(&answer.text), "whether the cache is on"),
             Err(refusal) => unknown(&refusal),
         },
     };
@@ -67,7 +65,7 @@ pub fn volatile(identity: &Json) -> Option<bool> {
 }
 
 /// `Volatile Write Cache Enable (WCE): Enabled`, below the feature's number and value, which has to agree.
-pub fn switched(answer: &[u8]) -> Option<&'static str> {
+pub fn switched(answer: &[u8]) -> Option<DriveCache> {
     let text = String::from_utf8_lossy(answer);
     let mut lines = text.lines().map(str::trim);
     let words = lines.clone().find_map(|line| line.split_once("(WCE):"))?.1.trim();
@@ -75,8 +73,8 @@ pub fn switched(answer: &[u8]) -> Option<&'static str> {
     let value = lines.find_map(|line| line.strip_prefix("get-feature:0x06")?.rsplit_once("value:"))?.1;
     let value = u32::from_str_radix(value.strip_prefix("0x").unwrap_or(value), 16).ok()?;
     match (words, value & 1) {
-        ("Enabled", 1) => Some("on"),
-        ("Disabled", 0) => Some("off"),
+        ("Enabled", 1) => Some(DriveCache::On),
+        ("Disabled", 0) => Some(DriveCache::Off),
         _ => None,
     }
 }
@@ -103,5 +101,5 @@ fn by_smartctl(answer: &Answer) -> Reading<Vec<String>> {
 fn of_bits(bits: u64) -> Vec<String> {
     let known = WARNINGS.iter().enumerate().filter(|(i, _)| bits >> i & 1 == 1);
     let unknown = (bits >> WARNINGS.len() > 0).then(|| format!("bits {bits:#04x}"));
-    known.map(|(_, (word, _))| (*word).to_owned()).chain(unknown).collect()
+    known.map(|(_, (warning, _))| warning.to_string()).chain(unknown).collect()
 }

@@ -8,7 +8,7 @@
 use serde_json::Value as Json;
 
 use super::{Answer, Questions, Told, flag, unknown};
-use crate::facts::catalog::device::{self, Shingled};
+use crate::facts::catalog::device::{self, DriveCache, Shingled};
 use crate::facts::{Reading, Remedy, Why};
 use crate::host::Tool;
 
@@ -32,7 +32,7 @@ pub fn ask(questions: &Questions) -> Told {
         return told;
     }
     let cache = match cache(&json) {
-        Some(word) => Reading::known(word.to_owned(), answer.source()),
+        Some(cache) => Reading::known(cache, answer.source()),
         None => flag::by_any(questions, answer.reading(None, "the write cache"), &mut told),
     };
     told.put(&device::DRIVE_CACHE, cache);
@@ -44,8 +44,8 @@ pub fn ask(questions: &Questions) -> Told {
 }
 
 /// `write_cache.enabled`.
-pub fn cache(json: &Json) -> Option<&'static str> {
-    Some(if json.pointer("/write_cache/enabled")?.as_bool()? { "on" } else { "off" })
+pub fn cache(json: &Json) -> Option<DriveCache> {
+    Some(if json.pointer("/write_cache/enabled")?.as_bool()? { DriveCache::On } else { DriveCache::Off })
 }
 
 fn rpm(answer: &Answer, json: &Json) -> Reading<u64> {

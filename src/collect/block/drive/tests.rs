@@ -8,7 +8,8 @@ use serde_json::json;
 use super::{AT_A_TIME, COLLECTOR, MOST, flag, nvme, smart};
 use crate::collect::Request;
 use crate::collect::testing::Fake;
-use crate::facts::catalog::{controller, device, host as machine, mount};
+use crate::facts::catalog::device::{self, DriveCache};
+use crate::facts::catalog::{controller, host as machine, mount};
 use crate::facts::{Choice, FactSet, Reading, Remedy, Source, Subject, Why};
 use crate::host::{MissKind, Question, Tool};
 
@@ -73,11 +74,11 @@ fn nvme_disks_tell_their_cache_and_their_warnings() {
     let disk = Subject::device("nvme0n1");
     let facts = collect(&nvme(7, ON, &json!(0)), "nvme");
     assert_eq!(facts.value(&disk, &device::NVME_VOLATILE), Some(true));
-    assert_eq!(facts.value(&disk, &device::DRIVE_CACHE).as_deref(), Some("on"));
+    assert_eq!(facts.value(&disk, &device::DRIVE_CACHE), Some(DriveCache::On));
     assert_eq!(facts.value(&disk, &device::NVME_WARNINGS), Some(Vec::new()));
     assert_eq!(facts.value(&disk, &device::NVME_AWUPF), Some(7));
     let facts = collect(&nvme(1, OFF, &json!(0x18)), "nvme");
-    assert_eq!(facts.value(&disk, &device::DRIVE_CACHE).as_deref(), Some("off"));
+    assert_eq!(facts.value(&disk, &device::DRIVE_CACHE), Some(DriveCache::Off));
     assert_eq!(facts.value(&disk, &device::NVME_WARNINGS).unwrap(), ["read-only", "memory backup failed"]);
     // Bits 2 and 1 of VWC are about something else; without a cache nobody asks whether it is on.
     let host = nvme(6, ON, &json!({ "value": 1, "available_spare": 1, "vmbu_failed": 0 }));
@@ -130,11 +131,11 @@ fn sata_disks_tell_cache_speed_and_zones() {
         )
     };
     let facts = of(json!({ "rotation_rate": 7200, "write_cache": { "enabled": true } }));
-    assert_eq!(facts.value(&disk, &device::DRIVE_CACHE).as_deref(), Some("on"));
+    assert_eq!(facts.value(&disk, &device::DRIVE_CACHE), Some(DriveCache::On));
     assert_eq!(facts.value(&disk, &device::RPM), Some(7200));
     assert_eq!(facts.value(&disk, &device::SHINGLED), None);
     let facts = of(json!({ "rotation_rate": 0, "write_cache": { "enabled": false } }));
-    assert_eq!(facts.value(&disk, &device::DRIVE_CACHE).as_deref(), Some("off"));
+    assert_eq!(facts.value(&disk, &device::DRIVE_CACHE), Some(DriveCache::Off));
     assert_eq!(facts.value(&disk, &device::RPM), None);
     for zones in [
         json!({ "model_family": "Western Digital Red (SMR)" }),
@@ -186,18 +187,18 @@ fn other_tools_know_the_flag_where_smartctl_does_not() {
             "smartctl 7.3\n\nWriteback Cache is:   Disabled\n\n",
         );
     let facts = collect(&sas, "sas");
-    assert_eq!(facts.value(&disk, &device::DRIVE_CACHE).as_deref(), Some("off"));
+    assert_eq!(facts.value(&disk, &device::DRIVE_CACHE), Some(DriveCache::Off));
     assert_eq!(facts.value(&disk, &device::RPM), Some(10_520));
     let hdparm = Fake::default()
         .answer(run_of(Tool::Hdparm, "-W", "/dev/sda"), "\n/dev/sda:\n write-caching =  1 (on)\n");
-    assert_eq!(collect(&hdparm, "sata").value(&disk, &device::DRIVE_CACHE).as_deref(), Some("on"));
+    assert_eq!(collect(&hdparm, "sata").value(&disk, &device::DRIVE_CACHE), Some(DriveCache::On));
     let sdparm = Fake::default().answer(
         run_of(Tool::Sdparm, "--get=WCE", "/dev/sda"),
         "    /dev/sda: QEMU      QEMU HARDDISK     2.5+\nWCE           0  [cha: n, def:  0]\n",
     );
     for transport in ["virtio-scsi", "usb", "vmware", "hyperv", "scsi"] {
         let facts = collect(&sdparm, transport);
-        assert_eq!(facts.value(&disk, &device::DRIVE_CACHE).as_deref(), Some("off"), "{transport}");
+        assert_eq!(facts.value(&disk, &device::DRIVE_CACHE), Some(DriveCache::Off), "{transport}");
     }
 }
 

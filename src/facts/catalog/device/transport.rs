@@ -142,3 +142,10 @@ impl Transport {
         }
     }
 }
+
+choice! {
+    /// What carries a disk on the network; the first three are NVMe over fabrics.
+    pub enum Fabric {
+        Tcp = "tcp", Rdma = "rdma", Fc = "fc", Iscsi = "iscsi", FibreChannel = "fibre channel", Nbd = "nbd", Rbd = "rbd",
+    }
+}

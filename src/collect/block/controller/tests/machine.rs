@@ -5,7 +5,7 @@ use super::super::{COLLECTOR, WORDS};
 use crate::collect::Request;
 use crate::collect::testing::Fake;
 use crate::facts::catalog::{device, host as machine};
-use crate::facts::{FactSet, Source, Subject};
+use crate::facts::{FactSet, KeyInfo, Source, Subject};
 use crate::host::{Question, Tool};
 
 /// A machine with the disk sda, and what its controller's tool answers to each command.
@@ -141,7 +141,9 @@ impl Machine {
 
 /// What is told of sda: battery, policy, policy in force, on battery failure, disk cache. `?` is unknown.
 pub fn words(facts: &FactSet) -> [String; 5] {
-    WORDS.map(|key| facts.value(&Subject::device("sda"), key).unwrap_or("?".to_owned()))
+    let told =
+        |key: &KeyInfo| facts.reading(&Subject::device("sda"), key.name).value().map(ToString::to_string);
+    WORDS.map(|key| told(key).unwrap_or("?".to_owned()))
 }
 
 pub const HEALTHY: [&str; 5] = ["healthy", "write back", "write back", "write through", "off"];

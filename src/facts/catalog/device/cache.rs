@@ -1,0 +1,87 @@
+//! The caches of disks: what a disk says of its own, what its driver and its queue go by, what it warns of, and what is
+//! concluded from all that.
+
+use crate::facts::choice;
+
+choice! {
+    /// What a disk's own cache is, worst first.
+    pub enum Cache {
+        /// It loses what it holds when the power fails.
+        Volatile = "volatile",
+        /// Kernel and disk disagree.
+        Contradictory = "contradictory",
+        /// Cannot be said.
+        Unknown = "unknown",
+        /// It keeps what it holds: a healthy battery or flash module.
+        Protected = "protected",
+        /// It holds nothing back.
+        None = "none",
+    }
+}
+
+impl Cache {
+    /// Whether it is known to lose what it holds.
+    pub fn forgets(self) -> bool {
+        match self {
+            Self::Volatile => true,
+            Self::Contradictory | Self::Unknown | Self::Protected | Self::None => false,
+        }
+    }
+
+    /// Whether what it is could not be settled.
+    pub fn is_open(self) -> bool {
+        match self {
+            Self::Unknown => true,
+            Self::Volatile | Self::Contradictory | Self::Protected | Self::None => false,
+        }
+    }
+
+    /// Whether data is safe in or behind it without any flush.
+    pub fn is_safe_unflushed(self) -> bool {
+        match self {
+            Self::Protected | Self::None => true,
+            Self::Volatile | Self::Contradictory | Self::Unknown => false,
+        }
+    }
+
+    /// Whether a healthy battery or flash module keeps what it holds.
+    pub fn is_protected(self) -> bool {
+        match self {
+            Self::Protected => true,
+            Self::Volatile | Self::Contradictory | Self::Unknown | Self::None => false,
+        }
+    }
+}
+
+choice! {
+    /// Whether a queue sends flushes: `write back` does.
+    pub enum WriteCache { WriteBack = "write back", WriteThrough = "write through" }
+}
+
+choice! {
+    /// What a disk told its driver (`sd_cache_types` in drivers/scsi/sd.c).
+    pub enum CacheType {
+        WriteThrough = "write through",
+        WriteBack = "write back",
+        None = "none",
+        WriteBackNoRead = "write back, no read (daft)",
+    }
+}
+
+choice! {
+    /// Whether a disk's own write cache is on.
+    pub enum DriveCache { On = "on", Off = "off" }
+}
+
+choice! {
+    /// A bit of an NVMe controller's critical warning. The list of warnings takes other words too: there are bits that
+    /// nobody has given a meaning yet.
+    pub enum NvmeWarning {
+        SpareLow = "spare low",
+        Temperature = "temperature",
+        Unreliable = "unreliable",
+        ReadOnly = "read-only",
+        MemoryBackupFailed = "memory backup failed",
+        PersistentMemory = "persistent memory",
+    }
+}

@@ -1,0 +1,60 @@
+//! What a disk is made of, and how it writes.
+
+use crate::facts::choice;
+
+choice! {
+    /// What a disk is made of.
+    pub enum Medium {
+        Platters = "platters", Flash = "flash", PersistentMemory = "persistent memory", Memory = "memory",
+        Virtual = "virtual",
+    }
+}
+
+impl Medium {
+    /// Whether it turns, so that a flush waits for a turn of it.
+    pub fn turns(self) -> bool {
+        match self {
+            Self::Platters => true,
+            Self::Flash | Self::PersistentMemory | Self::Memory | Self::Virtual => false,
+        }
+    }
+
+    /// Whether writing wears it.
+    pub fn wears(self) -> bool {
+        match self {
+            Self::Flash | Self::Virtual => true,
+            Self::Platters | Self::PersistentMemory | Self::Memory => false,
+        }
+    }
+
+    /// Whether it is memory, whatever keeps it.
+    pub fn is_memory(self) -> bool {
+        match self {
+            Self::PersistentMemory | Self::Memory => true,
+            Self::Platters | Self::Flash | Self::Virtual => false,
+        }
+    }
+}
+
+choice! {
+    /// Whether a disk writes in shingled zones, and who knows of them.
+    pub enum Shingled {
+        No = "no", HostAware = "host-aware", HostManaged = "host-managed", DriveManaged = "drive-managed",
+        Suspected = "suspected",
+    }
+}
+
+impl Shingled {
+    /// Whether the disk tells the kernel of its zones.
+    pub fn is_told(self) -> bool {
+        match self {
+            Self::HostAware | Self::HostManaged => true,
+            Self::No | Self::DriveManaged | Self::Suspected => false,
+        }
+    }
+}
+
+choice! {
+    /// Zone model (`queue_zoned_show` in block/blk-sysfs.c; *host-aware* before 6.8).
+    pub enum Zoned { None = "none", HostAware = "host-aware", HostManaged = "host-managed" }
+}
