@@ -24,7 +24,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub use facts::CONCLUDED;
 pub use verdict::{Evidence, Layer, Path, Standing, Verdict};
 
-use crate::facts::catalog::{device, target};
+use crate::facts::catalog::device;
+use crate::facts::catalog::target::{self, TargetKind};
 use crate::facts::{FactSet, Scope, Subject};
 use crate::workers;
 use claim::Leaf;
@@ -44,7 +45,7 @@ pub fn judge(facts: &mut FactSet, live: bool) -> Vec<Verdict> {
         facts::put_disk(facts, disk, leaf);
     }
 
-    let is_directory = |of: &&Subject| facts.value(of, &target::KIND).as_deref() != Some("device");
+    let is_directory = |of: &&Subject| !facts.value(of, &target::KIND).is_some_and(TargetKind::is_device);
     let targets: Vec<Subject> = facts.subjects(Scope::Target).filter(is_directory).cloned().collect();
     let judged = workers::each(&targets, |of| {
         let found = join::judge(facts, of, &disks);

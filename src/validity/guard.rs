@@ -8,7 +8,7 @@ use super::mount::{file_system, mount_options, scheduler};
 use super::server::{always, mysql_setting, postgres_value};
 use super::{Effect, Ruling, mkfs_defaults, mkfs_feature};
 use crate::facts::catalog::{boot, cluster, host, kernel, mount, mysql, postgres};
-use crate::facts::{FactSet, Key, Scope, Subject};
+use crate::facts::{Choice, FactSet, Key, Scope, Subject};
 use crate::version::Version;
 
 /// Whether advice to give a setting these values, or add them to it, may be shown for a subject. The error is a sentence
@@ -150,7 +150,8 @@ fn mysql_server(name: &str, values: &[&str], facts: &FactSet, subject: &Subject)
     let (Some(line), Some(version)) = (line, version) else {
         return Err(format!("Whether the server knows {name} is not known: its version is not."));
     };
-    let judge =
-        |value: &&str| accepted(&format!("{name} = {value}"), &mysql_setting(name, value, &line, &version));
+    let judge = |value: &&str| {
+        accepted(&format!("{name} = {value}"), &mysql_setting(name, value, line.word(), &version))
+    };
     values.iter().try_for_each(judge)
 }

@@ -22,7 +22,7 @@ pub struct Look {
 /// Looks at a target, where there is a directory to look at.
 pub fn look(host: &dyn Host, place: &Place) -> Option<Look> {
     let existing = place.existing.as_ref()?;
-    let created = place.kind.value().is_some_and(|kind| kind == "created");
+    let created = place.kind.value().is_some_and(|kind| kind.is_created());
     let empty = if created {
         Reading::known(true, Source::call(format!("stat {}", place.subject().name())))
     } else {
@@ -82,7 +82,7 @@ pub fn put(
 
 /// Whether a file system has no block device of this machine beneath it, by its kind.
 fn diskless(facts: &FactSet, base: &Subject) -> bool {
-    facts.value(base, &mount::CLASS).is_some_and(|class| class == "memory" || class == "network")
+    facts.value(base, &mount::CLASS).is_some_and(mount::MountClass::is_diskless)
 }
 
 /// Whether nothing is in the directory; a `lost+found` with nothing in it is nothing.

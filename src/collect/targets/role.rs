@@ -194,7 +194,7 @@ pub fn put(place: &Place, homes: &[Home], facts: &mut FactSet) -> Vec<PathBuf> {
     }
     let clusters = users.iter().map(|(home, _)| home.cluster.name().to_owned()).collect();
     let hidden = homes.iter().find_map(|home| home.hidden.clone());
-    let is_device = place.kind.value().is_some_and(|kind| kind == "device");
+    let is_device = place.kind.value().is_some_and(|kind| kind.is_device());
     if let Some(hidden) = hidden.filter(|_| roles.is_empty() && !is_device) {
         facts.put(&subject, &target::ROLES, hidden);
     } else {

@@ -10,7 +10,8 @@ use super::torn::{self, Copies};
 use crate::durability::Standing;
 use crate::durability::Standing::{AtRisk, Durable, Unproven};
 use crate::durability::ask::Ask;
-use crate::facts::catalog::{cluster as kind, device, mysql, target};
+use crate::facts::catalog::cluster::{self as kind, ServerKind};
+use crate::facts::catalog::{device, mysql, target};
 use crate::facts::{FactSet, Reading, Scope, Subject, Why};
 use crate::truth::Truth;
 use crate::version::Version;
@@ -21,10 +22,10 @@ const LARGEST_PAGE: u64 = 65536;
 /// What the settings allow on a target, and whether they turn flushes off altogether.
 pub fn judge(ask: &mut Ask, of: &Subject, cluster: &Subject, sayer: &mut Sayer) -> bool {
     let line = ask.value(cluster, &kind::KIND);
-    let name = match line.as_deref() {
-        Some("mariadb") => "MariaDB",
-        Some("mysql") => "MySQL",
-        _ => "the server",
+    let name = match line {
+        Some(ServerKind::Mariadb) => "MariaDB",
+        Some(ServerKind::Mysql) => "MySQL",
+        Some(ServerKind::Postgres) | None => "the server",
     };
     let unseen = if ask.value(cluster, &mysql::RUNNING) == Some(true) {
         "; whether that was changed in the running server with SET GLOBAL cannot be seen"
@@ -41,7 +42,7 @@ pub fn judge(ask: &mut Ask, of: &Subject, cluster: &Subject, sayer: &mut Sayer) 
 
 fn redo(ask: &mut Ask, cluster: &Subject, name: &str, unseen: &str, sayer: &mut Sayer) {
     let key = &mysql::FLUSH_LOG;
-    let mariadb = name == "MariaDB";
+    let mariadb = ask.value(cluster, &kind::KIND).is_some_and(ServerKind::is_mariadb);
     let (standing, says) = match ask.need(cluster, key) {
         Some(1) => (
             Durable,

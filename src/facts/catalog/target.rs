@@ -4,7 +4,7 @@ facts! {
     /// The directory, or the device of a blank disk.
     PATH: String = Target "target.path" Kind::Text;
     /// What it is: an existing `directory`, one that is to be `created`, or a blank `device`.
-    KIND: String = Target "target.kind" Kind::Choice(&["directory", "created", "device"]), concluded;
+    KIND: TargetKind = Target "target.kind", concluded;
     /// What database servers keep on its file system: `data`, `wal`, `tablespace`, `redo`, `binlog`, `doublewrite`, `undo`; none of them when it is unused.
     ROLES: Vec<String> = Target "target.roles" Kind::List, concluded;
     /// The directories that those are, each behind its word, such as `wal /srv/fast/wal`.
@@ -42,3 +42,36 @@ facts! {
     /// Whether advice that removes flushes could be given at all: the interlock of the durability verdict, every condition of which must be known to hold.
     INTERLOCK: bool = Target "target.flush_removal_allowed" Kind::Bool, concluded;
 }
+
+choice! {
+    /// What advice is for.
+    pub enum TargetKind { Directory = "directory", Created = "created", Device = "device" }
+}
+
+impl TargetKind {
+    /// Whether it is a blank disk.
+    pub fn is_device(self) -> bool {
+        match self {
+            Self::Device => true,
+            Self::Directory | Self::Created => false,
+        }
+    }
+
+    /// Whether it is a directory that is there.
+    pub fn is_directory(self) -> bool {
+        match self {
+            Self::Directory => true,
+            Self::Created | Self::Device => false,
+        }
+    }
+
+    /// Whether it is a directory that is still to be made.
+    pub fn is_created(self) -> bool {
+        match self {
+            Self::Created => true,
+            Self::Directory | Self::Device => false,
+        }
+    }
+}
+
+use crate::facts::choice;
