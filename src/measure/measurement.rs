@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::WorkloadResult;
-use crate::facts::catalog::probe::Outcome;
+use crate::facts::catalog::probe::ProbeOutcome;
 
 /// A way to make a WAL write durable, as the server does it, or the unflushed floor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -141,11 +141,11 @@ pub enum Settled {
 
 impl Settled {
     /// The same as a fact.
-    pub fn outcome(self) -> Outcome {
+    pub fn outcome(self) -> ProbeOutcome {
         match self {
-            Self::Settled => Outcome::Settled,
-            Self::NoMeaningfulDifference => Outcome::NoMeaningfulDifference,
-            Self::NotSettled => Outcome::NotSettled,
+            Self::Settled => ProbeOutcome::Settled,
+            Self::NoMeaningfulDifference => ProbeOutcome::NoMeaningfulDifference,
+            Self::NotSettled => ProbeOutcome::NotSettled,
         }
     }
 }

@@ -88,7 +88,7 @@ pub(super) fn to_facts(measurement: &Measurement, subject: &Subject, facts: &mut
 pub fn measurable(facts: &FactSet) -> Vec<Subject> {
     let exists = |t: &&Subject| facts.value(t, &target::KIND).is_some_and(TargetKind::is_directory);
     let holds_wal = |t: &Subject| {
-        facts.value(t, &target::ROLES).is_some_and(|roles| roles.iter().any(|role| role == "wal"))
+        facts.value(t, &target::ROLES).is_some_and(|roles| roles.iter().any(|role| role.is_wal()))
     };
     let mut targets: Vec<Subject> = facts.subjects(Scope::Target).filter(exists).cloned().collect();
     targets.sort_by_key(|target| !holds_wal(target));
@@ -121,21 +121,21 @@ fn seed() -> u64 {
 mod tests {
     use super::*;
     use crate::facts::Source;
+    use crate::facts::catalog::target::Role;
 
     #[test]
     fn wal_is_measured_before_data_and_what_is_not_there_never() {
         let mut facts = FactSet::default();
-        let mut put = |path: &str, kind: TargetKind, roles: &[&str]| {
+        let mut put = |path: &str, kind: TargetKind, roles: &[Role]| {
             let target = Subject::target(path);
             facts.know(&target, &target::KIND, kind, Source::call("test"));
-            let roles = roles.iter().map(|&role| role.to_owned()).collect();
-            facts.know(&target, &target::ROLES, roles, Source::call("test"));
+            facts.know(&target, &target::ROLES, roles.to_vec(), Source::call("test"));
         };
-        put("/data", TargetKind::Directory, &["data"]);
-        put("/new", TargetKind::Created, &["wal"]);
+        put("/data", TargetKind::Directory, &[Role::Data]);
+        put("/new", TargetKind::Created, &[Role::Wal]);
         put("/unused", TargetKind::Directory, &[]);
-        put("/wal", TargetKind::Directory, &["wal"]);
-        put("/x", TargetKind::Directory, &["data", "wal"]);
+        put("/wal", TargetKind::Directory, &[Role::Wal]);
+        put("/x", TargetKind::Directory, &[Role::Data, Role::Wal]);
         let names: Vec<_> = measurable(&facts).iter().map(|target| target.name().to_owned()).collect();
         assert_eq!(names, ["/wal", "/x", "/data", "/unused"]);
     }

@@ -190,13 +190,14 @@ fn summary(
         let verdict = verdict.map(|verdict| verdict.standing);
         Some(DirectoryRow { role: role.to_owned(), path: path.to_owned(), verdict })
     };
+    let roles = facts.value(subject, &target::ROLES);
     let directories = facts.value(subject, &target::DIRECTORIES).unwrap_or_default();
     TargetSummary {
         target: subject.clone(),
         title: title(name, &path),
         // What cannot be looked at is taken for a directory, as collecting it warned.
         kind: facts.value(subject, &target::KIND).unwrap_or(TargetKind::Directory),
-        roles: facts.value(subject, &target::ROLES),
+        roles: roles.map(|roles| roles.iter().map(ToString::to_string).collect()),
         directories: directories.into_iter().filter_map(directory).collect(),
         subjects: concerns.subjects(subject),
         cluster,

@@ -194,7 +194,8 @@ mod tests {
         report.facts.forget(&place);
         let text = render(&report);
         assert!(text.contains(&format!("{told}nothing was measured")), "{text}");
-        let outcome = Reading::known(probe::Outcome::NotSettled, Source::Probe { id: "commit".to_owned() });
+        let outcome =
+            Reading::known(probe::ProbeOutcome::NotSettled, Source::Probe { id: "commit".to_owned() });
         report.facts.put(&place, &probe::OUTCOME, outcome);
         let text = render(&report);
         assert!(text.contains(&format!("{told}what was measured does not settle")), "{text}");

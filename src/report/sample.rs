@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::{Circumstances, Input, Report, build};
 use crate::durability::{Evidence, Layer, Path, Standing, Verdict};
-use crate::facts::catalog::target::{self, TargetKind};
+use crate::facts::catalog::target::{self, Role, TargetKind};
 use crate::facts::catalog::{boot, device, host, kernel, mount, postgres};
 use crate::facts::{FactSet, Need, Reading, Remedy, Source, Subject, Value, Why};
 use crate::measure::{Caveat, Comparison, Estimate, Measurement, Method, MethodResult, Settled};
@@ -196,7 +196,7 @@ fn at_risk_facts() -> FactSet {
         Source::Default { of: "PostgreSQL 15".to_owned() },
     );
     facts.know(&data(), &target::KIND, TargetKind::Directory, Source::call("stat"));
-    let roles = ["data", "wal"].map(str::to_owned).to_vec();
+    let roles = vec![Role::Data, Role::Wal];
     facts.know(&data(), &target::ROLES, roles, Source::derived(["pg.data_directory"]));
     for (top, base) in [
         (data(), fs.clone()),

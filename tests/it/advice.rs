@@ -252,8 +252,8 @@ fn unconfigured(release: &Release) -> FactSet {
         facts.link(of, &disk);
     }
     facts.rule_out_area(&server, if release.of == "postgres" { "mysql" } else { "pg" });
-    let log = if release.of == "postgres" { "wal" } else { "redo" };
-    facts.know(&target, &target::ROLES, vec!["data".to_owned(), log.to_owned()], Source::file("x"));
+    let log = if release.of == "postgres" { target::Role::Wal } else { target::Role::Redo };
+    facts.know(&target, &target::ROLES, vec![target::Role::Data, log], Source::file("x"));
     let at = |info: &KeyInfo| match info.scope {
         Scope::Target => target.clone(),
         Scope::Mount => mount.clone(),

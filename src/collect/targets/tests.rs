@@ -4,8 +4,8 @@ use super::*;
 use crate::collect::testing::Fake;
 use crate::facts::catalog::mount::{self, MountClass};
 use crate::facts::catalog::postgres;
-use crate::facts::catalog::target::{self, TargetKind};
-use crate::facts::{Source, Why};
+use crate::facts::catalog::target::{self, Attribute, Role, TargetKind};
+use crate::facts::{Choice, Source, Why};
 use crate::host::{MissKind, Question, Stat};
 
 fn stat(kind: u64, node: (u64, u64)) -> Vec<u8> {
@@ -91,7 +91,9 @@ fn collect(host: &Fake, target: Option<&str>, mut facts: FactSet) -> FactSet {
 
 fn targets(facts: &FactSet) -> Vec<(String, String)> {
     let row = |subject: &Subject| {
-        (subject.name().to_owned(), facts.value(subject, &target::ROLES).unwrap().join(" and "))
+        let roles: Vec<&str> =
+            facts.value(subject, &target::ROLES).unwrap().into_iter().map(Choice::word).collect();
+        (subject.name().to_owned(), roles.join(" and "))
     };
     facts.subjects(Scope::Target).map(row).collect()
 }
@@ -118,7 +120,7 @@ fn a_directory_to_be_created_is_described_by_the_nearest_that_exists() {
     let facts = collect(&host, Some("/data/new/./x/../pg"), storage());
     let subject = Subject::target("/data/new/pg");
     assert_eq!(facts.value(&subject, &target::KIND), Some(TargetKind::Created));
-    assert_eq!(facts.value(&subject, &target::FLAGS), Some(vec!["nocow".to_owned(), "sync".to_owned()]));
+    assert_eq!(facts.value(&subject, &target::FLAGS), Some(vec![Attribute::Nocow, Attribute::Sync]));
     assert_eq!(facts.resolve(&subject, Scope::Mount), Some(Subject::mount("/data")));
     assert_eq!(facts.reading(&subject, "target.nocow").value(), None, "xfs has no such thing");
 }
@@ -196,7 +198,7 @@ fn no_directory_is_known_to_be_unused_while_a_wal_is_not_found() {
     let cluster = cluster(&mut storage, "/data/pg", "/wal/pg");
     storage.put(&cluster, &postgres::WAL, Reading::unknown(Why::Denied, "realpath /data/pg/pg_wal"));
     let facts = collect(&host().directory("/data/pg"), None, storage);
-    assert_eq!(facts.value(&Subject::target("/data/pg"), &target::ROLES), Some(vec!["data".to_owned()]));
+    assert_eq!(facts.value(&Subject::target("/data/pg"), &target::ROLES), Some(vec![Role::Data]));
     let role = facts.get(&Subject::target("/wal"), &target::ROLES);
     assert!(matches!(role, Reading::Unknown { why: Why::Denied, .. }), "{role:?}");
     assert_eq!(facts.resolve(&cluster, Scope::Target), None);

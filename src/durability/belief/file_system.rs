@@ -8,8 +8,9 @@ use super::{BY_FILE_SYSTEM, BY_MOUNT, Bottom, Hop, evidence};
 use crate::durability::ask::Ask;
 use crate::durability::claim::Passage;
 use crate::durability::{Evidence, Standing};
+use crate::facts::catalog::kernel;
 use crate::facts::catalog::mount::{self, Barrier, Logbias, MountClass, ZfsSync};
-use crate::facts::catalog::{kernel, target};
+use crate::facts::catalog::target::{self, Attribute};
 use crate::facts::{Reading, Subject, Why};
 use crate::truth::Truth;
 
@@ -202,11 +203,10 @@ fn zfs(ask: &mut Ask, hop: &Subject, bottom: Bottom) -> Hop {
 pub fn directory(ask: &mut Ask, target: &Subject) -> Vec<Evidence> {
     let mut found = Vec::new();
     for flag in ask.value(target, &target::FLAGS).unwrap_or_default() {
-        let what = match flag.as_str() {
-            "sync" => "every write to new files in it waits for the disk by itself (chattr +S)",
-            "journal-data" => "data of new files in it goes through the journal (chattr +j)",
-            "nocow" => "new files in it are overwritten in place, without checksums (chattr +C)",
-            _ => continue,
+        let what = match flag {
+            Attribute::Sync => "every write to new files in it waits for the disk by itself (chattr +S)",
+            Attribute::JournalData => "data of new files in it goes through the journal (chattr +j)",
+            Attribute::Nocow => "new files in it are overwritten in place, without checksums (chattr +C)",
         };
         let says = format!("{}: {what}", target.name());
         found.push(evidence(ask, target, &target::FLAGS, Standing::Durable, says));

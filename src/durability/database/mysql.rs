@@ -11,7 +11,8 @@ use crate::durability::Standing;
 use crate::durability::Standing::{AtRisk, Durable, Unproven};
 use crate::durability::ask::Ask;
 use crate::facts::catalog::cluster::{self as kind, ServerKind};
-use crate::facts::catalog::{device, mysql, target};
+use crate::facts::catalog::target::{self, Role};
+use crate::facts::catalog::{device, mysql};
 use crate::facts::{FactSet, Reading, Scope, Subject, Why};
 use crate::truth::Truth;
 use crate::version::Version;
@@ -174,9 +175,11 @@ fn torn_pages(ask: &mut Ask, of: &Subject, cluster: &Subject, sayer: &mut Sayer)
 
 /// Whether data pages lie here; also where what lies here is not known.
 fn holds_pages(facts: &FactSet, of: &Subject) -> bool {
-    let roles = facts.value(of, &target::ROLES);
-    roles
-        .is_none_or(|roles| roles.iter().any(|role| matches!(role.as_str(), "data" | "doublewrite" | "undo")))
+    let holds = |role: &Role| match role {
+        Role::Data | Role::Doublewrite | Role::Undo => true,
+        Role::Wal | Role::Tablespace | Role::Redo | Role::Binlog => false,
+    };
+    facts.value(of, &target::ROLES).is_none_or(|roles| roles.iter().any(holds))
 }
 
 /// O_DIRECT_NO_FSYNC. Since 5.7.25 and 8.0.14 MySQL flushes after it makes, extends and closes a file; what it leaves out
@@ -292,7 +295,7 @@ fn shares_disks(ask: &mut Ask, of: &Subject, cluster: &Subject) -> Option<bool> 
     let facts = ask.facts;
     let roles = facts.value(of, &target::ROLES)?;
     let named = facts.value(of, &target::CLUSTERS).unwrap_or_default();
-    if roles.iter().any(|role| role == "redo") && named.len() <= 1 {
+    if roles.iter().any(|role| role.is_redo()) && named.len() <= 1 {
         return Some(true);
     }
     // The server is looked up on the side of its redo log.

@@ -6,7 +6,7 @@ facts! {
     /// What it is: an existing `directory`, one that is to be `created`, or a blank `device`.
     KIND: TargetKind = Target "target.kind", concluded;
     /// What database servers keep on its file system: `data`, `wal`, `tablespace`, `redo`, `binlog`, `doublewrite`, `undo`; none of them when it is unused.
-    ROLES: Vec<String> = Target "target.roles" Kind::List, concluded;
+    ROLES: Vec<Role> = Target "target.roles" Kind::List, concluded;
     /// The directories that those are, each behind its word, such as `wal /srv/fast/wal`.
     DIRECTORIES: Vec<String> = Target "target.directories" Kind::List, concluded;
     /// The data directories of the database servers that keep something here.
@@ -16,7 +16,7 @@ facts! {
     /// Whether the directory has nothing in it.
     EMPTY: bool = Target "target.empty" Kind::Bool, drifting;
     /// Inode flags of the directory: `nocow` (+C), `sync` (+S), `journal-data` (+j), from FS_IOC_GETFLAGS (ioctl_iflags(2)).
-    FLAGS: Vec<String> = Target "target.flags" Kind::List, prices;
+    FLAGS: Vec<Attribute> = Target "target.flags" Kind::List, prices;
     /// Whether new files in it are overwritten in place on btrfs (+C on the directory, or the mount option).
     NOCOW: bool = Target "target.nocow" Kind::Bool, prices;
     /// Other targets of database servers with a disk at the bottom that this one has too.
@@ -70,6 +70,66 @@ impl TargetKind {
         match self {
             Self::Created => true,
             Self::Directory | Self::Device => false,
+        }
+    }
+}
+
+choice! {
+    /// What a database server keeps in a directory.
+    pub enum Role {
+        Data = "data",
+        Wal = "wal",
+        Tablespace = "tablespace",
+        Redo = "redo",
+        Binlog = "binlog",
+        Doublewrite = "doublewrite",
+        Undo = "undo",
+    }
+}
+
+impl Role {
+    /// Whether it is a server's data.
+    pub fn is_data(self) -> bool {
+        match self {
+            Self::Data => true,
+            Self::Wal | Self::Tablespace | Self::Redo | Self::Binlog | Self::Doublewrite | Self::Undo => {
+                false
+            }
+        }
+    }
+
+    /// Whether it is the log that a commit of PostgreSQL waits for.
+    pub fn is_wal(self) -> bool {
+        match self {
+            Self::Wal => true,
+            Self::Data | Self::Tablespace | Self::Redo | Self::Binlog | Self::Doublewrite | Self::Undo => {
+                false
+            }
+        }
+    }
+
+    /// Whether it is the log that a commit of InnoDB waits for.
+    pub fn is_redo(self) -> bool {
+        match self {
+            Self::Redo => true,
+            Self::Data | Self::Wal | Self::Tablespace | Self::Binlog | Self::Doublewrite | Self::Undo => {
+                false
+            }
+        }
+    }
+}
+
+choice! {
+    /// An inode flag that new files inherit.
+    pub enum Attribute { Nocow = "nocow", Sync = "sync", JournalData = "journal-data" }
+}
+
+impl Attribute {
+    /// Whether it is the one that overwrites in place.
+    pub fn is_nocow(self) -> bool {
+        match self {
+            Self::Nocow => true,
+            Self::Sync | Self::JournalData => false,
         }
     }
 }
