@@ -25,7 +25,7 @@ pub use facts::CONCLUDED;
 pub use verdict::{Evidence, Layer, Path, Standing, Verdict};
 
 use crate::facts::catalog::device::{self, DeviceKind};
-use crate::facts::catalog::target;
+use crate::facts::catalog::target::{self, TargetKind};
 use crate::facts::{FactSet, Scope, Subject};
 use crate::workers;
 use claim::Leaf;
@@ -45,7 +45,7 @@ pub fn judge(facts: &mut FactSet, live: bool) -> Vec<Verdict> {
         facts::put_disk(facts, disk, leaf);
     }
 
-    let is_directory = |of: &&Subject| facts.value(of, &target::KIND).as_deref() != Some("device");
+    let is_directory = |of: &&Subject| !facts.value(of, &target::KIND).is_some_and(TargetKind::is_device);
     let targets: Vec<Subject> = facts.subjects(Scope::Target).filter(is_directory).cloned().collect();
     let judged = workers::each(&targets, |of| {
         let found = join::judge(facts, of, &disks);

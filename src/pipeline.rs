@@ -183,7 +183,7 @@ mod tests {
         let (data, top) = (Subject::target("/db"), Subject::mount("/db"));
         let mut facts = FactSet::default();
         facts.stand(&data, &top);
-        facts.know(&data, &target::KIND, "directory".to_owned(), Source::call("stat /db"));
+        facts.know(&data, &target::KIND, target::TargetKind::Directory, Source::call("stat /db"));
         let line = Source::line("/proc/self/mountinfo", 31);
         facts.know(&top, &mount::SUPER_OPTIONS, vec![option.to_owned()], line);
         Session::of(facts, RuleSet::default(), true)

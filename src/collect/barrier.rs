@@ -7,7 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Collector, Request};
-use crate::facts::catalog::{kernel, mount};
+use crate::facts::catalog::kernel;
+use crate::facts::catalog::mount::{self, Barrier, MountClass};
 use crate::facts::{FactSet, Reading, Subject, Why};
 use crate::host::Host;
 use crate::truth::Truth;
@@ -25,15 +26,15 @@ const OFF: &[&str] =
     &["nobarrier", "barrier=0", "barrier=none", "fsync_mode=nobarrier", "journal_flush_disabled"];
 
 fn run(_: &dyn Host, _: &Request, facts: &mut FactSet) {
-    let mounts = facts.which(&mount::CLASS, |class| class == "block" || class == "overlay");
-    let mut found: Vec<(Option<String>, Subject, Reading<String>)> = workers::each(&mounts, |mount| {
+    let mounts = facts.which(&mount::CLASS, |class| flushes(*class));
+    let mut found: Vec<(Option<String>, Subject, Reading<Barrier>)> = workers::each(&mounts, |mount| {
         (facts.value(mount, &mount::DEVNO), mount.clone(), barrier(mount, facts))
     });
     // A superblock has one answer, the options of its first mount; mounts of it that differ were read while it changed.
-    let mut answers: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut answers: BTreeMap<String, BTreeSet<Barrier>> = BTreeMap::new();
     for (superblock, _, reading) in &found {
         if let (Some(superblock), Some(word)) = (superblock, reading.value()) {
-            answers.entry(superblock.clone()).or_default().insert(word.clone());
+            answers.entry(superblock.clone()).or_default().insert(*word);
         }
     }
     for (superblock, mount, reading) in &mut found {
@@ -46,7 +47,17 @@ fn run(_: &dyn Host, _: &Request, facts: &mut FactSet) {
     }
 }
 
-fn barrier(subject: &Subject, facts: &FactSet) -> Reading<String> {
+/// Whether flushes are its own to send or to pass on.
+fn flushes(class: MountClass) -> bool {
+    match class {
+        MountClass::Block | MountClass::Overlay => true,
+        MountClass::Network | MountClass::Memory | MountClass::Fuse | MountClass::Zfs | MountClass::Other => {
+            false
+        }
+    }
+}
+
+fn barrier(subject: &Subject, facts: &FactSet) -> Reading<Barrier> {
     let fstype = facts.value(subject, &mount::FSTYPE).unwrap_or_default();
     let printed = facts.get(subject, &mount::SUPER_OPTIONS);
     let is_off = |options: &[String]| options.iter().any(|option| OFF.contains(&option.as_str()));
@@ -55,37 +66,40 @@ fn barrier(subject: &Subject, facts: &FactSet) -> Reading<String> {
             Reading::Known { value, source }
                 if value.iter().any(|o| o == "barrier" || OFF.contains(&o.as_str())) =>
             {
-                Reading::known(word(is_off(&value)), source)
+                Reading::known(sent(is_off(&value)), source)
             }
             _ => ext_printed(printed),
         },
         "xfs" => printed.and_then(|options| match (is_off(&options), xfs_obeys(facts)) {
-            (false, _) => Ok("on".to_owned()),
-            (true, Truth::False) => Ok("no effect".to_owned()),
-            (true, Truth::True) => Ok("off".to_owned()),
+            (false, _) => Ok(Barrier::On),
+            (true, Truth::False) => Ok(Barrier::NoEffect),
+            (true, Truth::True) => Ok(Barrier::Off),
             (true, Truth::Unknown) => Err("nobarrier, and the kernel's version is not known".to_owned()),
         }),
         // An overlay passes flushes on, unless told to forget them (Documentation/filesystems/overlayfs.rst).
         "overlay" => printed.map(|options| {
-            word(options.iter().any(|option| option == "volatile" || option == "fsync=volatile"))
+            sent(options.iter().any(|option| option == "volatile" || option == "fsync=volatile"))
         }),
-        other if FLUSHING.contains(&other) => printed.map(|options| word(is_off(&options))),
+        other if FLUSHING.contains(&other) => printed.map(|options| sent(is_off(&options))),
         other => Reading::unknown(Why::Ambiguous, format!("walwise does not know how {other} flushes")),
     }
 }
 
-fn word(is_off: bool) -> String {
-    if is_off { "off" } else { "on" }.to_owned()
+fn sent(is_off: bool) -> Barrier {
+    if is_off { Barrier::Off } else { Barrier::On }
 }
 
 /// From mountinfo alone, which prints what differs from the superblock's own defaults: `tune2fs -o nobarrier` is
 /// invisible there, so silence proves nothing.
-fn ext_printed(printed: Reading<Vec<String>>) -> Reading<String> {
-    let Reading::Known { value, source } = printed else { return printed.map(|_| String::new()) };
+fn ext_printed(printed: Reading<Vec<String>>) -> Reading<Barrier> {
+    let (value, source) = match printed {
+        Reading::Known { value, source } => (value, source),
+        Reading::Unknown { why, detail, remedy } => return Reading::Unknown { why, detail, remedy },
+    };
     let has = |words: &[&str]| value.iter().any(|option| words.contains(&option.as_str()));
     match (has(OFF), has(&["barrier", "barrier=1"])) {
-        (true, _) => Reading::known(word(true), source),
-        (_, true) => Reading::known(word(false), source),
+        (true, _) => Reading::known(Barrier::Off, source),
+        (_, true) => Reading::known(Barrier::On, source),
         _ => Reading::unknown(
             Why::Ambiguous,
             format!("{source} does not say, and the superblock can turn barriers off"),
@@ -133,13 +147,13 @@ mod tests {
         let version = Version::parse(release).unwrap().with_backports(backports);
         facts.know(&host, &kernel::VERSION, version, Source::Assumed);
         facts.know(&host, &kernel::VENDOR, vendor.to_owned(), Source::Assumed);
-        facts.know(&root, &mount::CLASS, "block".to_owned(), Source::Assumed);
+        facts.know(&root, &mount::CLASS, MountClass::Block, Source::Assumed);
         facts.know(&root, &mount::FSTYPE, fstype.to_owned(), Source::Assumed);
         facts.know(&root, &mount::SUPER_OPTIONS, words(printed), Source::Assumed);
         if let Some(options) = ext4 {
             facts.know(&root, &mount::EXT4_OPTIONS, words(options), Source::Assumed);
         }
-        barrier(&root, &facts).value().cloned()
+        barrier(&root, &facts).value().map(ToString::to_string)
     }
 
     #[test]
@@ -177,7 +191,7 @@ mod tests {
             // What was given with the second mount of a superblock has no effect; mountinfo prints the first one's.
             for (point, options, devno) in [("/a", "rw,nobarrier", "0:40"), ("/b", second, devno)] {
                 let mount = Subject::mount(point);
-                facts.know(&mount, &mount::CLASS, "block".to_owned(), Source::Assumed);
+                facts.know(&mount, &mount::CLASS, MountClass::Block, Source::Assumed);
                 facts.know(&mount, &mount::FSTYPE, "btrfs".to_owned(), Source::Assumed);
                 facts.know(&mount, &mount::DEVNO, devno.to_owned(), Source::Assumed);
                 let options = options.split(',').map(str::to_owned).collect();
@@ -186,9 +200,9 @@ mod tests {
             run(&crate::collect::testing::Fake::default(), &Request::default(), &mut facts);
             ["/a", "/b"].map(|point| facts.value(&Subject::mount(point), &mount::BARRIER))
         };
-        let word = |word: &str| Some(word.to_owned());
-        assert_eq!(answers("rw,nobarrier,subvol=/b", "0:40"), [word("off"), word("off")]);
-        assert_eq!(answers("rw", "0:41"), [word("off"), word("on")]);
+        let (on, off) = (Some(Barrier::On), Some(Barrier::Off));
+        assert_eq!(answers("rw,nobarrier,subvol=/b", "0:40"), [off, off]);
+        assert_eq!(answers("rw", "0:41"), [off, on]);
         assert_eq!(answers("rw", "0:40"), [None, None], "read while it changed");
     }
 }

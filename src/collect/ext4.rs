@@ -10,8 +10,8 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use super::{Collector, Request, attribute, refused, superblocks};
-use crate::facts::catalog::mount;
-use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
+use crate::facts::catalog::mount::{self, JournalMode};
+use crate::facts::{Choice, FactSet, Reading, Scope, Source, Subject, Why};
 use crate::host::{Host, Superblock, path_bytes};
 use crate::text::{raw, safe};
 use crate::workers;
@@ -27,7 +27,7 @@ struct Ext4 {
     options: Reading<Vec<String>>,
     task: Reading<String>,
     journal: Reading<bool>,
-    data: Reading<String>,
+    data: Reading<JournalMode>,
     errors: Reading<u64>,
     features: Reading<Vec<String>>,
     fast_commit: Reading<bool>,
@@ -74,7 +74,7 @@ fn look(host: &dyn Host, facts: &FactSet, device: &Subject) -> Ext4 {
         Some(false) => Reading::unknown(Why::Absent, "without a journal there is no journal mode"),
         _ => options.clone().and_then(|options| {
             let mode = options.iter().rev().find_map(|option| option.strip_prefix("data="));
-            mode.map(str::to_owned).ok_or_else(|| "no data= among the options in force".to_owned())
+            JournalMode::read(mode.ok_or("no data= among the options in force")?)
         }),
     };
     let fast_commit = match features.clone() {
@@ -195,7 +195,7 @@ mod tests {
         let host = machine(IDLE);
         let facts = collect(&host, false);
         for mount in ["/", "/bind"].map(Subject::mount) {
-            assert_eq!(facts.value(&mount, &mount::EXT4_DATA).as_deref(), Some("ordered"));
+            assert_eq!(facts.value(&mount, &mount::EXT4_DATA), Some(JournalMode::Ordered));
             assert_eq!(facts.value(&mount, &mount::EXT4_JOURNAL), Some(true));
             assert_eq!(facts.value(&mount, &mount::EXT4_ERRORS), Some(3));
             let fast = facts.get(&mount, &mount::EXT4_FAST_COMMIT);
@@ -231,6 +231,16 @@ mod tests {
         let facts = collect(&host, false);
         assert_eq!(facts.value(&Subject::mount("/"), &mount::EXT4_JOURNAL), Some(false));
         assert!(!facts.get(&Subject::mount("/"), &mount::EXT4_DATA).is_known());
+    }
+
+    #[test]
+    fn a_journal_mode_that_nobody_knows_is_malformed() {
+        let mode = |options: &str| {
+            let host = Fake::default().file("/proc/fs/ext4/sda1/options", options);
+            collect(&host, false).get(&Subject::mount("/"), &mount::EXT4_DATA)
+        };
+        assert_eq!(mode("rw\ndata=writeback\n").value(), Some(&JournalMode::Writeback));
+        assert!(matches!(mode("rw\ndata=best\n"), Reading::Unknown { why: Why::Malformed, .. }));
     }
 
     #[test]

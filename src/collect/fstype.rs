@@ -4,6 +4,8 @@
 //! overlay keeps its data elsewhere. The surprise: a type unknown here is a block file system when its device number
 //! says so (a major number of zero means that there is none).
 
+use crate::facts::catalog::mount::MountClass;
+
 const NETWORK: &[&str] = &[
     "nfs",
     "nfs4",
@@ -33,23 +35,23 @@ const OVERLAY: &[&str] = &["overlay", "overlayfs", "aufs", "unionfs", "shiftfs"]
 /// Block file systems whose superblock has an anonymous device number.
 const ANONYMOUS_BLOCK: &[&str] = &["btrfs", "bcachefs"];
 
-/// The class of a file system type, as the fact `mount.class` has it; `major` is the first half of the device number.
-pub fn class(fstype: &str, major: u32) -> &'static str {
+/// The class of a file system type; `major` is the first half of the device number.
+pub fn class(fstype: &str, major: u32) -> MountClass {
     let is = |list: &[&str]| list.contains(&fstype);
     if is(NETWORK) {
-        "network"
+        MountClass::Network
     } else if is(FUSE) || fstype.starts_with("fuse.") {
-        "fuse"
+        MountClass::Fuse
     } else if is(MEMORY) {
-        "memory"
+        MountClass::Memory
     } else if is(OVERLAY) {
-        "overlay"
+        MountClass::Overlay
     } else if fstype == "zfs" {
-        "zfs"
+        MountClass::Zfs
     } else if major != 0 || is(ANONYMOUS_BLOCK) {
-        "block"
+        MountClass::Block
     } else {
-        "other"
+        MountClass::Other
     }
 }
 
@@ -80,7 +82,7 @@ mod tests {
             ("cifs", 0, "network"),
             ("proc", 0, "other"),
         ] {
-            assert_eq!(class(fstype, major), expect, "{fstype}");
+            assert_eq!(class(fstype, major).word(), expect, "{fstype}");
         }
     }
 }

@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use super::{Collector, Request, describe_all, fstype, mountinfo, refused, sight};
-use crate::facts::catalog::mount;
+use crate::facts::catalog::mount::{self, Atime, MountClass};
 use crate::facts::{FactSet, Reading, Source, Subject, Why};
 use crate::host::{Host, StatFs, path_bytes};
 use crate::text::{raw, safe};
@@ -77,16 +77,16 @@ fn subject_for<'a>(point: &'a [u8], lain: &mut HashMap<&'a [u8], u32>, facts: &F
 
 fn describe(subject: &Subject, entry: &mountinfo::Entry, in_sight: bool, facts: &mut FactSet) {
     let source = Source::line(MOUNTINFO, entry.line);
-    let mut text = |key, value| facts.know(subject, key, value, source.clone());
     let fstype = safe(&entry.fstype);
     let major = entry.devno.split(':').next().and_then(|major| major.parse().ok()).unwrap_or(0);
-    text(&mount::CLASS, fstype::class(&fstype, major).to_owned());
+    facts.know(subject, &mount::CLASS, fstype::class(&fstype, major), source.clone());
+    facts.know(subject, &mount::ATIME, atime(&entry.options), source.clone());
+    let mut text = |key, value| facts.know(subject, key, value, source.clone());
     text(&mount::POINT, safe(&entry.point));
     text(&mount::FSTYPE, fstype);
     text(&mount::SOURCE, safe(&entry.source));
     text(&mount::ROOT, safe(&entry.root));
     text(&mount::DEVNO, entry.devno.clone());
-    text(&mount::ATIME, atime(&entry.options).to_owned());
     let read_only = has(&entry.options, "ro") || has(&entry.super_options, "ro");
     facts.know(subject, &mount::READ_ONLY, read_only, source.clone());
     facts.know(subject, &mount::IN_SIGHT, in_sight, source.clone());
@@ -99,8 +99,12 @@ fn has(options: &[Vec<u8>], word: &str) -> bool {
 }
 
 /// Per-mount flags say `noatime` or `relatime`; neither means that every access is written.
-fn atime(options: &[Vec<u8>]) -> &'static str {
-    ["noatime", "relatime"].into_iter().find(|word| has(options, word)).unwrap_or("strictatime")
+fn atime(options: &[Vec<u8>]) -> Atime {
+    match (has(options, "noatime"), has(options, "relatime")) {
+        (true, _) => Atime::Never,
+        (false, true) => Atime::Relative,
+        (false, false) => Atime::Always,
+    }
 }
 
 /// Options as facts: display-safe, and without the value of any that names a secret.
@@ -118,9 +122,11 @@ fn shown(options: &[Vec<u8>]) -> Vec<String> {
 
 /// Whether statfs(2) is harmless there, or asked for.
 fn asks_for_space(subject: &Subject, target: Option<&Subject>, facts: &FactSet) -> bool {
-    let class = facts.value(subject, &mount::CLASS).unwrap_or_default();
-    let harmless = ["block", "zfs", "memory", "overlay"].contains(&class.as_str());
-    class != "other" && (harmless || target == Some(subject))
+    match facts.value(subject, &mount::CLASS) {
+        Some(MountClass::Block | MountClass::Zfs | MountClass::Memory | MountClass::Overlay) => true,
+        Some(MountClass::Network | MountClass::Fuse) | None => target == Some(subject),
+        Some(MountClass::Other) => false,
+    }
 }
 
 fn space(host: &dyn Host, subject: &Subject, entry: &mountinfo::Entry, facts: &FactSet) -> Reading<StatFs> {

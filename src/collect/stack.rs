@@ -48,7 +48,7 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
 }
 
 fn is_block(subject: &Subject, facts: &FactSet) -> bool {
-    facts.value(subject, &mount::CLASS).is_some_and(|class| class == "block")
+    facts.value(subject, &mount::CLASS).is_some_and(mount::MountClass::is_block)
 }
 
 /// Mappings by the path that their names give them.
@@ -117,7 +117,7 @@ fn overlays_on_mounts(facts: &mut FactSet) {
         directory.starts_with('/').then(|| (subject, raw(directory)))
     };
     let overlays: Vec<(Subject, Vec<u8>)> =
-        facts.which(&mount::CLASS, |class| class == "overlay").into_iter().filter_map(upper).collect();
+        facts.which(&mount::CLASS, |class| class.is_overlay()).into_iter().filter_map(upper).collect();
     let points = Points::of(facts);
     for (subject, directory) in overlays {
         if let Some(mount) = points.over(&directory).filter(|mount| **mount != subject) {

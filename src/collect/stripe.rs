@@ -6,7 +6,7 @@
 
 use super::{Collector, Request};
 use crate::facts::catalog::device::{self, DeviceKind};
-use crate::facts::catalog::mount;
+use crate::facts::catalog::mount::{self, StripeFit};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
 use crate::host::Host;
 
@@ -58,7 +58,7 @@ fn of_xfs(facts: &FactSet, subject: &Subject) -> Reading<u64> {
 }
 
 /// How that fits the array.
-fn fits(facts: &FactSet, subject: &Subject, stripe: &Reading<u64>) -> Reading<String> {
+fn fits(facts: &FactSet, subject: &Subject, stripe: &Reading<u64>) -> Reading<StripeFit> {
     let array = facts.resolve(subject, Scope::Device);
     let is_md = |array: &Subject| facts.value(array, &device::KIND).is_some_and(DeviceKind::is_md);
     let Some(array) = array.filter(is_md) else {
@@ -73,13 +73,13 @@ fn fits(facts: &FactSet, subject: &Subject, stripe: &Reading<u64>) -> Reading<St
             Reading::unknown(Why::Absent, "the md array beneath does not say how large its stripes are")
         }
         (Reading::Known { .. }, Reading::Known { value: of_array, .. }, Reading::Known { value, .. }) => {
-            let word = match value {
-                0 => "none",
-                stripe if *stripe == of_array => "fits",
-                _ => "other",
+            let fit = match value {
+                0 => StripeFit::None,
+                stripe if *stripe == of_array => StripeFit::Fits,
+                _ => StripeFit::Other,
             };
             let of = [mount::STRIPE.name(), device::OPTIMAL_IO.name(), device::MD_LEVEL.name()];
-            Reading::known(word.to_owned(), Source::derived(of))
+            Reading::known(fit, Source::derived(of))
         }
         (Reading::Unknown { why, detail, remedy }, ..) | (_, Reading::Unknown { why, detail, remedy }, _) => {
             Reading::Unknown { why, detail, remedy }
@@ -116,7 +116,7 @@ mod tests {
         facts.link(&mount, &array);
         run(&Fake::default(), &Request::default(), &mut facts);
         let fits = match facts.get(&mount, &mount::STRIPE_FITS) {
-            Reading::Known { value, .. } => value,
+            Reading::Known { value, .. } => value.to_string(),
             Reading::Unknown { why, .. } => format!("? {why}"),
         };
         (facts.value(&mount, &mount::STRIPE), fits)

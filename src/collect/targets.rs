@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Collector, Request, mounts};
 use crate::facts::catalog::device;
+use crate::facts::catalog::target::TargetKind;
 use crate::facts::{FactSet, Reading, Scope, Subject};
 use crate::host::{Host, path_bytes};
 use crate::text::safe;
@@ -43,8 +44,7 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
 struct Place {
     /// The real path of the directory, or the device node.
     path: PathBuf,
-    /// The word of `target.kind`.
-    kind: Reading<String>,
+    kind: Reading<TargetKind>,
     /// The nearest directory that exists: the target itself unless it is to be created. `None` for a device.
     existing: Option<PathBuf>,
     /// The mount it lies on, or the device it is.

@@ -13,7 +13,7 @@ pub const COLLECTOR: Collector = Collector { id: "room for WAL", run };
 
 fn run(_: &dyn Host, _: &Request, facts: &mut FactSet) {
     let other =
-        |cluster: &Subject| facts.value(cluster, &cluster::KIND).is_some_and(|kind| kind != "postgres");
+        |cluster: &Subject| facts.value(cluster, &cluster::KIND).is_some_and(|kind| !kind.is_postgres());
     let clusters: Vec<Subject> = facts.subjects(Scope::Cluster).filter(|one| !other(one)).cloned().collect();
     for subject in clusters {
         let room = room(facts, &subject);

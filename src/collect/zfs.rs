@@ -11,8 +11,9 @@ use std::thread;
 use super::mounts::Points;
 use super::stack::device_at;
 use super::{Collector, Request, attribute, refused, tools};
-use crate::facts::catalog::{device, kernel, mount};
-use crate::facts::{FactSet, Key, Kind, Reading, Remedy, Scope, Source, Subject, Why};
+use crate::facts::catalog::mount::{self, Logbias, ZfsSync};
+use crate::facts::catalog::{device, kernel};
+use crate::facts::{Choice, FactSet, Reading, Remedy, Scope, Source, Subject, Why};
 use crate::host::{Host, MissKind, Tool};
 use crate::quote::shell;
 use crate::text::{raw, safe};
@@ -32,7 +33,7 @@ struct Pool {
 }
 
 fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
-    let mounts = facts.which(&mount::CLASS, |class| class == "zfs");
+    let mounts = facts.which(&mount::CLASS, |class| class.is_zfs());
     let volumes = facts.which(&device::KIND, |kind| kind.is_zvol());
     if mounts.is_empty() && volumes.is_empty() {
         return;
@@ -89,14 +90,8 @@ fn describe(
             value.ok_or_else(|| format!("it does not list {property} of {dataset}"))
         })
     };
-    let choice = |key: &Key<String>, property| {
-        value(property).and_then(|word| match key.info.kind {
-            Kind::Choice(words) if words.contains(&word.as_str()) => Ok(word),
-            _ => Err(format!("`{word}` is no {property}")),
-        })
-    };
-    facts.put(subject, &mount::ZFS_SYNC, choice(&mount::ZFS_SYNC, "sync"));
-    facts.put(subject, &mount::ZFS_LOGBIAS, choice(&mount::ZFS_LOGBIAS, "logbias"));
+    facts.put(subject, &mount::ZFS_SYNC, value("sync").and_then(|word| ZfsSync::read(&word)));
+    facts.put(subject, &mount::ZFS_LOGBIAS, value("logbias").and_then(|word| Logbias::read(&word)));
     let record =
         value("recordsize").and_then(|text| text.parse().map_err(|_| format!("`{text}` is no number")));
     facts.put(subject, &mount::ZFS_RECORD, record);

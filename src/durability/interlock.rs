@@ -97,7 +97,7 @@ fn only_ext4(ask: &mut Ask, target: &Subject) -> (Truth, String) {
     let holds = match mounts.as_slice() {
         [] => Truth::Unknown,
         [one] => match (ask.need(one, &mount::FSTYPE), ask.need(one, &mount::CLASS)) {
-            (Some(fstype), Some(class)) => Truth::from(fstype == "ext4" && class == "block"),
+            (Some(fstype), Some(class)) => Truth::from(fstype == "ext4" && class.is_block()),
             (Some(fstype), None) if fstype != "ext4" => Truth::False,
             _ => Truth::Unknown,
         },

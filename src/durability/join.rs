@@ -11,7 +11,7 @@ use super::belief::{self, Bottom};
 use super::claim::{Cache, Leaf, Passage};
 use super::route::{Route, routes};
 use super::{Evidence, Layer, Path, Standing, Verdict, database, drilled, measured};
-use crate::facts::catalog::host;
+use crate::facts::catalog::host::{self, Vantage};
 use crate::facts::catalog::target::Suppressor;
 use crate::facts::{FactSet, Scope, Subject};
 use crate::truth::Truth;
@@ -80,7 +80,7 @@ pub fn judge(facts: &FactSet, target: &Subject, disks: &BTreeMap<Subject, Leaf>)
     paths.sort_by_key(|path| path.standing);
 
     let standing = paths.first().map_or(Standing::Unproven, |path| path.standing);
-    let seen_by = ask.value(&Subject::host(), &host::SEEN_BY).unwrap_or_else(|| "unknown".to_owned());
+    let seen_by = ask.value(&Subject::host(), &host::SEEN_BY);
     let ends_on_disks = ways.iter().flat_map(|way| &way.ends).all(|end| disks.contains_key(end));
     let worst = below.values().map(|leaf| leaf.cache).min();
     let cache = if ends_on_disks {
@@ -96,8 +96,8 @@ pub fn judge(facts: &FactSet, target: &Subject, disks: &BTreeMap<Subject, Leaf>)
     let verdict = Verdict {
         target: target.clone(),
         standing,
-        limits: limits(facts, &seen_by),
-        seen_by,
+        limits: limits(facts, seen_by),
+        seen_by: seen_by.map_or("unknown", Vantage::word).to_owned(),
         sentence: match &drill {
             Some(drill) if standing.is_proven_by_drill() => drill.sentence(),
             _ => sentence(standing, &paths, clusters.is_empty(), cache, &names),
@@ -243,11 +243,17 @@ fn sentence(standing: Standing, paths: &[Path], no_database: bool, cache: Cache,
 }
 
 /// What cannot be seen from where walwise runs.
-fn limits(facts: &FactSet, seen_by: &str) -> String {
+fn limits(facts: &FactSet, seen_by: Option<Vantage>) -> String {
     let technology = facts.value(&Subject::host(), &host::VIRTUALISATION);
-    let guest = seen_by == "guest" || technology.as_deref().is_some_and(|name| name != "none");
+    let (in_container, in_guest, unseen) = match seen_by {
+        Some(Vantage::Host) => (false, false, false),
+        Some(Vantage::Guest) => (false, true, false),
+        Some(Vantage::Container) => (true, false, false),
+        None => (false, false, true),
+    };
+    let guest = in_guest || technology.as_deref().is_some_and(|name| name != "none");
     let mut limits = Vec::new();
-    if seen_by == "container" {
+    if in_container {
         limits
             .push("Seen from a container: what the host mounted beneath may differ from what is shown here.");
     }
@@ -257,7 +263,7 @@ fn limits(facts: &FactSet, seen_by: &str) -> String {
              mode or by pulling the plug.",
         );
     }
-    if seen_by == "unknown" {
+    if unseen {
         limits.push("Whether this is a virtual machine is not known; in one, whether the hypervisor honours flushes cannot be seen.");
     }
     limits.join(" ")

@@ -44,7 +44,7 @@ pub fn to_facts(found: &Measurement, target: &Subject, current_method: Option<&s
     facts.know(target, &probe::TRUSTED, !spoken_against, source());
     let change = found.best != in_force_method && !spoken_against && gain >= MEANINGFUL_PERCENT;
     facts.know(target, &probe::ADVISES_CHANGE, change, source());
-    facts.know(target, &probe::OUTCOME, outcome(found, default).word().to_owned(), source());
+    facts.know(target, &probe::OUTCOME, outcome(found, default).outcome(), source());
 
     let fdatasync = row(found, Method::Fdatasync);
     let flushes = fdatasync.and_then(|r| r.flushes_per_commit);
@@ -176,7 +176,7 @@ mod tests {
         assert_eq!(facts.value(&target, &probe::TRUSTED), Some(true));
         assert_eq!(facts.value(&target, &probe::BEST_METHOD).as_deref(), Some("open_datasync"));
         assert_eq!(facts.value(&target, &probe::ADVISES_CHANGE), Some(true));
-        assert_eq!(facts.value(&target, &probe::OUTCOME).as_deref(), Some("settled"));
+        assert_eq!(facts.value(&target, &probe::OUTCOME), Some(probe::ProbeOutcome::Settled));
         assert_eq!(facts.value(&target, &probe::IMPLAUSIBLE), Some(false));
     }
 
@@ -190,7 +190,7 @@ mod tests {
             assert!(!facts.get(&target, key).is_known(), "{}", key.name());
         }
         assert!(!facts.get(&target, &probe::IMPLAUSIBLE).is_known());
-        assert_eq!(facts.value(&target, &probe::OUTCOME).as_deref(), Some("not settled"));
+        assert_eq!(facts.value(&target, &probe::OUTCOME), Some(probe::ProbeOutcome::NotSettled));
         assert_eq!(facts.value(&target, &probe::TRUSTED), Some(false), "there were no rounds");
     }
 
@@ -201,7 +201,7 @@ mod tests {
         let facts = probed(&of(cells.collect()), None);
         let target = Subject::target("/t");
         // The comparison is settled; that the default is best is not what it found.
-        assert_eq!(facts.value(&target, &probe::OUTCOME).as_deref(), Some("settled"));
+        assert_eq!(facts.value(&target, &probe::OUTCOME), Some(probe::ProbeOutcome::Settled));
         assert_eq!(facts.value(&target, &probe::BEST_METHOD).as_deref(), Some("fdatasync"));
         assert_eq!(facts.value(&target, &probe::ADVISES_CHANGE), Some(false));
         assert_eq!(facts.value(&target, &probe::TRUSTED), Some(false));

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::WorkloadResult;
+use crate::facts::catalog::probe::ProbeOutcome;
 
 /// A way to make a WAL write durable, as the server does it, or the unflushed floor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -139,12 +140,12 @@ pub enum Settled {
 }
 
 impl Settled {
-    /// The words of facts and screens.
-    pub fn word(self) -> &'static str {
+    /// The same as a fact.
+    pub fn outcome(self) -> ProbeOutcome {
         match self {
-            Self::Settled => "settled",
-            Self::NoMeaningfulDifference => "no meaningful difference",
-            Self::NotSettled => "not settled",
+            Self::Settled => ProbeOutcome::Settled,
+            Self::NoMeaningfulDifference => ProbeOutcome::NoMeaningfulDifference,
+            Self::NotSettled => ProbeOutcome::NotSettled,
         }
     }
 }

@@ -4,12 +4,12 @@
 //! the plug again.
 
 use crate::drill::Record;
-use crate::facts::catalog::target;
+use crate::facts::catalog::target::{self, TargetKind};
 use crate::facts::{FactSet, Scope, Subject};
 
 /// Puts them in; `live` is whether the facts are of the machine that walwise runs on.
 pub fn to_facts(records: &[(String, Record)], live: bool, facts: &mut FactSet) {
-    let is_directory = |of: &&Subject| facts.value(of, &target::KIND).as_deref() == Some("directory");
+    let is_directory = |of: &&Subject| facts.value(of, &target::KIND).is_some_and(TargetKind::is_directory);
     if records.is_empty() {
         return;
     }

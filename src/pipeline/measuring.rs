@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use crate::facts::catalog::device::Cache;
-use crate::facts::catalog::{postgres, target};
+use crate::facts::catalog::postgres;
+use crate::facts::catalog::target::{self, TargetKind};
 use crate::facts::{FactSet, Reading, Scope, Subject};
 use crate::measure::{Measurement, Method, Workload};
 use crate::probes::{Manner, Plan, Refusal, Request, plan};
@@ -86,9 +87,9 @@ pub(super) fn to_facts(measurement: &Measurement, subject: &Subject, facts: &mut
 
 /// The targets that can be measured: directories that are there. Those with WAL first, since a commit waits for them.
 pub fn measurable(facts: &FactSet) -> Vec<Subject> {
-    let exists = |t: &&Subject| facts.value(t, &target::KIND).as_deref() == Some("directory");
+    let exists = |t: &&Subject| facts.value(t, &target::KIND).is_some_and(TargetKind::is_directory);
     let holds_wal = |t: &Subject| {
-        facts.value(t, &target::ROLES).is_some_and(|roles| roles.iter().any(|role| role == "wal"))
+        facts.value(t, &target::ROLES).is_some_and(|roles| roles.iter().any(|role| role.is_wal()))
     };
     let mut targets: Vec<Subject> = facts.subjects(Scope::Target).filter(exists).cloned().collect();
     targets.sort_by_key(|target| !holds_wal(target));
@@ -105,7 +106,8 @@ pub fn unreadable(facts: &FactSet) -> Option<String> {
 
 /// What to do about a directory that is still to be made, if there is one among the targets.
 pub fn to_be_made(facts: &FactSet) -> Option<String> {
-    let created = |subject: &&Subject| facts.value(subject, &target::KIND).as_deref() == Some("created");
+    let created =
+        |subject: &&Subject| facts.value(subject, &target::KIND).is_some_and(TargetKind::is_created);
     let subject = facts.subjects(Scope::Target).find(created)?;
     Some(format!("{} does not exist yet; make it, or check the directory above it", subject.name()))
 }
@@ -120,21 +122,21 @@ fn seed() -> u64 {
 mod tests {
     use super::*;
     use crate::facts::Source;
+    use crate::facts::catalog::target::Role;
 
     #[test]
     fn wal_is_measured_before_data_and_what_is_not_there_never() {
         let mut facts = FactSet::default();
-        let mut put = |path: &str, kind: &str, roles: &[&str]| {
+        let mut put = |path: &str, kind: TargetKind, roles: &[Role]| {
             let target = Subject::target(path);
-            facts.know(&target, &target::KIND, kind.to_owned(), Source::call("test"));
-            let roles = roles.iter().map(|&role| role.to_owned()).collect();
-            facts.know(&target, &target::ROLES, roles, Source::call("test"));
+            facts.know(&target, &target::KIND, kind, Source::call("test"));
+            facts.know(&target, &target::ROLES, roles.to_vec(), Source::call("test"));
         };
-        put("/data", "directory", &["data"]);
-        put("/new", "created", &["wal"]);
-        put("/unused", "directory", &[]);
-        put("/wal", "directory", &["wal"]);
-        put("/x", "directory", &["data", "wal"]);
+        put("/data", TargetKind::Directory, &[Role::Data]);
+        put("/new", TargetKind::Created, &[Role::Wal]);
+        put("/unused", TargetKind::Directory, &[]);
+        put("/wal", TargetKind::Directory, &[Role::Wal]);
+        put("/x", TargetKind::Directory, &[Role::Data, Role::Wal]);
         let names: Vec<_> = measurable(&facts).iter().map(|target| target.name().to_owned()).collect();
         assert_eq!(names, ["/wal", "/x", "/data", "/unused"]);
     }

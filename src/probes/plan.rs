@@ -6,6 +6,7 @@ use super::error::{Refusal, shown};
 use super::method::server_methods;
 use super::place::{self, Place, Room};
 use super::request::{Manner, Request};
+use crate::facts::catalog::mount::MountClass;
 use crate::host::{Host, LiveHost, Miss, MissKind};
 use crate::measure::{Method, SpeedLimit, Workload};
 use crate::text;
@@ -58,12 +59,19 @@ const SMALL_THINGS: u64 = 16 << 20;
 
 /// Plans a probe, or says why there can be none.
 pub fn plan(request: &Request) -> Result<Plan, Refusal> {
-    let class = request.mount_class.as_deref().filter(|_| request.scratch.is_none() && !request.manner.force);
+    let class = request.mount_class.filter(|_| request.scratch.is_none() && !request.manner.force);
     let refuse = |class| Err(Refusal::Class { directory: shown(&request.target), class });
     match class {
-        Some("network") => return refuse("network"),
-        Some("fuse") => return refuse("FUSE"),
-        _ => {}
+        Some(MountClass::Network) => return refuse("network"),
+        Some(MountClass::Fuse) => return refuse("FUSE"),
+        Some(
+            MountClass::Block
+            | MountClass::Memory
+            | MountClass::Overlay
+            | MountClass::Zfs
+            | MountClass::Other,
+        )
+        | None => {}
     }
     if let Some(scratch) = &request.scratch {
         check_answers(scratch, &request.program)?;
@@ -160,9 +168,9 @@ mod tests {
 
     #[test]
     fn foreign_file_systems_are_refused_untouched() {
-        for (class, word) in [("network", "network"), ("fuse", "FUSE")] {
+        for (class, word) in [(MountClass::Network, "network"), (MountClass::Fuse, "FUSE")] {
             let mut request = Request::new("/nonexistent/that/would/hang");
-            request.mount_class = Some(class.to_owned());
+            request.mount_class = Some(class);
             let refusal = plan(&request).unwrap_err();
             assert!(matches!(&refusal, Refusal::Class { class, .. } if *class == word), "{refusal}");
         }

@@ -9,7 +9,9 @@ use std::path::PathBuf;
 
 use super::method::Server;
 use crate::facts::catalog::device::{self, Cache, DeviceKind, Medium, Transport};
-use crate::facts::catalog::{host as machine, mount, postgres, target as target_facts};
+use crate::facts::catalog::host::{self as machine, Vantage};
+use crate::facts::catalog::mount::{self, MountClass};
+use crate::facts::catalog::{postgres, target as target_facts};
 use crate::facts::{FactSet, Key, Scope, Subject};
 use crate::measure::{Method, SpeedLimit, Workload};
 use crate::text;
@@ -36,7 +38,7 @@ pub struct Request {
     /// The directory for the scratch directory, when the user named one.
     pub scratch: Option<PathBuf>,
     /// `mount.class` of the target, when known: a network or FUSE file system is then refused without being touched.
-    pub mount_class: Option<String>,
+    pub mount_class: Option<MountClass>,
     /// How long it may take in all.
     pub seconds: f64,
     /// Size of a scratch file in bytes.
@@ -107,7 +109,7 @@ impl Request {
             }),
             smallest_disk_bytes: wearing(&leaves, facts),
             leaves: leaves.iter().map(|leaf| leaf.name().to_owned()).collect(),
-            speed_limit: speed_limit(target, facts, mount_class.as_deref()),
+            speed_limit: speed_limit(target, facts, mount_class),
             mount_class,
             server: server(target, facts),
             ..Self::new(PathBuf::from(OsString::from_vec(text::raw(&path))))
@@ -125,7 +127,7 @@ fn wearing(leaves: &[Subject], facts: &FactSet) -> Option<u64> {
 /// How fast commits can honestly be on a target. Platters limit only where nothing stands between that could answer for
 /// them: SATA or SAS disks of known speed, in the machine that walwise runs on, behind no controller with a cache. The
 /// kernel's rotational flag is not asked, because virtual disks and RAID volumes say yes.
-fn speed_limit(target: &Subject, facts: &FactSet, mount_class: Option<&str>) -> Option<SpeedLimit> {
+fn speed_limit(target: &Subject, facts: &FactSet, mount_class: Option<MountClass>) -> Option<SpeedLimit> {
     let leaves = facts.leaves(target);
     let text = |leaf: &Subject, key: &Key<String>| facts.value(leaf, key);
     let is_disk = |leaf: &Subject| {
@@ -134,10 +136,9 @@ fn speed_limit(target: &Subject, facts: &FactSet, mount_class: Option<&str>) -> 
             && !facts.value(leaf, &device::TRANSPORT).is_some_and(Transport::is_pmem)
             && !leaf.name().starts_with("pmem")
     };
-    if mount_class != Some("block") || leaves.is_empty() || !leaves.iter().all(is_disk) {
+    if !mount_class.is_some_and(MountClass::is_block) || leaves.is_empty() || !leaves.iter().all(is_disk) {
         return None;
     }
-    let bare = |key: &Key<String>, word: &str| text(&Subject::host(), key).as_deref() == Some(word);
     let hands_on = |hop: &Subject| {
         hop.scope() != Scope::Device || facts.value(hop, &device::KIND).is_some_and(hands_flushes_on)
     };
@@ -148,8 +149,9 @@ fn speed_limit(target: &Subject, facts: &FactSet, mount_class: Option<&str>) -> 
         let rpm = facts.value(leaf, &device::RPM).and_then(|rpm| u32::try_from(rpm).ok());
         rpm.filter(|rpm| *rpm > 0 && attached && platters && unprotected)
     };
-    let physical = bare(&machine::SEEN_BY, "host")
-        && bare(&machine::VIRTUALISATION, "none")
+    let on_host = facts.value(&Subject::host(), &machine::SEEN_BY).is_some_and(Vantage::is_host);
+    let physical = on_host
+        && text(&Subject::host(), &machine::VIRTUALISATION).as_deref() == Some("none")
         && facts.stack(target).iter().all(hands_on);
     // One flush can end on any of several disks, so the fastest limits.
     let fastest =
@@ -214,7 +216,7 @@ mod tests {
         );
 
         let source = || Source::call("test");
-        facts.know(&fs, &mount::CLASS, "block".to_owned(), source());
+        facts.know(&fs, &mount::CLASS, MountClass::Block, source());
         facts.know(&disk, &device::KIND, DeviceKind::Disk, source());
         facts.know(&disk, &device::COUNTS_FLUSHES, true, source());
         facts.know(&cluster, &postgres::VERSION, Version::parse("15.4").unwrap(), source());
@@ -222,13 +224,13 @@ mod tests {
         facts.know(&cluster, &postgres::MAX_WAL_SENDERS, 0, source());
         let full = Request::of_target(&target, &facts);
         assert!(full.leaves_count_flushes && full.speed_limit.is_some());
-        assert_eq!(full.mount_class.as_deref(), Some("block"));
+        assert_eq!(full.mount_class, Some(MountClass::Block));
         assert_eq!(full.server.major, Some(15));
         assert!(super::super::server_methods(&full.server).contains(&Method::OpenDatasyncDirect));
     }
 
     /// The limit on ext4 on sda1 on sda, with these facts of host and disk.
-    fn limit(host: &[(KeyInfo, &str)], disk: &[(KeyInfo, &str)], rpm: Option<u64>) -> Option<f64> {
+    fn limit(host: &[(Vantage, &str)], disk: &[(KeyInfo, &str)], rpm: Option<u64>) -> Option<f64> {
         let (target, fs) = (Subject::target("/t"), Subject::mount("/t"));
         let (part, sda) = (Subject::device("sda1"), Subject::device("sda"));
         let source = || Source::call("test");
@@ -237,16 +239,13 @@ mod tests {
             facts.stand(top, base);
         }
         facts.link(&target, &fs);
-        facts.know(&fs, &mount::CLASS, "block".to_owned(), source());
+        facts.know(&fs, &mount::CLASS, MountClass::Block, source());
         facts.know(&part, &device::KIND, DeviceKind::Partition, source());
         facts.know(&sda, &device::KIND, DeviceKind::Disk, source());
         facts.know(&sda, &device::ROTATIONAL, true, source());
-        for (key, value) in host {
-            facts.put_value(
-                &Subject::host(),
-                key,
-                Reading::known(Value::Text((*value).to_owned()), source()),
-            );
+        for (seen_by, technology) in host {
+            facts.know(&Subject::host(), &machine::SEEN_BY, *seen_by, source());
+            facts.know(&Subject::host(), &machine::VIRTUALISATION, (*technology).to_owned(), source());
         }
         for (key, value) in disk {
             facts.put_value(&sda, key, Reading::known(Value::Text((*value).to_owned()), source()));
@@ -259,8 +258,8 @@ mod tests {
 
     #[test]
     fn platters_limit_only_where_nothing_could_answer_for_them() {
-        let bare = [(machine::SEEN_BY.info, "host"), (machine::VIRTUALISATION.info, "none")];
-        let guest = [(machine::SEEN_BY.info, "guest"), (machine::VIRTUALISATION.info, "kvm")];
+        let bare = [(Vantage::Host, "none")];
+        let guest = [(Vantage::Guest, "kvm")];
         let (any, turns) = (Some(100_000.0), Some(180.0));
         let on = |transport| [(device::TRANSPORT.info, transport), (device::MEDIUM.info, "platters")];
         assert_eq!(limit(&bare, &on("sata"), Some(7_200)), turns);

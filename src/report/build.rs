@@ -12,8 +12,9 @@ use super::{
     ToolSummary, Withheld, bound, choice, plan, stack,
 };
 use crate::durability::Verdict;
-use crate::facts::catalog::{host, kernel, mysql, postgres, target};
-use crate::facts::{FactSet, Scope, Subject};
+use crate::facts::catalog::target::{self, TargetKind};
+use crate::facts::catalog::{host, kernel, mysql, postgres};
+use crate::facts::{Choice, FactSet, Scope, Subject};
 use crate::measure::Measurement;
 use crate::rules::{Advice, Evaluation, Finding, Pack};
 use crate::validity::Beside;
@@ -167,7 +168,7 @@ pub fn host_summary(facts: &FactSet, live: bool) -> HostSummary {
         name: text(&host::NAME),
         os: text(&host::OS_NAME),
         kernel: text(&kernel::RELEASE),
-        seen_by: text(&host::SEEN_BY),
+        seen_by: facts.value(&machine, &host::SEEN_BY).map_or("unknown", Choice::word).to_owned(),
         privileged: facts.value(&machine, &host::PRIVILEGED),
         live,
     }
@@ -183,19 +184,20 @@ fn summary(
     let name = cluster.as_ref().and_then(|cluster| {
         facts.value(cluster, &postgres::NAME).or_else(|| facts.value(cluster, &mysql::NAME))
     });
-    let word = |key, default: &str| facts.value(subject, key).unwrap_or_else(|| default.to_owned());
-    let path = word(&target::PATH, subject.name());
+    let path = facts.value(subject, &target::PATH).unwrap_or_else(|| subject.name().to_owned());
     let directory = |row: String| {
         let (role, path) = row.split_once(' ')?;
         let verdict = verdict.map(|verdict| verdict.standing);
         Some(DirectoryRow { role: role.to_owned(), path: path.to_owned(), verdict })
     };
+    let roles = facts.value(subject, &target::ROLES);
     let directories = facts.value(subject, &target::DIRECTORIES).unwrap_or_default();
     TargetSummary {
         target: subject.clone(),
         title: title(name, &path),
-        kind: word(&target::KIND, "directory"),
-        roles: facts.value(subject, &target::ROLES),
+        // What cannot be looked at is taken for a directory, as collecting it warned.
+        kind: facts.value(subject, &target::KIND).unwrap_or(TargetKind::Directory),
+        roles: roles.map(|roles| roles.iter().map(ToString::to_string).collect()),
         directories: directories.into_iter().filter_map(directory).collect(),
         subjects: concerns.subjects(subject),
         cluster,

@@ -12,7 +12,7 @@ use crate::text;
 
 /// Gives every blank disk its rank and the reason, when there is more than one.
 pub fn rank(facts: &FactSet, targets: &mut [TargetSummary]) {
-    let mut blank: Vec<&mut TargetSummary> = targets.iter_mut().filter(|t| t.kind == "device").collect();
+    let mut blank: Vec<&mut TargetSummary> = targets.iter_mut().filter(|t| t.kind.is_device()).collect();
     if blank.len() < 2 {
         return;
     }
@@ -93,6 +93,7 @@ fn because(facts: &FactSet, target: &TargetSummary) -> String {
 
 #[cfg(test)]
 mod tests {
+    use crate::facts::catalog::target::{self, TargetKind};
     use crate::facts::{Choice, FactSet, Source, Subject};
     use crate::report::sample;
 
@@ -110,7 +111,7 @@ mod tests {
             if let Some(cache) = cache {
                 facts.know(&block, &device::CACHE, Cache::of(cache).unwrap(), seen());
             }
-            facts.know(&place, &crate::facts::catalog::target::KIND, "device".to_owned(), seen());
+            facts.know(&place, &target::KIND, TargetKind::Device, seen());
             facts.stand(&place, &block);
         };
         disk("a", Some("none"), "usb", false, 9);

@@ -5,7 +5,7 @@
 //! The surprise: not everything under `pg.` is a line of that file; checksums, for one, are chosen when a cluster is made.
 
 use super::{Report, Step, origin};
-use crate::facts::catalog::cluster::KIND;
+use crate::facts::catalog::cluster::{KIND, ServerKind};
 use crate::facts::catalog::probe;
 use crate::facts::{Scope, Subject};
 use crate::quote::comment;
@@ -56,7 +56,7 @@ fn open_method(report: &Report, cluster: &Subject) -> Option<String> {
     let (setting, name) = ("pg.wal_sync_method", "wal_sync_method");
     let mut steps = report.plans.iter().flat_map(|plan| &plan.steps);
     let is_told = steps.any(|step| step.subject == *cluster && step.advice.setting == setting);
-    if is_told || report.facts.value(cluster, &KIND).as_deref() != Some("postgres") {
+    if is_told || !report.facts.value(cluster, &KIND).is_some_and(ServerKind::is_postgres) {
         return None;
     }
     let place = report.facts.resolve(cluster, Scope::Target);
@@ -190,11 +190,12 @@ mod tests {
             # wal_sync_method = fdatasync   # not judged: ";
         let target = report.targets.first().unwrap();
         let (place, cluster) = (target.target.clone(), target.cluster.clone().unwrap());
-        report.facts.know(&cluster, &KIND, "postgres".to_owned(), Source::file("/srv/pg/15/main"));
+        report.facts.know(&cluster, &KIND, ServerKind::Postgres, Source::file("/srv/pg/15/main"));
         report.facts.forget(&place);
         let text = render(&report);
         assert!(text.contains(&format!("{told}nothing was measured")), "{text}");
-        let outcome = Reading::known("not settled".to_owned(), Source::Probe { id: "commit".to_owned() });
+        let outcome =
+            Reading::known(probe::ProbeOutcome::NotSettled, Source::Probe { id: "commit".to_owned() });
         report.facts.put(&place, &probe::OUTCOME, outcome);
         let text = render(&report);
         assert!(text.contains(&format!("{told}what was measured does not settle")), "{text}");

@@ -3,13 +3,14 @@
 use std::cmp::Ordering;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::WhatIf;
 use super::difference::Difference;
 use super::upgrade::Upgrade;
 use crate::durability::{Standing, Verdict};
-use crate::facts::{FactRow, FactSet, Subject, Value};
+use crate::facts::catalog::target::TargetKind;
+use crate::facts::{Choice, FactRow, FactSet, Subject, Value};
 use crate::measure::Measurement;
 use crate::rules::{Advice, Confidence, Evidence, Finding, Level, Pack, Tally};
 
@@ -137,6 +138,10 @@ pub struct HostSummary {
     pub live: bool,
 }
 
+fn word<T: Choice, S: Serializer>(choice: &T, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(choice.word())
+}
+
 /// What advice is for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TargetSummary {
@@ -145,7 +150,9 @@ pub struct TargetSummary {
     /// The name people know it by: the cluster it belongs to, or its path.
     pub title: String,
     /// `directory`, `created` or `device`.
-    pub kind: String,
+    #[serde(serialize_with = "word")]
+    #[schemars(with = "String")]
+    pub kind: TargetKind,
     /// What database servers keep there: `data`, `wal`, `tablespace`, `redo`, `binlog`, `doublewrite`, `undo`. Empty when
     /// it is unused, absent when that is not known.
     #[serde(skip_serializing_if = "Option::is_none")]

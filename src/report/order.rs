@@ -30,7 +30,7 @@ impl Report {
     /// How much a target needs somebody; `critical` is whether a critical finding about it applies.
     pub fn urgency(&self, target: &TargetSummary, critical: impl FnOnce() -> bool) -> Urgency {
         match self.verdict(&target.target).map(|verdict| verdict.standing) {
-            _ if target.kind == "device" => Urgency::BlankDisk,
+            _ if target.kind.is_device() => Urgency::BlankDisk,
             Some(Standing::AtRisk) => Urgency::AtRisk,
             Some(Standing::Contradictory) => Urgency::Contradictory,
             _ if critical() => Urgency::Critical,

@@ -76,7 +76,7 @@ fn of_boot(
     let told = |disk: &TargetSummary| {
         if alone { fresh(report, disk) } else { part(&disk.title) + &ask_alone(disk, format) }
     };
-    parts.extend(report.targets.iter().filter(|target| target.kind == "device").map(told));
+    parts.extend(report.targets.iter().filter(|target| target.kind.is_device()).map(told));
     let bare = boot::not_mounted_at_boot(report);
     if parts.is_empty() && (bare.is_empty() || !lines.is_empty()) {
         parts.push("\n".to_owned() + &empty(&boot::why_not(report, &lines)));

@@ -65,7 +65,7 @@ pub fn plan(
         .into_iter()
         .filter_map(|((subject, _), pieces)| join::join(facts, &subject, &pieces, overrides, conflicts))
         .collect();
-    let blank = target.kind == "device";
+    let blank = target.kind.is_device();
     steps.sort_by_cached_key(|step| order(step, blank));
     if blank {
         mkfs::complete(&mut steps, target.target.name());

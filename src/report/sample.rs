@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use super::{Circumstances, Input, Report, build};
 use crate::durability::{Evidence, Layer, Path, Standing, Verdict};
 use crate::facts::catalog::device::{self, Cache, DeviceKind, Transport, WriteCache};
-use crate::facts::catalog::{boot, host, kernel, mount, postgres, target};
+use crate::facts::catalog::target::{self, Role, TargetKind};
+use crate::facts::catalog::{boot, host, kernel, mount, postgres};
 use crate::facts::{FactSet, Need, Reading, Remedy, Source, Subject, Value, Why};
 use crate::measure::{Caveat, Comparison, Estimate, Measurement, Method, MethodResult, Settled};
 use crate::quote::Command;
@@ -136,7 +137,7 @@ fn know_host(facts: &mut FactSet) {
     facts.know(
         &machine,
         &host::SEEN_BY,
-        "host".to_owned(),
+        host::Vantage::Host,
         Source::derived(["host.virtualisation", "host.container"]),
     );
     facts.know(&machine, &host::PRIVILEGED, false, Source::call("geteuid"));
@@ -176,7 +177,7 @@ fn at_risk_facts() -> FactSet {
     facts.know(&fs, &mount::FSTYPE, "ext4".to_owned(), line());
     facts.know(&fs, &mount::OPTIONS, words("rw,relatime"), line());
     facts.know(&fs, &mount::SUPER_OPTIONS, words("rw,nobarrier,errors=remount-ro"), line());
-    facts.know(&fs, &mount::BARRIER, "off".to_owned(), Source::file("/proc/fs/ext4/md0/options"));
+    facts.know(&fs, &mount::BARRIER, mount::Barrier::Off, Source::file("/proc/fs/ext4/md0/options"));
     facts.put(
         &fs,
         &mount::EXT4_FEATURES,
@@ -195,8 +196,8 @@ fn at_risk_facts() -> FactSet {
         true,
         Source::Default { of: "PostgreSQL 15".to_owned() },
     );
-    facts.know(&data(), &target::KIND, "directory".to_owned(), Source::call("stat"));
-    let roles = ["data", "wal"].map(str::to_owned).to_vec();
+    facts.know(&data(), &target::KIND, TargetKind::Directory, Source::call("stat"));
+    let roles = vec![Role::Data, Role::Wal];
     facts.know(&data(), &target::ROLES, roles, Source::derived(["pg.data_directory"]));
     for (top, base) in [
         (data(), fs.clone()),
@@ -424,7 +425,7 @@ fn know_blank(facts: &mut FactSet, name: &str) -> Vec<Finding> {
     let read = || Source::call(format!("read {node}"));
     facts.know(&disk, &device::BLANK, true, read());
     facts.know(&disk, &device::SIGNATURES, Vec::new(), read());
-    facts.know(&place, &target::KIND, "device".to_owned(), Source::derived(["device.blank"]));
+    facts.know(&place, &target::KIND, TargetKind::Device, Source::derived(["device.blank"]));
     facts.know(&place, &target::PATH, node.clone(), Source::derived(["device.path"]));
     facts.stand(&place, &disk);
     facts.link(&place, &disk);

@@ -8,6 +8,7 @@ mod existing;
 mod new;
 
 use super::{Report, TargetSummary};
+use crate::facts::catalog::target::TargetKind;
 use crate::quote::{Command, comment};
 
 /// The script for every target of a report. A blank disk gets its part only when it is the one target: a script that
@@ -17,16 +18,16 @@ pub fn render(report: &Report) -> String {
     let mut parts = vec![head(report)];
     for target in &report.targets {
         parts.push(format!("\n# ==== {} ====\n", comment::inline(&target.title)));
-        parts.push(match target.kind.as_str() {
-            "device" if alone => new::part(report, target),
-            "device" => commented(&format!(
+        parts.push(match target.kind {
+            TargetKind::Device if alone => new::part(report, target),
+            TargetKind::Device => commented(&format!(
                 "A blank disk. For a script that makes its file system:\n  {}",
                 Command::or_why(Command::check(target.target.name(), " --format script"))
             )),
-            _ => existing::part(report, target),
+            TargetKind::Directory | TargetKind::Created => existing::part(report, target),
         });
     }
-    if report.targets.iter().any(|target| target.kind != "device") {
+    if report.targets.iter().any(|target| !target.kind.is_device()) {
         parts.push(
             "\nprintf 'the commands that are no comments any more were run; nothing else was done\\n'\n"
                 .to_owned(),

@@ -10,7 +10,8 @@ use super::layer::block;
 use super::{LayerRow, Stack, options};
 use crate::durability::{Standing, Verdict};
 use crate::facts::catalog::device::{self, Cache, WriteCache};
-use crate::facts::catalog::{mount, target};
+use crate::facts::catalog::mount::{self, Barrier};
+use crate::facts::catalog::target::{self, TargetKind};
 use crate::facts::{FactSet, Scope, Subject};
 
 /// The stack of a target.
@@ -50,10 +51,10 @@ fn says(facts: &FactSet, subject: &Subject) -> String {
     match subject.scope() {
         Scope::Mount => mounted(facts, subject),
         Scope::Device => block(facts, subject),
-        Scope::Target => match facts.value(subject, &target::KIND).as_deref() {
-            Some("created") => "directory, to be created".to_owned(),
-            Some("device") => "blank disk".to_owned(),
-            _ => "directory".to_owned(),
+        Scope::Target => match facts.value(subject, &target::KIND) {
+            Some(TargetKind::Created) => "directory, to be created".to_owned(),
+            Some(TargetKind::Device) => "blank disk".to_owned(),
+            Some(TargetKind::Directory) | None => "directory".to_owned(),
         },
         Scope::Host | Scope::Boot | Scope::Cluster => String::new(),
     }
@@ -77,9 +78,9 @@ pub fn in_force(facts: &FactSet, subject: &Subject) -> Option<Vec<String>> {
 /// What matters of a layer's cache, in words.
 fn cache(facts: &FactSet, subject: &Subject) -> String {
     match subject.scope() {
-        Scope::Mount => match facts.value(subject, &mount::BARRIER).as_deref() {
-            Some("off") => "sends no flushes".to_owned(),
-            _ => String::new(),
+        Scope::Mount => match facts.value(subject, &mount::BARRIER) {
+            Some(Barrier::Off) => "sends no flushes".to_owned(),
+            Some(Barrier::On | Barrier::NoEffect) | None => String::new(),
         },
         Scope::Device => {
             let leaf = facts.below(subject).is_empty();

@@ -114,7 +114,7 @@ mod tests {
         facts.link(&target, &top);
         facts.stand(&target, &top);
         facts.know(&top, &mount::FSTYPE, "ext4".to_owned(), Source::line("/proc/self/mountinfo", 31));
-        facts.know(&top, &mount::CLASS, "block".to_owned(), Source::line("/proc/self/mountinfo", 31));
+        facts.know(&top, &mount::CLASS, mount::MountClass::Block, Source::line("/proc/self/mountinfo", 31));
         let kernel = Version::parse("6.1.0-28-amd64").unwrap();
         facts.know(&Subject::host(), &kernel::VERSION, kernel, Source::call("uname"));
         facts.know(&target, &probe::FLUSH_COST, 1820.0, Source::Probe { id: "fsync".to_owned() });

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use super::model::{Cond, Relation, Test};
 use super::{Seen, Trace};
-use crate::facts::catalog::mount;
+use crate::facts::catalog::mount::{self, MountClass};
 use crate::facts::{About, FactSet, KeyInfo, Reading, Scope, Subject, Value};
 use crate::truth::Truth;
 
@@ -306,8 +306,7 @@ impl Stack {
 
 /// File systems that stand on no device and no other file system of this machine.
 fn stands_alone(facts: &FactSet, end: &Subject) -> bool {
-    let class = facts.value(end, &mount::CLASS);
-    matches!(class.as_deref(), Some("network" | "memory"))
+    facts.value(end, &mount::CLASS).is_some_and(MountClass::is_diskless)
 }
 
 /// Whether the truth rests on readings alone that `seen_here` accepts: enough of them are there, and none is unknown.
@@ -359,7 +358,7 @@ mod tests {
         assert_eq!(truth(&set, Relation::Leaf), Truth::Unknown);
         assert_eq!(truth(&set, Relation::Layer), Truth::Unknown);
         // A file on a network file system ends the block devices of this machine, but has no disk here.
-        set.know(&below, &mount::CLASS, "network".to_owned(), Source::file("x"));
+        set.know(&below, &mount::CLASS, MountClass::Network, Source::file("x"));
         assert_eq!(truth(&set, Relation::Leaf), Truth::Unknown);
         assert_eq!(truth(&set, Relation::Layer), Truth::True);
         set.stand(&below, &Subject::device("sda"));

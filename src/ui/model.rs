@@ -18,6 +18,7 @@ use super::theme::Theme;
 use super::what_if::{Picker, Supposed, Supposition};
 use crate::durability::Verdict;
 use crate::facts::Subject;
+use crate::facts::catalog::target::TargetKind;
 use crate::measure::{Measurement, Progress};
 use crate::report::{Plan, Report};
 use crate::rules::RuleSet;
@@ -150,13 +151,15 @@ impl Data {
     pub fn measurable(&self) -> Result<(), &'static str> {
         let report = self.report.as_ref().ok_or("nothing is known yet")?;
         let target = report.targets.get(self.focus.at).ok_or("there is no target to measure")?;
-        match target.kind.as_str() {
-            _ if !report.host.live => {
-                Err("this is a capture of another machine: nothing can be measured here")
+        if !report.host.live {
+            return Err("this is a capture of another machine: nothing can be measured here");
+        }
+        match target.kind {
+            TargetKind::Directory => Ok(()),
+            TargetKind::Device => Err("undecided until mounted: only a directory can be measured"),
+            TargetKind::Created => {
+                Err("undecided until it exists: only an existing directory can be measured")
             }
-            "directory" => Ok(()),
-            "device" => Err("undecided until mounted: only a directory can be measured"),
-            _ => Err("undecided until it exists: only an existing directory can be measured"),
         }
     }
 

@@ -15,7 +15,8 @@ use super::update::update;
 use super::what_if::{Supposed, Supposition};
 use super::{frame, theme};
 use crate::durability::{Standing, Verdict};
-use crate::facts::catalog::{kernel, target};
+use crate::facts::catalog::kernel;
+use crate::facts::catalog::target::{self, TargetKind};
 use crate::facts::{Reading, Remedy, Source, Subject, Value, Why};
 use crate::measure::{Comparison, Estimate, Measurement, Method, MethodResult, Phase, Progress, Settled};
 use crate::quote::Command;
@@ -139,21 +140,21 @@ pub fn ordered() -> Report {
     report.stacks.clear();
     report.verdicts.clear();
     for (path, kind, standing) in [
-        ("/dev/a", "device", None),
-        ("/srv/b", "created", None),
-        ("/srv/c", "directory", Some(Durable)),
-        ("/srv/d", "directory", Some(Unproven)),
-        ("/srv/e", "directory", Some(Contradictory)),
-        ("/srv/f", "directory", Some(AtRisk)),
-        ("/srv/g", "directory", Some(AtRisk)),
-        ("/srv/h", "directory", Some(Durable)),
+        ("/dev/a", TargetKind::Device, None),
+        ("/srv/b", TargetKind::Created, None),
+        ("/srv/c", TargetKind::Directory, Some(Durable)),
+        ("/srv/d", TargetKind::Directory, Some(Unproven)),
+        ("/srv/e", TargetKind::Directory, Some(Contradictory)),
+        ("/srv/f", TargetKind::Directory, Some(AtRisk)),
+        ("/srv/g", TargetKind::Directory, Some(AtRisk)),
+        ("/srv/h", TargetKind::Directory, Some(Durable)),
     ] {
         let target = Subject::target(path);
-        let like = if kind == "device" { of_disk.first() } else { Some(&of_directory) };
+        let like = if kind.is_device() { of_disk.first() } else { Some(&of_directory) };
         report.targets.extend(like.map(|like| TargetSummary {
             target: target.clone(),
             title: format!("{path} {}", "with a name that is too long ".repeat(5)),
-            kind: kind.to_owned(),
+            kind,
             subjects: vec![target.clone()],
             ..like.clone()
         }));

@@ -5,7 +5,8 @@ use super::mkfs::leave_out;
 use super::mount::{file_system, mount_options};
 use super::zfs::zfs_supports;
 use super::{Effect, Ruling};
-use crate::facts::catalog::{boot, device, host, kernel, mount};
+use crate::facts::catalog::kernel::{self, ZfsSupport};
+use crate::facts::catalog::{boot, device, host, mount};
 use crate::facts::{FactSet, Key, Reading, Remedy, Scope, Source, Subject, Why};
 use crate::version::Version;
 
@@ -105,23 +106,23 @@ fn left_out(facts: &FactSet, fs: &str, tool: &Key<Version>) -> Reading<Vec<Strin
 }
 
 /// Whether OpenZFS as it is loaded supports the kernel.
-fn zfs_support(facts: &FactSet) -> Reading<String> {
+fn zfs_support(facts: &FactSet) -> Reading<ZfsSupport> {
     let host = Subject::host();
     let classes = facts.known(&mount::CLASS);
     if classes.is_empty() {
         return Reading::unknown(Why::Absent, "no mounts were read");
     }
-    let is_used = classes.iter().any(|(_, class)| class == "zfs")
+    let is_used = classes.iter().any(|(_, class)| class.is_zfs())
         || !facts.which(&device::KIND, |kind| kind.is_zvol()).is_empty();
     if !is_used {
         let of = [mount::CLASS.name(), device::KIND.name()];
-        return Reading::known("not used".to_owned(), Source::derived(of));
+        return Reading::known(ZfsSupport::NotUsed, Source::derived(of));
     }
     let asked = [(&host, kernel::ZFS_VERSION.name()), (&host, kernel::VERSION.name())];
     match facts.value(&host, &kernel::ZFS_VERSION).zip(facts.value(&host, &kernel::VERSION)) {
         Some((module, kernel)) => match zfs_supports(&module, &kernel) {
-            Ok(true) => Reading::known("supported".to_owned(), concluded(facts, &asked)),
-            Ok(false) => Reading::known("too new".to_owned(), concluded(facts, &asked)),
+            Ok(true) => Reading::known(ZfsSupport::Supported, concluded(facts, &asked)),
+            Ok(false) => Reading::known(ZfsSupport::TooNew, concluded(facts, &asked)),
             Err(detail) => Reading::unknown(Why::Ambiguous, detail)
                 .or_try(Remedy::Do("look at Supported Platforms in the release notes of OpenZFS".to_owned())),
         },

@@ -150,7 +150,8 @@ fn mysql_server(name: &str, values: &[&str], facts: &FactSet, subject: &Subject)
     let (Some(line), Some(version)) = (line, version) else {
         return Err(format!("Whether the server knows {name} is not known: its version is not."));
     };
-    let judge =
-        |value: &&str| accepted(&format!("{name} = {value}"), &mysql_setting(name, value, &line, &version));
+    let judge = |value: &&str| {
+        accepted(&format!("{name} = {value}"), &mysql_setting(name, value, line.word(), &version))
+    };
     values.iter().try_for_each(judge)
 }

@@ -3,7 +3,7 @@
 //! installed is for `settings`.
 
 use walwise::facts::catalog::{self, cluster, mysql, postgres, target};
-use walwise::facts::{FactSet, KeyInfo, Reading, Scope, Source, Subject, Why};
+use walwise::facts::{Choice, FactSet, KeyInfo, Reading, Scope, Source, Subject, Why};
 use walwise::rules::model::{Cond, Op};
 use walwise::rules::{Circumstances, Level, Outcome, Risk, Rule, RuleSet, evaluate, evaluate_one};
 use walwise::validity::{ChangedBy, guard, server_settings};
@@ -30,7 +30,7 @@ impl Release {
         facts.mention(&target);
         facts.link(&target, &subject);
         facts.link(&subject, &target);
-        facts.know(&subject, &cluster::KIND, of.to_owned(), source());
+        facts.know(&subject, &cluster::KIND, cluster::ServerKind::of(of).unwrap(), source());
         let key = if of == "postgres" { &postgres::VERSION } else { &mysql::VERSION };
         facts.know(&subject, key, version.clone(), source());
         Self { of, version, facts }
@@ -252,8 +252,8 @@ fn unconfigured(release: &Release) -> FactSet {
         facts.link(of, &disk);
     }
     facts.rule_out_area(&server, if release.of == "postgres" { "mysql" } else { "pg" });
-    let log = if release.of == "postgres" { "wal" } else { "redo" };
-    facts.know(&target, &target::ROLES, vec!["data".to_owned(), log.to_owned()], Source::file("x"));
+    let log = if release.of == "postgres" { target::Role::Wal } else { target::Role::Redo };
+    facts.know(&target, &target::ROLES, vec![target::Role::Data, log], Source::file("x"));
     let at = |info: &KeyInfo| match info.scope {
         Scope::Target => target.clone(),
         Scope::Mount => mount.clone(),

@@ -155,7 +155,7 @@ fn mounted(name: &str, rules: &RuleSet) -> Report {
     facts.mention(&place);
     facts.know(&fs, &mount::POINT, path(""), seen());
     facts.know(&fs, &mount::SOURCE, safe(format!("/dev/mapper/{name}").as_bytes()), seen());
-    facts.know(&fs, &mount::CLASS, "block".to_owned(), seen());
+    facts.know(&fs, &mount::CLASS, mount::MountClass::Block, seen());
     facts.know(&fs, &mount::FSTYPE, "ext4".to_owned(), seen());
     facts.know(&fs, &mount::OPTIONS, words(&["rw", "relatime"]), seen());
     facts.know(&fs, &mount::SUPER_OPTIONS, words(&["rw", "nobarrier", "discard", "data=writeback"]), seen());
@@ -179,7 +179,7 @@ fn mounted(name: &str, rules: &RuleSet) -> Report {
     facts.mention(&below);
     facts.know(&bare, &mount::POINT, bare.name().to_owned(), seen());
     facts.know(&bare, &mount::SOURCE, safe(format!("/dev/{name}").as_bytes()), seen());
-    facts.know(&bare, &mount::CLASS, "block".to_owned(), seen());
+    facts.know(&bare, &mount::CLASS, mount::MountClass::Block, seen());
     facts.know(&bare, &mount::FSTYPE, "xfs".to_owned(), seen());
     facts.know(&bare, &mount::OPTIONS, words(&["rw", "relatime"]), seen());
     facts.know(&bare, &mount::AT_BOOT, false, seen());

@@ -46,7 +46,7 @@ fn wrong(report: &Report, target: &TargetSummary, plan: &Plan) -> Vec<String> {
             wrong.push(format!("{} is only allowed, and a step", step.advice.setting));
         }
     }
-    let blank = target.kind == "device";
+    let blank = target.kind.is_device();
     let moves = |step: &Step| !blank && step.advice.risk == Risk::NeedsNewFilesystem;
     for (at, before) in plan.steps.iter().enumerate() {
         for after in &plan.steps[at + 1..] {
@@ -100,7 +100,7 @@ fn baseless(report: &Report, target: &TargetSummary, step: &Step) -> Option<Stri
         Change::Keep => !advice.is_empty(),
         change => every(change.values(), Change::values) && every(change.removed(), Change::removed),
     };
-    let commands = target.kind == "device"
+    let commands = target.kind.is_device()
         || step.advice.apply.iter().all(|command| advice.iter().any(|advice| advice.apply.contains(command)));
     (!based || !commands)
         .then(|| format!("{} of {}: {} is in no finding", step.advice.setting, step.subject, change.words()))
@@ -120,7 +120,7 @@ fn plans_of_recorded_hosts_are_consistent() {
         let report = Session::look(&host, &Request::default(), RuleSet::builtin(), &mut |_, _| {}).report();
         assert_eq!(all_wrong(&report), [""; 0], "{}", path.display());
         steps += report.plans.iter().map(|plan| plan.steps.len()).sum::<usize>();
-        blank += report.targets.iter().filter(|target| target.kind == "device").count();
+        blank += report.targets.iter().filter(|target| target.kind.is_device()).count();
     }
     assert!(steps > 100 && blank > 0, "{steps} steps and {blank} blank disks are no proof");
 }
@@ -130,8 +130,8 @@ fn machine(blank: bool) -> FactSet {
     let seen = || Source::call("test");
     let (place, fs, disk) = (Subject::target("/srv/a"), Subject::mount("/srv"), Subject::device("sda"));
     let mut facts = FactSet::default();
-    let kind = if blank { "device" } else { "directory" };
-    facts.know(&place, &target::KIND, kind.to_owned(), seen());
+    let kind = if blank { target::TargetKind::Device } else { target::TargetKind::Directory };
+    facts.know(&place, &target::KIND, kind, seen());
     if blank {
         facts.stand(&place, &disk);
     } else {

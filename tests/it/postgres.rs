@@ -97,8 +97,7 @@ fn a_running_cluster_is_found_with_where_its_settings_are_set() {
     ));
 
     let target = Subject::target(&*data);
-    let roles = ["data", "wal"].map(str::to_owned).to_vec();
-    assert_eq!(facts.value(&target, &target::ROLES), Some(roles));
+    assert_eq!(facts.value(&target, &target::ROLES), Some(vec![target::Role::Data, target::Role::Wal]));
     assert_eq!(facts.resolve(&target, Scope::Cluster), Some(subject.clone()));
     assert_eq!(facts.resolve(&subject, Scope::Target), Some(target));
 

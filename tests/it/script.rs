@@ -23,7 +23,7 @@ fn script_for(disk: &Loop, fstype: &str, mkfs: &[&str], mount: &str) -> String {
     facts.know(&block, &device::PATH, disk.device.clone(), seen());
     facts.know(&block, &device::SIZE, size, seen());
     facts.know(&block, &device::BLANK, true, seen());
-    facts.know(&place, &target::KIND, "device".to_owned(), seen());
+    facts.know(&place, &target::KIND, target::TargetKind::Device, seen());
     facts.stand(&place, &block);
     facts.link(&place, &block);
     let advice = |setting: &str, change| Advice {

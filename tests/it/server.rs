@@ -54,7 +54,7 @@ fn advise(facts: &mut FactSet, target: &Subject, method: &str) {
     facts.know(target, &probe::BEST_METHOD, method.to_owned(), source());
     facts.know(target, &probe::ADVISES_CHANGE, true, source());
     facts.know(target, &probe::GAIN_PERCENT, 30.0, source());
-    facts.know(target, &probe::OUTCOME, "settled".to_owned(), source());
+    facts.know(target, &probe::OUTCOME, probe::ProbeOutcome::Settled, source());
     facts.know(target, &probe::IMPLAUSIBLE, false, source());
 }
 

@@ -51,8 +51,8 @@ fn lsblk_and_findmnt_see_the_same() {
 fn ext4_says_what_is_in_force() {
     let fs = loops::ext4(&[], "data=writeback");
     let (facts, subject) = (collect(), on(&fs));
-    assert_eq!(facts.value(&subject, &mount::BARRIER).as_deref(), Some("on"));
-    assert_eq!(facts.value(&subject, &mount::EXT4_DATA).as_deref(), Some("writeback"));
+    assert_eq!(facts.value(&subject, &mount::BARRIER), Some(mount::Barrier::On));
+    assert_eq!(facts.value(&subject, &mount::EXT4_DATA), Some(mount::JournalMode::Writeback));
     assert_eq!(facts.value(&subject, &mount::EXT4_JOURNAL), Some(true));
     assert_eq!(facts.value(&subject, &mount::EXT4_FAST_COMMIT), Some(false));
     let stack: Vec<String> = facts.stack(&subject).iter().map(ToString::to_string).collect();
@@ -62,7 +62,7 @@ fn ext4_says_what_is_in_force() {
         "the file lies on a mount: {stack:?}"
     );
     fs.remount("nobarrier");
-    assert_eq!(collect().value(&subject, &mount::BARRIER).as_deref(), Some("off"));
+    assert_eq!(collect().value(&subject, &mount::BARRIER), Some(mount::Barrier::Off));
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn barriers_turned_off_in_the_superblock_are_seen() {
     let (facts, subject) = (collect(), on(&fs));
     let printed = facts.value(&subject, &mount::SUPER_OPTIONS).unwrap();
     assert!(!printed.iter().any(|option| option == "nobarrier"), "mountinfo hides it: {printed:?}");
-    assert_eq!(facts.value(&subject, &mount::BARRIER).as_deref(), Some("off"));
+    assert_eq!(facts.value(&subject, &mount::BARRIER), Some(mount::Barrier::Off));
     assert_eq!(facts.value(&subject, &mount::EXT4_FAST_COMMIT), Some(true));
 }
 
@@ -93,7 +93,7 @@ fn btrfs_stands_on_all_its_members() {
     assert_eq!(facts.value(&subject, &mount::BTRFS_NODATACOW), Some(true));
     assert_eq!(facts.value(&subject, &mount::BTRFS_ERRORS), Some(0));
     assert_eq!(facts.value(&subject, &mount::BTRFS_MISSING), Some(0));
-    assert_eq!(facts.value(&subject, &mount::BARRIER).as_deref(), Some("on"));
+    assert_eq!(facts.value(&subject, &mount::BARRIER), Some(mount::Barrier::On));
     for device in facts.below(&subject) {
         assert_eq!(facts.value(device, &device::BLANK), Some(false), "{device}");
     }
@@ -111,7 +111,7 @@ fn an_external_log_of_xfs_is_part_of_the_stack() {
     let (facts, subject) = (collect(), on(&fs));
     let below: Vec<&str> = facts.below(&subject).iter().map(Subject::name).collect();
     assert_eq!(below, [fs.disk.name(), log.name()]);
-    assert_eq!(facts.value(&subject, &mount::BARRIER).as_deref(), Some("on"));
+    assert_eq!(facts.value(&subject, &mount::BARRIER), Some(mount::Barrier::On));
     drop(fs);
 }
 

@@ -28,13 +28,18 @@ fn a_new_directory_a_link_and_a_device_lead_to_the_same_file_system() {
     std::os::unix::fs::symlink(&disk.point, link.path().join("link")).unwrap();
     let created = subject(&disk.point.join("new/pg"));
     let facts = scan(&link.path().join("link/new/pg"));
-    assert_eq!(facts.value(&created, &target::KIND).as_deref(), Some("created"), "{:?}", facts.warnings());
+    assert_eq!(
+        facts.value(&created, &target::KIND),
+        Some(target::TargetKind::Created),
+        "{:?}",
+        facts.warnings()
+    );
     assert_eq!(facts.resolve(&created, Scope::Mount), Some(Subject::mount(disk.path())));
     assert_eq!(facts.resolve(&created, Scope::Device), Some(Subject::device(disk.disk.name())));
 
     let facts = scan(Path::new(&disk.disk.device));
     let mounted = subject(&disk.point);
-    assert_eq!(facts.value(&mounted, &target::KIND).as_deref(), Some("directory"));
+    assert_eq!(facts.value(&mounted, &target::KIND), Some(target::TargetKind::Directory));
     assert_eq!(facts.value(&mounted, &target::EMPTY), Some(true), "lost+found is nothing");
     assert!(
         facts.warnings().iter().any(|warning| warning.contains("is mounted on")),

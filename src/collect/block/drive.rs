@@ -179,7 +179,7 @@ fn wanted(request: &Request, facts: &FactSet) -> Vec<(Subject, Way)> {
         let device = facts.subjects(Scope::Device).find(is_it).filter(|_| path.starts_with(b"/dev/"));
         device.cloned().or_else(|| mounts::mount_of(facts, path))
     });
-    let mounts = facts.which(&mount::CLASS, |class| class == "block");
+    let mounts = facts.which(&mount::CLASS, |class| class.is_block());
     let unused = facts.which(&device::BLANK, |blank| *blank);
     let mut seen = BTreeSet::new();
     let mut disks = Vec::new();

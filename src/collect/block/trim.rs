@@ -30,7 +30,7 @@ const ENABLED: [&str; 3] = [
 const MASK: &str = "/etc/systemd/system/fstrim.timer";
 
 fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
-    let mounts = facts.which(&mount::CLASS, |class| class == "block");
+    let mounts = facts.which(&mount::CLASS, |class| class.is_block());
     if mounts.is_empty() {
         return;
     }
@@ -151,7 +151,7 @@ mod tests {
         let source = || Source::file("x");
         for (point, number) in [("/srv", "8:1"), ("/bind", "8:1"), ("/by-hand", "8:2")] {
             let subject = Subject::mount(point);
-            facts.know(&subject, &mount::CLASS, "block".to_owned(), source());
+            facts.know(&subject, &mount::CLASS, mount::MountClass::Block, source());
             facts.know(&subject, &mount::DEVNO, number.to_owned(), source());
         }
         let line = Subject::boot("/srv");

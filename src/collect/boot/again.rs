@@ -7,7 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use crate::facts::catalog::{boot, host as machine, mount};
+use crate::facts::catalog::mount::{self, MountClass};
+use crate::facts::catalog::{boot, host as machine};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
 
 /// Mount points of partitions that systemd finds by their type, without a line (systemd-gpt-auto-generator(8)).
@@ -19,9 +20,19 @@ pub fn conclude(facts: &mut FactSet, unread: Option<&Reading<bool>>) {
     let mounts: Vec<Subject> = facts.subjects(Scope::Mount).cloned().collect();
     for mounted in mounts {
         let class = facts.value(&mounted, &mount::CLASS);
-        if let (Some("block" | "network"), Some(point)) = (class.as_deref(), point(facts, &mounted)) {
+        if let Some(point) = point(facts, &mounted).filter(|_| class.is_some_and(has_lines)) {
             let found = next.mounts(&mounted, &point, unread);
             facts.put(&mounted, &mount::AT_BOOT, found);
+        }
+    }
+}
+
+/// Whether a file system of this class is mounted at boot by what is read here.
+fn has_lines(class: MountClass) -> bool {
+    match class {
+        MountClass::Block | MountClass::Network => true,
+        MountClass::Memory | MountClass::Fuse | MountClass::Overlay | MountClass::Zfs | MountClass::Other => {
+            false
         }
     }
 }
@@ -114,10 +125,12 @@ mod tests {
         let from = || Source::file("/proc/self/mountinfo");
         let mut facts = FactSet::default();
         facts.know(&Subject::host(), &machine::CONTAINER, "none".to_owned(), from());
-        for (point, class) in [("/", "block"), ("/data", "block"), ("/merged", "overlay")] {
+        for (point, class) in
+            [("/", MountClass::Block), ("/data", MountClass::Block), ("/merged", MountClass::Overlay)]
+        {
             let mounted = Subject::mount(point);
             facts.know(&mounted, &mount::POINT, point.to_owned(), from());
-            facts.know(&mounted, &mount::CLASS, class.to_owned(), from());
+            facts.know(&mounted, &mount::CLASS, class, from());
         }
         for (point, auto) in lines {
             let line = Subject::boot(*point);

@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::collect::{Request, refused, tools};
+use crate::facts::catalog::cluster::ServerKind;
 use crate::facts::{Reading, Remedy, Source, Why};
 use crate::host::{Host, Tool, path_bytes};
 use crate::text::safe;
@@ -21,11 +22,11 @@ pub enum Line {
 }
 
 impl Line {
-    /// The word of `cluster.kind`.
-    pub fn word(self) -> &'static str {
+    /// Which server that is.
+    pub fn kind(self) -> ServerKind {
         match self {
-            Self::Mysql => "mysql",
-            Self::Mariadb => "mariadb",
+            Self::Mysql => ServerKind::Mysql,
+            Self::Mariadb => ServerKind::Mariadb,
         }
     }
 

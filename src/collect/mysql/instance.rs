@@ -218,7 +218,7 @@ impl Found {
         };
 
         facts.put(&subject, &mysql::RUNNING, running.clone());
-        facts.put(&subject, &cluster::KIND, self.edition.line.clone().map(|line| line.word().to_owned()));
+        facts.put(&subject, &cluster::KIND, self.edition.line.clone().map(super::edition::Line::kind));
         facts.know(&subject, &mysql::NAME, self.name(&shown), self.data_source.clone());
         facts.put(&subject, &mysql::USER, self.owner(view));
         let preloaded = match &self.server {
@@ -321,7 +321,7 @@ impl Found {
     }
 
     fn name(&self, shown: &str) -> String {
-        let line = self.edition.line.value().map_or("mysql", |line| line.word());
+        let line = self.edition.line.value().map_or("mysql", |line| line.kind().word());
         match self.edition.version.value() {
             Some(version) => format!("{line} {}.{} in {shown}", version.number(0), version.number(1)),
             None => format!("{line} in {shown}"),

@@ -108,7 +108,7 @@ fn a_running_server_with_includes_and_where_each_setting_is_set() {
     let fake = directory(directory(fake, "/etc/mysql/conf.d", 6), "/srv/log", 7);
     let facts = collect(&fake);
 
-    assert_eq!(facts.value(&db(), &cluster::KIND).as_deref(), Some("mariadb"), "{}", shown(&facts));
+    assert_eq!(facts.value(&db(), &cluster::KIND), Some(cluster::ServerKind::Mariadb), "{}", shown(&facts));
     assert_eq!(facts.value(&db(), &mysql::VERSION).unwrap().base(), "10.11.19");
     for (name, expected) in [
         ("mysql.data_directory", "/srv/db /proc/10/cwd"),

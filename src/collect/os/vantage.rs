@@ -8,7 +8,8 @@ use std::path::Path;
 
 use super::word;
 use crate::collect::refused;
-use crate::facts::catalog::{host as machine, mount};
+use crate::facts::catalog::host::{self as machine, Vantage};
+use crate::facts::catalog::mount;
 use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
 use crate::host::{Host, Question};
 
@@ -29,14 +30,17 @@ pub fn look(host: &dyn Host, facts: &mut FactSet) {
 }
 
 /// A container is one wherever its host runs; everything else needs both answers.
-fn seen_by(container: &Reading<String>, virtualisation: &Reading<String>) -> Reading<String> {
+fn seen_by(container: &Reading<String>, virtualisation: &Reading<String>) -> Reading<Vantage> {
     let source = Source::derived([machine::CONTAINER.name(), machine::VIRTUALISATION.name()]);
-    let known = |word: &str| Reading::known(word.to_owned(), source.clone());
+    let known = |from| Reading::known(from, source.clone());
     match (container, virtualisation) {
-        (Reading::Known { value, .. }, _) if value != "none" => known("container"),
-        (Reading::Known { .. }, Reading::Known { value, .. }) if value == "none" => known("host"),
-        (Reading::Known { .. }, Reading::Known { .. }) => known("guest"),
-        (Reading::Known { .. }, unknown) | (unknown, _) => unknown.clone(),
+        (Reading::Known { value, .. }, _) if value != "none" => known(Vantage::Container),
+        (Reading::Known { .. }, Reading::Known { value, .. }) if value == "none" => known(Vantage::Host),
+        (Reading::Known { .. }, Reading::Known { .. }) => known(Vantage::Guest),
+        (Reading::Known { .. }, Reading::Unknown { why, detail, remedy })
+        | (Reading::Unknown { why, detail, remedy }, _) => {
+            Reading::Unknown { why: *why, detail: detail.clone(), remedy: remedy.clone() }
+        }
     }
 }
 
@@ -152,7 +156,7 @@ fn container(host: &dyn Host, identity: &Reading<Vec<u8>>, facts: &FactSet) -> R
 
 fn root_is_overlay(facts: &FactSet) -> bool {
     let root = super::super::mounts::mount_of(facts, b"/");
-    root.and_then(|root| facts.value(&root, &mount::CLASS)).is_some_and(|class| class == "overlay")
+    root.and_then(|root| facts.value(&root, &mount::CLASS)).is_some_and(mount::MountClass::is_overlay)
 }
 
 fn has_lxcfs(facts: &FactSet) -> bool {
@@ -178,7 +182,9 @@ mod tests {
         look(&host, &mut facts);
         let text = |key| facts.value(&Subject::host(), key).unwrap_or_else(|| "?".to_owned());
         let privileged = facts.value(&Subject::host(), &machine::PRIVILEGED).unwrap();
-        (text(&machine::VIRTUALISATION), text(&machine::CONTAINER), text(&machine::SEEN_BY), privileged)
+        let seen_by = facts.value(&Subject::host(), &machine::SEEN_BY);
+        let seen_by = seen_by.map_or_else(|| "?".to_owned(), |from| from.to_string());
+        (text(&machine::VIRTUALISATION), text(&machine::CONTAINER), seen_by, privileged)
     }
 
     fn processor(flags: &str) -> Fake {

@@ -163,7 +163,7 @@ impl Found {
         let pid_file = PidFile::read(host, &self.seen);
         let subject = Subject::cluster(&*shown_data);
         facts.rule_out_area(&subject, "mysql");
-        facts.know(&subject, &kind::KIND, "postgres".to_owned(), self.lead.origin());
+        facts.know(&subject, &kind::KIND, kind::ServerKind::Postgres, self.lead.origin());
         let running = self.running(&pid_file);
         let major = self.major(host);
         self.configure(host, major.value(), facts);

@@ -9,6 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use super::role::{self, Home};
 use super::{Place, device_of, mount_over};
 use crate::collect::{path_of, refused};
+use crate::facts::catalog::target::TargetKind;
 use crate::facts::catalog::{device, mount};
 use crate::facts::{FactSet, Reading, Remedy, Scope, Source, Subject};
 use crate::host::{Host, Miss, MissKind, Stat, path_bytes};
@@ -31,7 +32,7 @@ pub fn place(host: &dyn Host, path: &Path, facts: &mut FactSet) -> Option<Place>
         Ok(stat) if stat.is_block() => device(host, path, stat, facts),
         Ok(stat) if stat.is_dir() => {
             let real = host.real_path(path).unwrap_or_else(|_| path.to_owned());
-            let kind = Reading::known("directory".to_owned(), Source::call(format!("stat {shown}")));
+            let kind = Reading::known(TargetKind::Directory, Source::call(format!("stat {shown}")));
             Some(directory(facts, real, kind))
         }
         Ok(stat) => {
@@ -59,7 +60,7 @@ fn reason(miss: &Miss) -> &str {
     if miss.detail.is_empty() { "it cannot be looked at" } else { &miss.detail }
 }
 
-fn directory(facts: &FactSet, path: PathBuf, kind: Reading<String>) -> Place {
+fn directory(facts: &FactSet, path: PathBuf, kind: Reading<TargetKind>) -> Place {
     let base = mount_over(facts, &path);
     Place { existing: Some(path.clone()), kind, base, path, io_error: false }
 }
@@ -97,7 +98,7 @@ fn created(host: &dyn Host, path: &Path, facts: &mut FactSet) -> Option<Place> {
                     facts.warn(format!("{shown}: there is no such device"));
                     return None;
                 }
-                let kind = Reading::known("created".to_owned(), Source::call(format!("stat {shown}")));
+                let kind = Reading::known(TargetKind::Created, Source::call(format!("stat {shown}")));
                 let base = mount_over(facts, &real);
                 return Some(Place { path: place, kind, existing: Some(real), base, io_error: false });
             }
@@ -147,12 +148,12 @@ fn known_device(facts: &mut FactSet, path: &Path, miss: &Miss) -> Option<Place> 
 /// The directory a device is mounted on, or else the device.
 fn of_device(facts: &mut FactSet, path: PathBuf, subject: Subject, source: &Source) -> Option<Place> {
     let Some(mount) = mounted(facts, &subject) else {
-        let kind = Reading::known("device".to_owned(), source.clone());
+        let kind = Reading::known(TargetKind::Device, source.clone());
         return Some(Place { path, kind, existing: None, base: Some(subject), io_error: false });
     };
     let point = facts.value(&mount, &mount::POINT)?;
     facts.warn(format!("{} is mounted on {point}: the target is that directory", safe(path_bytes(&path))));
-    let kind = Reading::known("directory".to_owned(), source.clone());
+    let kind = Reading::known(TargetKind::Directory, source.clone());
     let mut place = directory(facts, path_of(raw(&point)), kind);
     place.base = Some(mount);
     Some(place)

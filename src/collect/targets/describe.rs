@@ -5,24 +5,26 @@ use std::path::{Path, PathBuf};
 
 use super::Place;
 use crate::collect::refused;
-use crate::facts::catalog::{device, mount, target};
+use crate::facts::catalog::target::{self, Attribute};
+use crate::facts::catalog::{device, mount};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
 use crate::host::{Host, path_bytes};
 use crate::text::safe;
 
 /// Inode flags by their names here, from linux/fs.h.
-const FLAGS: [(u32, &str); 3] = [(0x0080_0000, "nocow"), (0x8, "sync"), (0x4000, "journal-data")];
+const FLAGS: [(u32, Attribute); 3] =
+    [(0x0080_0000, Attribute::Nocow), (0x8, Attribute::Sync), (0x4000, Attribute::JournalData)];
 
 /// What was seen of a directory that exists.
 pub struct Look {
     empty: Reading<bool>,
-    flags: Reading<Vec<String>>,
+    flags: Reading<Vec<Attribute>>,
 }
 
 /// Looks at a target, where there is a directory to look at.
 pub fn look(host: &dyn Host, place: &Place) -> Option<Look> {
     let existing = place.existing.as_ref()?;
-    let created = place.kind.value().is_some_and(|kind| kind == "created");
+    let created = place.kind.value().is_some_and(|kind| kind.is_created());
     let empty = if created {
         Reading::known(true, Source::call(format!("stat {}", place.subject().name())))
     } else {
@@ -82,7 +84,7 @@ pub fn put(
 
 /// Whether a file system has no block device of this machine beneath it, by its kind.
 fn diskless(facts: &FactSet, base: &Subject) -> bool {
-    facts.value(base, &mount::CLASS).is_some_and(|class| class == "memory" || class == "network")
+    facts.value(base, &mount::CLASS).is_some_and(mount::MountClass::is_diskless)
 }
 
 /// Whether nothing is in the directory; a `lost+found` with nothing in it is nothing.
@@ -95,11 +97,11 @@ fn empty(host: &dyn Host, directory: &Path) -> Reading<bool> {
 }
 
 /// Inode flags; a directory that is to be created inherits them from the one it is created in.
-fn flags(host: &dyn Host, directory: &Path) -> Reading<Vec<String>> {
+fn flags(host: &dyn Host, directory: &Path) -> Reading<Vec<Attribute>> {
     let call = format!("FS_IOC_GETFLAGS {}", safe(path_bytes(directory)));
     match host.flags(directory) {
         Ok(bits) => {
-            let set = FLAGS.iter().filter(|(bit, _)| bits & bit != 0).map(|(_, name)| (*name).to_owned());
+            let set = FLAGS.iter().filter(|(bit, _)| bits & bit != 0).map(|(_, flag)| *flag);
             Reading::known(set.collect(), Source::call(call))
         }
         Err(miss) => refused(&miss, &call),
@@ -113,7 +115,7 @@ fn nocow(
     facts: &FactSet,
     place: &Place,
     wal: &[PathBuf],
-    flags: &Reading<Vec<String>>,
+    flags: &Reading<Vec<Attribute>>,
 ) -> Option<Reading<bool>> {
     let base = place.base.as_ref().filter(|base| base.scope() == Scope::Mount)?;
     if facts.value(base, &mount::FSTYPE)? != "btrfs" {
@@ -123,7 +125,7 @@ fn nocow(
     if by_mount.value() == Some(&true) {
         return Some(by_mount);
     }
-    let has_flag = |flags: Vec<String>| flags.iter().any(|flag| flag == "nocow");
+    let has_flag = |flags: Vec<Attribute>| flags.iter().any(|flag| flag.is_nocow());
     let by_flag = flags.clone().map(has_flag);
     for directory in wal {
         let of_wal = self::flags(host, directory).map(has_flag);

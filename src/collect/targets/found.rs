@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::role::Home;
 use super::{Place, asked, file_system};
 use crate::collect::path_of;
+use crate::facts::catalog::target::TargetKind;
 use crate::facts::catalog::{device, mount};
 use crate::facts::{FactSet, Key, Reading, Scope, Source, Subject};
 use crate::host::{Host, Miss, Stat, path_bytes};
@@ -102,7 +103,7 @@ fn data_mounts(host: &dyn Host, facts: &FactSet, used: &BTreeSet<Subject>) -> Ve
             Err(miss) => asked::unseen(facts, path, &miss),
             Ok(_) => Place {
                 kind: Reading::known(
-                    "directory".to_owned(),
+                    TargetKind::Directory,
                     Source::call(format!("stat {}", safe(path_bytes(&path)))),
                 ),
                 existing: Some(path.clone()),
@@ -138,7 +139,7 @@ fn candidate<'f>(
 fn for_data(facts: &FactSet, subject: &Subject, point: &Path) -> bool {
     let class = facts.value(subject, &mount::CLASS);
     let fstype = facts.value(subject, &mount::FSTYPE).unwrap_or_default();
-    class.is_some_and(|class| matches!(class.as_str(), "block" | "zfs"))
+    class.is_some_and(|class| class.is_block() || class.is_zfs())
         && !NEVER.contains(&fstype.as_str())
         && facts.value(subject, &mount::READ_ONLY) != Some(true)
         && !SYSTEM.iter().any(|system| point.starts_with(system))
@@ -150,7 +151,7 @@ fn blank_devices(facts: &FactSet) -> Vec<Place> {
     let place = |subject: Subject| {
         Some(Place {
             path: path(facts, &subject, &device::PATH)?,
-            kind: facts.get(&subject, &device::BLANK).map(|_| "device".to_owned()),
+            kind: facts.get(&subject, &device::BLANK).map(|_| TargetKind::Device),
             existing: None,
             base: Some(subject),
             io_error: false,

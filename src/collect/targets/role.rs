@@ -9,45 +9,43 @@ use std::path::PathBuf;
 
 use super::{Place, file_system, mount_over};
 use crate::collect::path_of;
-use crate::facts::catalog::{mysql, postgres, target};
+use crate::facts::catalog::target::{self, Role};
+use crate::facts::catalog::{mysql, postgres};
 use crate::facts::{FactSet, KeyInfo, Reading, Scope, Source, Subject, Value, Why};
 use crate::host::path_bytes;
 use crate::text::{raw, safe};
 
 /// A directory of a server: the word for what is in it, the fact that holds the path, and whether a server may do without.
 struct Kept {
-    role: &'static str,
+    role: Role,
     key: &'static KeyInfo,
     optional: bool,
 }
 
-const fn always(role: &'static str, key: &'static KeyInfo) -> Kept {
+const fn always(role: Role, key: &'static KeyInfo) -> Kept {
     Kept { role, key, optional: false }
 }
 
-const fn maybe(role: &'static str, key: &'static KeyInfo) -> Kept {
+const fn maybe(role: Role, key: &'static KeyInfo) -> Kept {
     Kept { role, key, optional: true }
 }
 
 /// What a PostgreSQL cluster keeps.
 const POSTGRES: [Kept; 3] = [
-    always("data", &postgres::DATA.info),
-    always("wal", &postgres::WAL.info),
-    maybe("tablespace", &postgres::TABLESPACES.info),
+    always(Role::Data, &postgres::DATA.info),
+    always(Role::Wal, &postgres::WAL.info),
+    maybe(Role::Tablespace, &postgres::TABLESPACES.info),
 ];
 
 /// What a MySQL or MariaDB server keeps.
 const MYSQL: [Kept; 6] = [
-    always("data", &mysql::DATA.info),
-    always("data", &mysql::INNODB_DATA.info),
-    always("redo", &mysql::REDO.info),
-    maybe("binlog", &mysql::BINLOG.info),
-    maybe("doublewrite", &mysql::DOUBLEWRITE_DIR.info),
-    maybe("undo", &mysql::UNDO.info),
+    always(Role::Data, &mysql::DATA.info),
+    always(Role::Data, &mysql::INNODB_DATA.info),
+    always(Role::Redo, &mysql::REDO.info),
+    maybe(Role::Binlog, &mysql::BINLOG.info),
+    maybe(Role::Doublewrite, &mysql::DOUBLEWRITE_DIR.info),
+    maybe(Role::Undo, &mysql::UNDO.info),
 ];
-
-/// What a commit waits for.
-const LOGS: [&str; 2] = ["wal", "redo"];
 
 /// What the server of a cluster keeps, its data first.
 fn kept(facts: &FactSet, cluster: &Subject) -> &'static [Kept] {
@@ -59,13 +57,13 @@ pub struct Home {
     cluster: Subject,
     spots: Vec<Spot>,
     /// Why it is not known where it keeps everything, when it is not.
-    hidden: Option<Reading<Vec<String>>>,
+    hidden: Option<Reading<Vec<Role>>>,
 }
 
 /// One directory of a server.
 #[derive(Clone)]
 pub struct Spot {
-    role: &'static str,
+    role: Role,
     /// Its real path.
     pub path: PathBuf,
     mount: Option<Subject>,
@@ -73,7 +71,7 @@ pub struct Spot {
 }
 
 impl Spot {
-    fn find(facts: &FactSet, role: &'static str, path: &str) -> Self {
+    fn find(facts: &FactSet, role: Role, path: &str) -> Self {
         let path = path_of(raw(path));
         let mount = mount_over(facts, &path);
         Self { role, file_system: mount.as_ref().map(|mount| file_system(facts, mount)), mount, path }
@@ -88,8 +86,9 @@ impl Spot {
         self.path.starts_with(&place.path) || place.path.starts_with(&self.path)
     }
 
+    /// Whether a commit waits for it.
     fn is_log(&self) -> bool {
-        LOGS.contains(&self.role)
+        self.role.is_wal() || self.role.is_redo()
     }
 }
 
@@ -98,9 +97,9 @@ impl Home {
         let (mut spots, mut hidden) = (Vec::new(), None);
         for Kept { role, key, optional } in kept(facts, &cluster) {
             match facts.reading(&cluster, key.name) {
-                Reading::Known { value: Value::Text(path), .. } => spots.push(Spot::find(facts, role, path)),
+                Reading::Known { value: Value::Text(path), .. } => spots.push(Spot::find(facts, *role, path)),
                 Reading::Known { value: Value::List(paths), .. } => {
-                    spots.extend(paths.iter().map(|path| Spot::find(facts, role, path)));
+                    spots.extend(paths.iter().map(|path| Spot::find(facts, *role, path)));
                 }
                 Reading::Known { .. } => {}
                 Reading::Unknown { why: Why::Absent, .. } if *optional => {}
@@ -158,7 +157,7 @@ pub fn elsewhere(place: &Place, homes: &[Home], facts: &FactSet) -> BTreeSet<Pat
     let mut paths = BTreeSet::new();
     for (home, here) in users(place, homes, facts) {
         let holds = |test: &dyn Fn(&Spot) -> bool| here.iter().any(|spot| test(spot));
-        let (data, log) = (holds(&|spot| spot.role == "data"), holds(&Spot::is_log));
+        let (data, log) = (holds(&|spot| spot.role.is_data()), holds(&Spot::is_log));
         let away = |spot: &&Spot| !holds(&|near| near.file_system == spot.file_system);
         let beside_log =
             |spot: &Spot| home.spots.iter().any(|log| log.is_log() && log.file_system == spot.file_system);
@@ -181,20 +180,18 @@ pub fn put(place: &Place, homes: &[Home], facts: &mut FactSet) -> Vec<PathBuf> {
     let names: BTreeSet<&str> = all_kept.map(|kept| kept.key.name).collect();
     let source = || Source::derived(names.iter().copied());
 
-    let mut roles: Vec<String> = Vec::new();
+    let mut seen = BTreeSet::new();
+    let roles: Vec<Role> = spots.iter().map(|spot| spot.role).filter(|role| seen.insert(*role)).collect();
     let mut directories: Vec<String> = Vec::new();
     for spot in &spots {
         let directory = format!("{} {}", spot.role, safe(path_bytes(&spot.path)));
-        if !roles.iter().any(|role| role == spot.role) {
-            roles.push(spot.role.to_owned());
-        }
         if !directories.contains(&directory) {
             directories.push(directory);
         }
     }
     let clusters = users.iter().map(|(home, _)| home.cluster.name().to_owned()).collect();
     let hidden = homes.iter().find_map(|home| home.hidden.clone());
-    let is_device = place.kind.value().is_some_and(|kind| kind == "device");
+    let is_device = place.kind.value().is_some_and(|kind| kind.is_device());
     if let Some(hidden) = hidden.filter(|_| roles.is_empty() && !is_device) {
         facts.put(&subject, &target::ROLES, hidden);
     } else {

@@ -8,13 +8,13 @@ use std::collections::BTreeSet;
 
 use super::{Place, file_system};
 use crate::facts::catalog::device::{self, Medium};
-use crate::facts::catalog::target;
+use crate::facts::catalog::target::{self, Role};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
 
 /// What is compared of a target.
 struct One {
     subject: Subject,
-    roles: Vec<String>,
+    roles: Vec<Role>,
     clusters: BTreeSet<String>,
     file_system: Option<Subject>,
     disks: BTreeSet<Subject>,
@@ -42,9 +42,9 @@ pub fn put(places: &[Place], facts: &mut FactSet) {
         facts.put(&of.subject, &target::SHARES_FILE_SYSTEM, known(systems, of.file_system.is_some()));
         facts.put(&of.subject, &target::SHARES_THIN_POOL, known(pools, !of.disks.is_empty()));
         let data =
-            others().filter(|other| holds(other, &["data"]) && !of.clusters.is_disjoint(&other.clusters));
+            others().filter(|other| holds(other, Role::is_data) && !of.clusters.is_disjoint(&other.clusters));
         let data: Vec<&One> = data.collect();
-        if holds(of, &["wal", "redo", "binlog"]) {
+        if holds(of, is_log) {
             let slower = slower(facts, of, &data);
             facts.put(&of.subject, &target::SLOWER_THAN, slower);
         }
@@ -74,8 +74,16 @@ fn one(facts: &FactSet, place: &Place) -> Option<One> {
     })
 }
 
-fn holds(one: &One, words: &[&str]) -> bool {
-    one.roles.iter().any(|role| words.contains(&role.as_str()))
+fn holds(one: &One, so: fn(Role) -> bool) -> bool {
+    one.roles.iter().any(|role| so(*role))
+}
+
+/// Whether a commit can wait for it.
+fn is_log(role: Role) -> bool {
+    match role {
+        Role::Wal | Role::Redo | Role::Binlog => true,
+        Role::Data | Role::Tablespace | Role::Doublewrite | Role::Undo => false,
+    }
 }
 
 /// The data of the same server that lies on flash while this log waits for platters.

@@ -2,8 +2,10 @@
 
 use super::*;
 use crate::collect::testing::Fake;
-use crate::facts::catalog::{mount, postgres, target};
-use crate::facts::{Source, Why};
+use crate::facts::catalog::mount::{self, MountClass};
+use crate::facts::catalog::postgres;
+use crate::facts::catalog::target::{self, Attribute, Role, TargetKind};
+use crate::facts::{Choice, Source, Why};
 use crate::host::{MissKind, Question, Stat};
 
 fn stat(kind: u64, node: (u64, u64)) -> Vec<u8> {
@@ -47,17 +49,17 @@ fn storage() -> FactSet {
     let mut facts = FactSet::default();
     let read = || Source::file("/proc/self/mountinfo");
     for (point, device, fstype, class) in [
-        ("/", "sda1", "ext4", "block"),
-        ("/data", "sdb1", "xfs", "block"),
-        ("/wal", "sdc", "ext4", "block"),
-        ("/net", "", "nfs4", "network"),
-        ("/etc/hosts", "sda1", "ext4", "block"),
+        ("/", "sda1", "ext4", MountClass::Block),
+        ("/data", "sdb1", "xfs", MountClass::Block),
+        ("/wal", "sdc", "ext4", MountClass::Block),
+        ("/net", "", "nfs4", MountClass::Network),
+        ("/etc/hosts", "sda1", "ext4", MountClass::Block),
     ] {
         let subject = Subject::mount(point);
         facts.know(&subject, &mount::POINT, point.to_owned(), read());
         facts.know(&subject, &mount::ROOT, "/".to_owned(), read());
         facts.know(&subject, &mount::FSTYPE, fstype.to_owned(), read());
-        facts.know(&subject, &mount::CLASS, class.to_owned(), read());
+        facts.know(&subject, &mount::CLASS, class, read());
         facts.know(&subject, &mount::READ_ONLY, false, read());
         facts.know(&subject, &mount::IN_SIGHT, true, read());
         if !device.is_empty() {
@@ -89,7 +91,9 @@ fn collect(host: &Fake, target: Option<&str>, mut facts: FactSet) -> FactSet {
 
 fn targets(facts: &FactSet) -> Vec<(String, String)> {
     let row = |subject: &Subject| {
-        (subject.name().to_owned(), facts.value(subject, &target::ROLES).unwrap().join(" and "))
+        let roles: Vec<&str> =
+            facts.value(subject, &target::ROLES).unwrap().into_iter().map(Choice::word).collect();
+        (subject.name().to_owned(), roles.join(" and "))
     };
     facts.subjects(Scope::Target).map(row).collect()
 }
@@ -103,7 +107,7 @@ fn a_directory_is_placed_on_its_mount_and_device() {
     let facts = collect(&host().link_to("/srv/link", "/data/pg"), Some("/srv/link"), storage());
     let subject = Subject::target("/data/pg");
     assert_eq!(targets(&facts), [pair("/data/pg", "")]);
-    assert_eq!(facts.value(&subject, &target::KIND).as_deref(), Some("directory"));
+    assert_eq!(facts.value(&subject, &target::KIND), Some(TargetKind::Directory));
     assert_eq!(facts.value(&subject, &target::EMPTY), Some(true));
     assert_eq!(facts.resolve(&subject, Scope::Mount), Some(Subject::mount("/data")));
     assert_eq!(facts.resolve(&subject, Scope::Device), Some(Subject::device("sdb1")));
@@ -115,8 +119,8 @@ fn a_directory_to_be_created_is_described_by_the_nearest_that_exists() {
     let host = host().answer(Question::Flags("/data".into()), (0x0080_0000 | 0x8).to_string());
     let facts = collect(&host, Some("/data/new/./x/../pg"), storage());
     let subject = Subject::target("/data/new/pg");
-    assert_eq!(facts.value(&subject, &target::KIND).as_deref(), Some("created"));
-    assert_eq!(facts.value(&subject, &target::FLAGS), Some(vec!["nocow".to_owned(), "sync".to_owned()]));
+    assert_eq!(facts.value(&subject, &target::KIND), Some(TargetKind::Created));
+    assert_eq!(facts.value(&subject, &target::FLAGS), Some(vec![Attribute::Nocow, Attribute::Sync]));
     assert_eq!(facts.resolve(&subject, Scope::Mount), Some(Subject::mount("/data")));
     assert_eq!(facts.reading(&subject, "target.nocow").value(), None, "xfs has no such thing");
 }
@@ -161,7 +165,7 @@ fn a_device_means_its_mount_point_or_itself() {
 
     let facts = collect(&block(host(), "/dev/sdb", (8, 16), "sdb"), Some("/dev/sdb"), storage());
     let subject = Subject::target("/dev/sdb");
-    assert_eq!(facts.value(&subject, &target::KIND).as_deref(), Some("device"));
+    assert_eq!(facts.value(&subject, &target::KIND), Some(TargetKind::Device));
     assert_eq!(facts.resolve(&subject, Scope::Device), Some(Subject::device("sdb")));
     assert_eq!(facts.leaves(&subject), [Subject::device("sdb")]);
 }
@@ -194,7 +198,7 @@ fn no_directory_is_known_to_be_unused_while_a_wal_is_not_found() {
     let cluster = cluster(&mut storage, "/data/pg", "/wal/pg");
     storage.put(&cluster, &postgres::WAL, Reading::unknown(Why::Denied, "realpath /data/pg/pg_wal"));
     let facts = collect(&host().directory("/data/pg"), None, storage);
-    assert_eq!(facts.value(&Subject::target("/data/pg"), &target::ROLES), Some(vec!["data".to_owned()]));
+    assert_eq!(facts.value(&Subject::target("/data/pg"), &target::ROLES), Some(vec![Role::Data]));
     let role = facts.get(&Subject::target("/wal"), &target::ROLES);
     assert!(matches!(role, Reading::Unknown { why: Why::Denied, .. }), "{role:?}");
     assert_eq!(facts.resolve(&cluster, Scope::Target), None);
@@ -250,9 +254,14 @@ fn swap_on_the_same_disk_is_named() {
 
 #[test]
 fn what_lies_in_memory_or_on_the_network_has_no_disks_here() {
-    for (class, diskless) in [("memory", true), ("network", true), ("fuse", false), ("block", false)] {
+    for (class, diskless) in [
+        (MountClass::Memory, true),
+        (MountClass::Network, true),
+        (MountClass::Fuse, false),
+        (MountClass::Block, false),
+    ] {
         let mut storage = storage();
-        storage.know(&Subject::mount("/data"), &mount::CLASS, class.to_owned(), Source::file("x"));
+        storage.know(&Subject::mount("/data"), &mount::CLASS, class, Source::file("x"));
         let facts = collect(&host(), Some("/data"), storage);
         let target = Subject::target("/data");
         assert_eq!(facts.lacks(&target, Scope::Device), diskless, "{class}");
@@ -355,7 +364,7 @@ fn a_capture_answers_for_the_devices_it_holds_and_for_no_other() {
         assert_eq!(facts.warnings().is_empty(), asked == "/dev/sdb", "{:?}", facts.warnings());
     }
     let facts = collect(&host(), Some("/dev/sdb"), storage);
-    assert_eq!(facts.value(&Subject::target("/dev/sdb"), &target::KIND).as_deref(), Some("device"));
+    assert_eq!(facts.value(&Subject::target("/dev/sdb"), &target::KIND), Some(TargetKind::Device));
     assert_eq!(facts.leaves(&Subject::target("/dev/sdb")), [Subject::device("sdb")]);
 }
 

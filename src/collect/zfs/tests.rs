@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::collect::testing::Fake;
+use crate::facts::catalog::mount::MountClass;
 use crate::host::Question;
 
 const STATUS: &str = "pool: tank\nstate: ONLINE\n\tNAME STATE\n\ttank ONLINE\n\t  mirror-0 ONLINE\n\t    /dev/sda1 ONLINE\n\
@@ -13,7 +14,7 @@ const STATUS: &str = "pool: tank\nstate: ONLINE\n\tNAME STATE\n\ttank ONLINE\n\t
 
 fn machine(status: &str) -> Fake {
     let properties = "tank\tsync\tstandard\ntank/pg\tsync\tdisabled\ntank/pg\tlogbias\tlatency\ntank/pg\trecordsize\t32768\n\
-        cold\tsync\tsometimes\n";
+        cold\tsync\tsometimes\ncold\tlogbias\tboth\n";
     Fake::default()
         .answer(Question::Run(Tool::Zpool, vec!["status".into(), "-P".into()]), status)
         .answer(Question::Run(Tool::Zfs, GET.map(str::to_owned).to_vec()), properties)
@@ -29,7 +30,7 @@ fn collect(host: &Fake) -> FactSet {
     }
     for (point, dataset) in [("/pg", "tank/pg"), ("/cold", "cold")] {
         let subject = Subject::mount(point);
-        facts.know(&subject, &mount::CLASS, "zfs".to_owned(), Source::file("x"));
+        facts.know(&subject, &mount::CLASS, MountClass::Zfs, Source::file("x"));
         facts.know(&subject, &mount::SOURCE, dataset.to_owned(), Source::file("x"));
     }
     let volume = Subject::device("zd16");
@@ -61,9 +62,12 @@ fn a_device_that_is_not_told_leaves_the_list_unknown_and_the_rest_found() {
 fn properties_are_those_of_the_dataset_and_unknown_words_are_malformed() {
     let facts = collect(&machine(STATUS));
     let pg = Subject::mount("/pg");
-    assert_eq!(facts.value(&pg, &mount::ZFS_SYNC).as_deref(), Some("disabled"));
+    assert_eq!(facts.value(&pg, &mount::ZFS_SYNC), Some(ZfsSync::Disabled));
     assert_eq!(facts.value(&pg, &mount::ZFS_RECORD), Some(32768));
-    assert_eq!(facts.value(&Subject::mount("/cold"), &mount::ZFS_SYNC), None);
+    assert_eq!(facts.value(&pg, &mount::ZFS_LOGBIAS), Some(Logbias::Latency));
+    let cold = Subject::mount("/cold");
+    let malformed = |name| matches!(facts.reading(&cold, name), Reading::Unknown { why: Why::Malformed, .. });
+    assert!(malformed("zfs.sync") && malformed("zfs.logbias"));
     assert_eq!(facts.value(&Subject::host(), &kernel::ZFS_NO_FLUSH), Some(true));
     assert_eq!(facts.value(&Subject::host(), &kernel::ZFS_VERSION).unwrap().base(), "2.1.11");
 }

@@ -8,8 +8,9 @@ use super::{Bottom, Hop, evidence};
 use crate::durability::ask::Ask;
 use crate::durability::claim::Passage;
 use crate::durability::{Evidence, Standing};
-use crate::facts::catalog::target::Suppressor;
-use crate::facts::catalog::{kernel, mount, target};
+use crate::facts::catalog::kernel;
+use crate::facts::catalog::mount::{self, Barrier, Logbias, MountClass, ZfsSync};
+use crate::facts::catalog::target::{self, Attribute, Suppressor};
 use crate::facts::{Reading, Subject, Why};
 use crate::truth::Truth;
 
@@ -21,31 +22,33 @@ pub fn mount(ask: &mut Ask, hop: &Subject, bottom: Bottom) -> Vec<Hop> {
     let class = ask.need(hop, &mount::CLASS);
     let unseen =
         |ask: &Ask, says: String| vec![(Passage::Unknown, evidence(ask, hop, &mount::CLASS, Unproven, says))];
-    match class.as_deref() {
-        Some("block") => {
+    match class {
+        Some(MountClass::Block) => {
             let mut found = vec![barrier(ask, hop, &fstype, bottom)];
             found.extend(journal(ask, hop));
             found
         }
-        Some("memory") => {
+        Some(MountClass::Memory) => {
             let says = format!("{name} is kept in memory ({fstype})");
             vec![(Passage::Dropped(Suppressor::FileSystem), evidence(ask, hop, &mount::CLASS, AtRisk, says))]
         }
-        Some("overlay") => vec![overlay(ask, hop)],
-        Some("zfs") => vec![zfs(ask, hop, bottom)],
-        Some("network") => unseen(
+        Some(MountClass::Overlay) => vec![overlay(ask, hop)],
+        Some(MountClass::Zfs) => vec![zfs(ask, hop, bottom)],
+        Some(MountClass::Network) => unseen(
             ask,
             format!(
                 "{name} is {fstype} over the network, and what the other side does with a flush cannot be seen"
             ),
         ),
-        Some("fuse") => unseen(
+        Some(MountClass::Fuse) => unseen(
             ask,
             format!(
                 "{name} is served by a program ({fstype}), and what that does with a flush cannot be seen"
             ),
         ),
-        Some(_) => unseen(ask, format!("what {fstype} at {name} does with a flush is not known")),
+        Some(MountClass::Other) => {
+            unseen(ask, format!("what {fstype} at {name} does with a flush is not known"))
+        }
         None => unseen(ask, format!("what kind of file system {name} is, is not known")),
     }
 }
@@ -65,14 +68,14 @@ fn unflushed(bottom: Bottom, off: &str) -> (Standing, String) {
 fn barrier(ask: &mut Ask, hop: &Subject, fstype: &str, bottom: Bottom) -> Hop {
     use Standing::{Durable, Unproven};
     let name = hop.name();
-    let (passage, standing, says) = match ask.need(hop, &mount::BARRIER).as_deref() {
-        Some("on") => (Passage::Sent, Durable, format!("{name} is {fstype} and sends flushes")),
-        Some("no effect") => (
+    let (passage, standing, says) = match ask.need(hop, &mount::BARRIER) {
+        Some(Barrier::On) => (Passage::Sent, Durable, format!("{name} is {fstype} and sends flushes")),
+        Some(Barrier::NoEffect) => (
             Passage::Sent,
             Durable,
             format!("{name} is {fstype} and sends flushes, whatever its barrier option says"),
         ),
-        Some(_) => {
+        Some(Barrier::Off) => {
             let (standing, says) = unflushed(bottom, &format!("{name} is {fstype} mounted without barriers"));
             (Passage::Dropped(Suppressor::MountOption), standing, says)
         }
@@ -147,17 +150,17 @@ fn zfs(ask: &mut Ask, hop: &Subject, bottom: Bottom) -> Hop {
     if sync.is_none() {
         ask.miss(hop, &mount::ZFS_SYNC, Some("read it: zfs get -Hp -o value sync DATASET"));
     }
-    let (passage, standing, says) = match (sync.as_deref(), ask.need(&host, &kernel::ZFS_NO_FLUSH)) {
-        (Some("disabled"), _) => (
+    let (passage, standing, says) = match (sync, ask.need(&host, &kernel::ZFS_NO_FLUSH)) {
+        (Some(ZfsSync::Disabled), _) => (
             Passage::Dropped(Suppressor::FileSystem),
             AtRisk,
             format!("{name} is ZFS with sync=disabled, which ignores flushes"),
         ),
-        (_, Some(true)) => {
+        (Some(ZfsSync::Standard | ZfsSync::Always) | None, Some(true)) => {
             let off = format!(
                 "{name} is ZFS, which was told not to flush its disks (zfs_nocacheflush or zil_nocacheflush)"
             );
-            let (standing, says) = match (sync.as_deref(), unflushed(bottom, &off)) {
+            let (standing, says) = match (sync, unflushed(bottom, &off)) {
                 (None, (Durable, says)) => (
                     Unproven,
                     format!("{says}; whether it writes before it answers (its property sync) is not known"),
@@ -170,25 +173,25 @@ fn zfs(ask: &mut Ask, hop: &Subject, bottom: Bottom) -> Hop {
             );
             return hop;
         }
-        (None, _) => (
+        (None, Some(false) | None) => (
             Passage::Unknown,
             Unproven,
             format!("whether ZFS at {name} honours flushes (its property sync) is not known"),
         ),
-        (Some(_), None) => (
+        (Some(ZfsSync::Standard | ZfsSync::Always), None) => (
             Passage::Unknown,
             Unproven,
             format!("{name} is ZFS, and whether it was told not to flush its disks is not known"),
         ),
-        (Some(_), Some(false)) if ask.facts.below(hop).is_empty() => (
+        (Some(ZfsSync::Standard | ZfsSync::Always), Some(false)) if ask.facts.below(hop).is_empty() => (
             Passage::Unknown,
             Unproven,
             format!("{name} is ZFS; it honours flushes, but what its pool's disks hold back is not known"),
         ),
-        (Some(sync), Some(false)) => {
-            let log = match ask.value(hop, &mount::ZFS_LOGBIAS).as_deref() {
-                Some("throughput") => " (logbias=throughput: into the pool, not its separate log)",
-                _ => "",
+        (Some(sync @ (ZfsSync::Standard | ZfsSync::Always)), Some(false)) => {
+            let log = match ask.value(hop, &mount::ZFS_LOGBIAS) {
+                Some(Logbias::Throughput) => " (logbias=throughput: into the pool, not its separate log)",
+                Some(Logbias::Latency) | None => "",
             };
             (Passage::Sent, Durable, format!("{name} is ZFS and sends flushes, sync={sync}{log}"))
         }
@@ -200,11 +203,10 @@ fn zfs(ask: &mut Ask, hop: &Subject, bottom: Bottom) -> Hop {
 pub fn directory(ask: &mut Ask, target: &Subject) -> Vec<Evidence> {
     let mut found = Vec::new();
     for flag in ask.value(target, &target::FLAGS).unwrap_or_default() {
-        let what = match flag.as_str() {
-            "sync" => "every write to new files in it waits for the disk by itself (chattr +S)",
-            "journal-data" => "data of new files in it goes through the journal (chattr +j)",
-            "nocow" => "new files in it are overwritten in place, without checksums (chattr +C)",
-            _ => continue,
+        let what = match flag {
+            Attribute::Sync => "every write to new files in it waits for the disk by itself (chattr +S)",
+            Attribute::JournalData => "data of new files in it goes through the journal (chattr +j)",
+            Attribute::Nocow => "new files in it are overwritten in place, without checksums (chattr +C)",
         };
         let says = format!("{}: {what}", target.name());
         found.push(evidence(ask, target, &target::FLAGS, Standing::Durable, says));

@@ -10,8 +10,10 @@ use super::torn::{self, Copies};
 use crate::durability::Standing;
 use crate::durability::Standing::{AtRisk, Durable, Unproven};
 use crate::durability::ask::Ask;
+use crate::facts::catalog::cluster::{self as kind, ServerKind};
 use crate::facts::catalog::device::{self, Cache};
-use crate::facts::catalog::{cluster as kind, mysql, target};
+use crate::facts::catalog::mysql;
+use crate::facts::catalog::target::{self, Role};
 use crate::facts::{FactSet, Reading, Scope, Subject, Why};
 use crate::truth::Truth;
 use crate::version::Version;
@@ -22,10 +24,10 @@ const LARGEST_PAGE: u64 = 65536;
 /// What the settings allow on a target, and whether they turn flushes off altogether.
 pub fn judge(ask: &mut Ask, of: &Subject, cluster: &Subject, sayer: &mut Sayer) -> bool {
     let line = ask.value(cluster, &kind::KIND);
-    let name = match line.as_deref() {
-        Some("mariadb") => "MariaDB",
-        Some("mysql") => "MySQL",
-        _ => "the server",
+    let name = match line {
+        Some(ServerKind::Mariadb) => "MariaDB",
+        Some(ServerKind::Mysql) => "MySQL",
+        Some(ServerKind::Postgres) | None => "the server",
     };
     let unseen = if ask.value(cluster, &mysql::RUNNING) == Some(true) {
         "; whether that was changed in the running server with SET GLOBAL cannot be seen"
@@ -42,7 +44,7 @@ pub fn judge(ask: &mut Ask, of: &Subject, cluster: &Subject, sayer: &mut Sayer) 
 
 fn redo(ask: &mut Ask, cluster: &Subject, name: &str, unseen: &str, sayer: &mut Sayer) {
     let key = &mysql::FLUSH_LOG;
-    let mariadb = name == "MariaDB";
+    let mariadb = ask.value(cluster, &kind::KIND).is_some_and(ServerKind::is_mariadb);
     let (standing, says) = match ask.need(cluster, key) {
         Some(1) => (
             Durable,
@@ -174,9 +176,11 @@ fn torn_pages(ask: &mut Ask, of: &Subject, cluster: &Subject, sayer: &mut Sayer)
 
 /// Whether data pages lie here; also where what lies here is not known.
 fn holds_pages(facts: &FactSet, of: &Subject) -> bool {
-    let roles = facts.value(of, &target::ROLES);
-    roles
-        .is_none_or(|roles| roles.iter().any(|role| matches!(role.as_str(), "data" | "doublewrite" | "undo")))
+    let holds = |role: &Role| match role {
+        Role::Data | Role::Doublewrite | Role::Undo => true,
+        Role::Wal | Role::Tablespace | Role::Redo | Role::Binlog => false,
+    };
+    facts.value(of, &target::ROLES).is_none_or(|roles| roles.iter().any(holds))
 }
 
 /// O_DIRECT_NO_FSYNC. Since 5.7.25 and 8.0.14 MySQL flushes after it makes, extends and closes a file; what it leaves out
@@ -288,7 +292,7 @@ fn shares_disks(ask: &mut Ask, of: &Subject, cluster: &Subject) -> Option<bool> 
     let facts = ask.facts;
     let roles = facts.value(of, &target::ROLES)?;
     let named = facts.value(of, &target::CLUSTERS).unwrap_or_default();
-    if roles.iter().any(|role| role == "redo") && named.len() <= 1 {
+    if roles.iter().any(|role| role.is_redo()) && named.len() <= 1 {
         return Some(true);
     }
     // The server is looked up on the side of its redo log.

@@ -8,7 +8,8 @@
 use super::Sayer;
 use crate::durability::Standing::{AtRisk, Durable, Unproven};
 use crate::durability::ask::Ask;
-use crate::facts::catalog::{mount, target};
+use crate::facts::catalog::mount;
+use crate::facts::catalog::target::{self, Role};
 use crate::facts::{FactValue, Key, Scope, Subject};
 
 /// A setting by which a server keeps copies of pages.
@@ -31,8 +32,11 @@ pub fn judge<T: FactValue>(
     copies: &Copies<'_, T>,
     sayer: &mut Sayer,
 ) {
-    let holds =
-        |roles: Vec<String>| roles.iter().any(|role| matches!(role.as_str(), "data" | "tablespace" | "undo"));
+    let holds = |role: &Role| match role {
+        Role::Data | Role::Tablespace | Role::Undo => true,
+        Role::Wal | Role::Redo | Role::Binlog | Role::Doublewrite => false,
+    };
+    let holds = |roles: Vec<Role>| roles.iter().any(holds);
     if copies.kept == Some(true) || !ask.value(of, &target::ROLES).is_none_or(holds) {
         return;
     }

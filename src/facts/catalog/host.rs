@@ -14,7 +14,7 @@ facts! {
     /// Container technology walwise runs in, or `none`.
     CONTAINER: String = Host "host.container" Kind::Text;
     /// From where walwise looks: `host`, `guest` of a hypervisor, or `container`.
-    SEEN_BY: String = Host "host.seen_by" Kind::Choice(&["host", "guest", "container"]), concluded;
+    SEEN_BY: Vantage = Host "host.seen_by", concluded;
     /// Whether walwise runs with root's privileges.
     PRIVILEGED: bool = Host "host.privileged" Kind::Bool;
     /// Memory of the machine, or of the container where that is less.
@@ -39,4 +39,20 @@ facts! {
     UTIL_LINUX: Version = Host "util_linux.version" Kind::Version;
 }
 
+choice! {
+    /// From where walwise looks.
+    pub enum Vantage { Host = "host", Guest = "guest", Container = "container" }
+}
+
+impl Vantage {
+    /// Whether nothing stands between it and the machine.
+    pub fn is_host(self) -> bool {
+        match self {
+            Self::Host => true,
+            Self::Guest | Self::Container => false,
+        }
+    }
+}
+
+use crate::facts::choice;
 use crate::version::Version;

@@ -26,7 +26,13 @@ facts! {
     /// Release of the OpenZFS module that is loaded, from /sys/module/zfs/version.
     ZFS_VERSION: Version = Host "zfs.version" Kind::Version;
     /// Whether that release supports the kernel, from the table of releases; `not used` where nothing here is on ZFS.
-    ZFS_SUPPORT: String = Host "zfs.kernel_support" Kind::Choice(&["supported", "too new", "not used"]), concluded;
+    ZFS_SUPPORT: ZfsSupport = Host "zfs.kernel_support", concluded;
 }
 
+choice! {
+    /// Whether a release of OpenZFS supports the kernel.
+    pub enum ZfsSupport { Supported = "supported", TooNew = "too new", NotUsed = "not used" }
+}
+
+use crate::facts::choice;
 use crate::version::Version;

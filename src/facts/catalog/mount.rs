@@ -18,12 +18,11 @@ facts! {
     /// Whether looking up the mount point arrives here; false where another mount lies over it, from the tree in mountinfo.
     IN_SIGHT: bool = Mount "mount.in_sight" Kind::Bool, concluded;
     /// What kind of file system it is: on `block` devices here, on the `network`, in `memory`, `fuse`, an `overlay`, `zfs`, or `other`.
-    CLASS: String = Mount "mount.class"
-        Kind::Choice(&["block", "network", "memory", "fuse", "overlay", "zfs", "other"]), concluded;
+    CLASS: MountClass = Mount "mount.class", concluded;
     /// Whether it is mounted read-only, by the mount or by the superblock.
     READ_ONLY: bool = Mount "mount.read_only" Kind::Bool, concluded;
     /// When access times are written: `noatime`, `relatime`, `strictatime`.
-    ATIME: String = Mount "mount.atime" Kind::Choice(&["noatime", "relatime", "strictatime"]), concluded;
+    ATIME: Atime = Mount "mount.atime", concluded;
     /// Whether the next boot mounts it too: a line of fstab or a mount unit in /etc/systemd/system says so, an automounter waits there, or it is the root.
     AT_BOOT: bool = Mount "mount.at_boot" Kind::Bool, concluded;
     /// Size, from statfs(2).
@@ -33,13 +32,13 @@ facts! {
     /// Share of the space that is free, in percent, from statfs(2).
     FREE_PERCENT: f64 = Mount "mount.free_percent" Kind::Number, drifting;
     /// Whether the file system sends flushes for its own sake: ext4, btrfs and f2fs can be told not to (`nobarrier`).
-    BARRIER: String = Mount "mount.barrier" Kind::Choice(&["on", "off", "no effect"]), concluded;
+    BARRIER: Barrier = Mount "mount.barrier", concluded;
     /// All options in force, defaults included, from /proc/fs/ext4/DEV/options.
     EXT4_OPTIONS: Vec<String> = Mount "ext4.options" Kind::List, prices;
     /// Whether ext4 has a journal, from /sys/fs/ext4/DEV/journal_task.
     EXT4_JOURNAL: bool = Mount "ext4.journal" Kind::Bool, prices;
     /// Journal mode, from the `data=` option in force.
-    EXT4_DATA: String = Mount "ext4.data" Kind::Choice(&["ordered", "journal", "writeback"]), prices;
+    EXT4_DATA: JournalMode = Mount "ext4.data", prices;
     /// Errors ext4 has counted on this file system, from /sys/fs/ext4/DEV/errors_count.
     EXT4_ERRORS: u64 = Mount "ext4.errors" Kind::Count;
     /// Whether it has the fast_commit feature, from its superblock, or from the commits counted in /proc/fs/ext4/DEV/fc_info.
@@ -59,9 +58,9 @@ facts! {
     /// Whether data of new files is overwritten in place on the whole file system (`nodatacow`).
     BTRFS_NODATACOW: bool = Mount "btrfs.nodatacow" Kind::Bool, prices;
     /// ZFS property `sync` of the dataset, from `zfs get` (zfsprops(7)); `disabled` ignores flushes.
-    ZFS_SYNC: String = Mount "zfs.sync" Kind::Choice(&["standard", "always", "disabled"]), prices;
+    ZFS_SYNC: ZfsSync = Mount "zfs.sync", prices;
     /// ZFS property `logbias` of the dataset (zfsprops(7)).
-    ZFS_LOGBIAS: String = Mount "zfs.logbias" Kind::Choice(&["latency", "throughput"]), prices;
+    ZFS_LOGBIAS: Logbias = Mount "zfs.logbias", prices;
     /// ZFS property `recordsize` of the dataset (zfsprops(7)).
     ZFS_RECORD: u64 = Mount "zfs.recordsize" Kind::Bytes, prices;
     /// Devices of the ZFS pool, its separate log included, from `zpool status -P`.
@@ -81,7 +80,86 @@ facts! {
     /// Stripe by which it places data, 0 where it has none: `stripe=` in force (ext4), `swidth=` among the options (XFS).
     STRIPE: u64 = Mount "mount.stripe" Kind::Bytes;
     /// How that fits the stripes of the md array that it stands on directly: it `fits`, is an `other` one, or there is `none`.
-    STRIPE_FITS: String = Mount "mount.stripe_fits" Kind::Choice(&["fits", "other", "none"]), concluded;
+    STRIPE_FITS: StripeFit = Mount "mount.stripe_fits", concluded;
     /// Whether the weekly `fstrim --fstab` reaches it: its timer is enabled and the mount point stands in fstab without X-fstrim.notrim.
     TRIMMED: bool = Mount "mount.trimmed" Kind::Bool;
 }
+
+choice! {
+    /// What kind of file system it is.
+    pub enum MountClass {
+        Block = "block",
+        Network = "network",
+        Memory = "memory",
+        Fuse = "fuse",
+        Overlay = "overlay",
+        Zfs = "zfs",
+        Other = "other",
+    }
+}
+
+impl MountClass {
+    /// Whether it is on block devices that the kernel shows.
+    pub fn is_block(self) -> bool {
+        match self {
+            Self::Block => true,
+            Self::Network | Self::Memory | Self::Fuse | Self::Overlay | Self::Zfs | Self::Other => false,
+        }
+    }
+
+    /// Whether it passes on to another file system.
+    pub fn is_overlay(self) -> bool {
+        match self {
+            Self::Overlay => true,
+            Self::Block | Self::Network | Self::Memory | Self::Fuse | Self::Zfs | Self::Other => false,
+        }
+    }
+
+    /// Whether its devices are known to ZFS alone.
+    pub fn is_zfs(self) -> bool {
+        match self {
+            Self::Zfs => true,
+            Self::Block | Self::Network | Self::Memory | Self::Fuse | Self::Overlay | Self::Other => false,
+        }
+    }
+
+    /// Whether it stands on no device and no other file system of this machine.
+    pub fn is_diskless(self) -> bool {
+        match self {
+            Self::Network | Self::Memory => true,
+            Self::Block | Self::Fuse | Self::Overlay | Self::Zfs | Self::Other => false,
+        }
+    }
+}
+
+choice! {
+    /// When access times are written.
+    pub enum Atime { Never = "noatime", Relative = "relatime", Always = "strictatime" }
+}
+
+choice! {
+    /// Whether a file system sends flushes for its own sake; an option without effect turns nothing off.
+    pub enum Barrier { On = "on", Off = "off", NoEffect = "no effect" }
+}
+
+choice! {
+    /// What ext4 puts through its journal besides metadata, and when data is written.
+    pub enum JournalMode { Ordered = "ordered", Journal = "journal", Writeback = "writeback" }
+}
+
+choice! {
+    /// What a ZFS dataset makes of synchronous writes.
+    pub enum ZfsSync { Standard = "standard", Always = "always", Disabled = "disabled" }
+}
+
+choice! {
+    /// What a ZFS dataset is written for.
+    pub enum Logbias { Latency = "latency", Throughput = "throughput" }
+}
+
+choice! {
+    /// How the stripe of a file system fits that of the array beneath.
+    pub enum StripeFit { Fits = "fits", Other = "other", None = "none" }
+}
+
+use crate::facts::choice;

@@ -10,8 +10,7 @@ facts! {
     /// Lower bound of the gain of the best method over the one in force (the default where there is no server), in percent, over one- and two-page commits.
     GAIN_PERCENT: f64 = Target "probe.gain_percent" Kind::Number, measured;
     /// Whether the comparison came to an end: `settled`, `no meaningful difference`, or `not settled`.
-    OUTCOME: String = Target "probe.outcome"
-        Kind::Choice(&["settled", "no meaningful difference", "not settled"]), measured;
+    OUTCOME: ProbeOutcome = Target "probe.outcome", measured;
     /// Whether nothing that was noticed while measuring forbids advice from it.
     TRUSTED: bool = Target "probe.trusted" Kind::Bool, measured;
     /// Half the median time of one 8 kB commit with the method in force, in microseconds: where the PostgreSQL manual starts with `commit_delay`.
@@ -43,3 +42,14 @@ facts! {
     /// What a commit with fsync costs beside a writer on the same file system, over one without; 1 is the same.
     ENTANGLED_FSYNC: f64 = Target "probe.entangled_fsync" Kind::Number, measured;
 }
+
+choice! {
+    /// Whether a comparison came to an end.
+    pub enum ProbeOutcome {
+        Settled = "settled",
+        NoMeaningfulDifference = "no meaningful difference",
+        NotSettled = "not settled",
+    }
+}
+
+use crate::facts::choice;

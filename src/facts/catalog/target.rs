@@ -4,9 +4,9 @@ facts! {
     /// The directory, or the device of a blank disk.
     PATH: String = Target "target.path" Kind::Text;
     /// What it is: an existing `directory`, one that is to be `created`, or a blank `device`.
-    KIND: String = Target "target.kind" Kind::Choice(&["directory", "created", "device"]), concluded;
+    KIND: TargetKind = Target "target.kind", concluded;
     /// What database servers keep on its file system: `data`, `wal`, `tablespace`, `redo`, `binlog`, `doublewrite`, `undo`; none of them when it is unused.
-    ROLES: Vec<String> = Target "target.roles" Kind::List, concluded;
+    ROLES: Vec<Role> = Target "target.roles" Kind::List, concluded;
     /// The directories that those are, each behind its word, such as `wal /srv/fast/wal`.
     DIRECTORIES: Vec<String> = Target "target.directories" Kind::List, concluded;
     /// The data directories of the database servers that keep something here.
@@ -16,7 +16,7 @@ facts! {
     /// Whether the directory has nothing in it.
     EMPTY: bool = Target "target.empty" Kind::Bool, drifting;
     /// Inode flags of the directory: `nocow` (+C), `sync` (+S), `journal-data` (+j), from FS_IOC_GETFLAGS (ioctl_iflags(2)).
-    FLAGS: Vec<String> = Target "target.flags" Kind::List, prices;
+    FLAGS: Vec<Attribute> = Target "target.flags" Kind::List, prices;
     /// Whether new files in it are overwritten in place on btrfs (+C on the directory, or the mount option).
     NOCOW: bool = Target "target.nocow" Kind::Bool, prices;
     /// Other targets of database servers with a disk at the bottom that this one has too.
@@ -41,75 +41,10 @@ facts! {
     INTERLOCK: bool = Target "target.flush_removal_allowed" Kind::Bool, concluded;
 }
 
-choice! {
-    /// The verdicts, worst first.
-    #[derive(Serialize, Deserialize, JsonSchema)]
-    #[serde(rename_all = "kebab-case")]
-    pub enum Standing {
-        /// A committed transaction may be lost.
-        AtRisk = "at risk",
-        /// The layers disagree.
-        Contradictory = "contradictory",
-        /// Something needed is not known.
-        Unproven = "unproven",
-        /// The same, but it survived every power cut that was tried. It opens nothing that *unproven* keeps shut.
-        ProvenByDrill = "proven by drill",
-        /// It survives, and the evidence is named.
-        Durable = "durable",
-    }
-}
+mod place;
+mod verdict;
 
-impl Standing {
-    /// Whether the evidence shows that a commit survives.
-    pub fn is_durable(self) -> bool {
-        match self {
-            Self::Durable => true,
-            Self::AtRisk | Self::Contradictory | Self::Unproven | Self::ProvenByDrill => false,
-        }
-    }
-
-    /// Whether something needed is not known, and nothing speaks against it.
-    pub fn is_unproven(self) -> bool {
-        match self {
-            Self::Unproven => true,
-            Self::AtRisk | Self::Contradictory | Self::ProvenByDrill | Self::Durable => false,
-        }
-    }
-
-    /// Whether it rests on power cuts that were tried.
-    pub fn is_proven_by_drill(self) -> bool {
-        match self {
-            Self::ProvenByDrill => true,
-            Self::AtRisk | Self::Contradictory | Self::Unproven | Self::Durable => false,
-        }
-    }
-}
-
-choice! {
-    /// What happens to a flush on its way to the disks.
-    pub enum Flush { Sent = "sent", NotNeeded = "not needed", Suppressed = "suppressed", Unknown = "unknown" }
-}
-
-impl Flush {
-    /// Whether none arrives although some are asked for.
-    pub fn is_suppressed(self) -> bool {
-        match self {
-            Self::Suppressed => true,
-            Self::Sent | Self::NotNeeded | Self::Unknown => false,
-        }
-    }
-}
-
-choice! {
-    /// What suppresses flushes.
-    pub enum Suppressor {
-        FileSystem = "file system", MountOption = "mount option", QueueOverride = "queue override",
-        ServerSetting = "server setting",
-    }
-}
-
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+pub use place::{Attribute, Role, TargetKind};
+pub use verdict::{Flush, Standing, Suppressor};
 
 use super::device::Cache;
-use crate::facts::choice;

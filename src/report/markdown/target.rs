@@ -15,7 +15,7 @@ use crate::text::page::Page;
 pub fn standing(report: &Report, target: &TargetSummary) -> &'static str {
     match report.verdict(&target.target) {
         Some(verdict) => verdict.standing.word(),
-        None if target.kind == "device" => "blank disk",
+        None if target.kind.is_device() => "blank disk",
         None => "no verdict",
     }
 }
@@ -28,7 +28,7 @@ pub fn write<'a>(document: &mut Document, part: &mut Part<'_, 'a>, target: &'a T
     if let Some(verdict) = verdict {
         document.para(&strong(&verdict.sentence));
         document.para(&text(&verdict.limits));
-    } else if target.kind == "device" {
+    } else if target.kind.is_device() {
         document.para("Undecided until mounted: durability and the price of a commit need a file system.");
         if told::blank(report, target) {
             document.para(LOOKED_AT);

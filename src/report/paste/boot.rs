@@ -199,7 +199,7 @@ fn unread(report: &Report) -> impl Iterator<Item = &String> {
 /// The directories for which no line of the next boot was found.
 fn bare(report: &Report) -> impl Iterator<Item = &TargetSummary> {
     report.targets.iter().filter(|target| {
-        target.kind != "device" && !target.subjects.iter().any(|subject| subject.scope() == Scope::Boot)
+        !target.kind.is_device() && !target.subjects.iter().any(|subject| subject.scope() == Scope::Boot)
     })
 }
 
@@ -214,7 +214,7 @@ fn line_for(report: &Report, target: &TargetSummary) -> Option<[String; 2]> {
     let mounted = report.facts.resolve(&target.target, Scope::Mount)?;
     let text = |key: &Key<String>| report.facts.value(&mounted, key);
     let point = text(&mount::POINT)?;
-    if text(&mount::CLASS)? != "block" {
+    if !report.facts.value(&mounted, &mount::CLASS)?.is_block() {
         return None;
     }
     let uuid = Command::new("blkid -o value -s UUID ").value(&text(&mount::SOURCE)?)?;

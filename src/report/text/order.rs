@@ -25,7 +25,7 @@ mod tests {
 
     use super::*;
     use crate::durability::Standing;
-    use crate::facts::catalog::target;
+    use crate::facts::catalog::target::{self, TargetKind};
     use crate::facts::{FactSet, Source, Subject};
     use crate::report::{sample, text};
 
@@ -63,8 +63,8 @@ mod tests {
         let (mut verdicts, mut findings) = (Vec::new(), Vec::new());
         for (name, (standing, critical)) in [("/a", a), ("/b", b)] {
             let (place, fs, next) = (Subject::target(name), Subject::mount(name), Subject::boot(name));
-            let kind = if standing.is_some() { "directory" } else { "device" };
-            facts.know(&place, &target::KIND, kind.to_owned(), Source::call("test"));
+            let kind = if standing.is_some() { TargetKind::Directory } else { TargetKind::Device };
+            facts.know(&place, &target::KIND, kind, Source::call("test"));
             facts.stand(&place, &fs);
             facts.link(&place, &fs);
             facts.mention(&next);

@@ -15,7 +15,7 @@ use crate::text::page::Page;
 pub fn standing_words(report: &Report, target: &TargetSummary) -> String {
     match report.verdict(&target.target) {
         Some(verdict) => shout(verdict.standing),
-        None if target.kind == "device" => "BLANK DISK".to_owned(),
+        None if target.kind.is_device() => "BLANK DISK".to_owned(),
         None => "NO VERDICT".to_owned(),
     }
 }
@@ -28,7 +28,7 @@ pub fn blank(report: &Report, target: &TargetSummary) -> bool {
 
 /// What there is to say of a target that has no verdict, in sentences.
 pub fn without_verdict(report: &Report, target: &TargetSummary) -> Vec<String> {
-    if target.kind != "device" {
+    if !target.kind.is_device() {
         return Vec::new();
     }
     let undecided = "Undecided until mounted: durability and the price of a commit need a file system.";

@@ -74,7 +74,7 @@ impl<'a> Telling<'a> {
 
     /// All that would be said of a blank disk, but for its name.
     fn said(&self, target: &TargetSummary) -> Option<Vec<String>> {
-        if target.kind != "device" {
+        if !target.kind.is_device() {
             return None;
         }
         let steps = self.report.plan(&target.target).into_iter().flat_map(|plan| &plan.steps);

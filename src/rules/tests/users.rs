@@ -179,7 +179,7 @@ fn a_users_rule_never_advises_what_can_lose_data() {
     let at = Subject::mount("/srv");
     let mut facts = FactSet::default();
     facts.know(&at, &mount::FSTYPE, "ext4".to_owned(), Source::file("/proc/self/mountinfo"));
-    facts.know(&at, &mount::BARRIER, "off".to_owned(), Source::file("/proc/self/mountinfo"));
+    facts.know(&at, &mount::BARRIER, mount::Barrier::Off, Source::file("/proc/self/mountinfo"));
     facts.know(
         &at,
         &mount::SUPER_OPTIONS,

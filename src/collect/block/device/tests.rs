@@ -208,10 +208,10 @@ fn anonymous_numbers_are_found_by_path_and_an_external_log_is_a_leaf() {
 fn mount_facts_come_from_the_right_field() {
     let facts = all(&machine());
     let srv = Subject::mount("/srv");
-    assert_eq!(facts.value(&srv, &mount::ATIME).as_deref(), Some("noatime"));
-    assert_eq!(facts.value(&srv, &mount::CLASS).as_deref(), Some("block"));
+    assert_eq!(facts.value(&srv, &mount::ATIME), Some(mount::Atime::Never));
+    assert_eq!(facts.value(&srv, &mount::CLASS), Some(mount::MountClass::Block));
     assert_eq!(facts.value(&Subject::mount("/mnt"), &mount::READ_ONLY), Some(true));
-    assert_eq!(facts.value(&Subject::mount("/mnt"), &mount::ATIME).as_deref(), Some("strictatime"));
+    assert_eq!(facts.value(&Subject::mount("/mnt"), &mount::ATIME), Some(mount::Atime::Always));
 }
 
 #[test]

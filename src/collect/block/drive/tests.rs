@@ -31,7 +31,7 @@ fn disk(facts: &mut FactSet, name: &str, transport: &str) -> Subject {
 
 fn mounted(facts: &mut FactSet, point: &str, disk: &Subject) {
     let mount = Subject::mount(point);
-    facts.know(&mount, &mount::CLASS, "block".to_owned(), Source::Assumed);
+    facts.know(&mount, &mount::CLASS, mount::MountClass::Block, Source::Assumed);
     facts.know(&mount, &mount::IN_SIGHT, true, Source::Assumed);
     facts.know(&mount, &mount::POINT, point.to_owned(), Source::Assumed);
     facts.stand(&mount, disk);

@@ -182,7 +182,7 @@ fn without_a_line(point: &str, at_boot: Reading<bool>, warning: Option<&str>) ->
     report.facts.forget(&Subject::boot("/srv"));
     report.facts.know(&mounted, &mount::POINT, point.to_owned(), line());
     report.facts.know(&mounted, &mount::SOURCE, "/dev/md0".to_owned(), line());
-    report.facts.know(&mounted, &mount::CLASS, "block".to_owned(), line());
+    report.facts.know(&mounted, &mount::CLASS, mount::MountClass::Block, line());
     for target in &mut report.targets {
         target.subjects.retain(|subject| subject.scope() != Scope::Boot);
     }

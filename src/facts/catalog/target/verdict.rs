@@ -1,0 +1,73 @@
+//! What is concluded of a target: the verdict, and what becomes of its flushes.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::facts::choice;
+
+choice! {
+    /// The verdicts, worst first.
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Standing {
+        /// A committed transaction may be lost.
+        AtRisk = "at risk",
+        /// The layers disagree.
+        Contradictory = "contradictory",
+        /// Something needed is not known.
+        Unproven = "unproven",
+        /// The same, but it survived every power cut that was tried. It opens nothing that *unproven* keeps shut.
+        ProvenByDrill = "proven by drill",
+        /// It survives, and the evidence is named.
+        Durable = "durable",
+    }
+}
+
+impl Standing {
+    /// Whether the evidence shows that a commit survives.
+    pub fn is_durable(self) -> bool {
+        match self {
+            Self::Durable => true,
+            Self::AtRisk | Self::Contradictory | Self::Unproven | Self::ProvenByDrill => false,
+        }
+    }
+
+    /// Whether something needed is not known, and nothing speaks against it.
+    pub fn is_unproven(self) -> bool {
+        match self {
+            Self::Unproven => true,
+            Self::AtRisk | Self::Contradictory | Self::ProvenByDrill | Self::Durable => false,
+        }
+    }
+
+    /// Whether it rests on power cuts that were tried.
+    pub fn is_proven_by_drill(self) -> bool {
+        match self {
+            Self::ProvenByDrill => true,
+            Self::AtRisk | Self::Contradictory | Self::Unproven | Self::Durable => false,
+        }
+    }
+}
+
+choice! {
+    /// What happens to a flush on its way to the disks.
+    pub enum Flush { Sent = "sent", NotNeeded = "not needed", Suppressed = "suppressed", Unknown = "unknown" }
+}
+
+impl Flush {
+    /// Whether none arrives although some are asked for.
+    pub fn is_suppressed(self) -> bool {
+        match self {
+            Self::Suppressed => true,
+            Self::Sent | Self::NotNeeded | Self::Unknown => false,
+        }
+    }
+}
+
+choice! {
+    /// What suppresses flushes.
+    pub enum Suppressor {
+        FileSystem = "file system", MountOption = "mount option", QueueOverride = "queue override",
+        ServerSetting = "server setting",
+    }
+}
