@@ -7,7 +7,7 @@ use super::{Circumstances, Input, Report, build};
 use crate::durability::{Evidence, Layer, Path, Standing, Verdict};
 use crate::facts::catalog::{boot, device, host, kernel, mount, postgres, target};
 use crate::facts::{FactSet, Need, Reading, Remedy, Source, Subject, Value, Why};
-use crate::measure::{Caveat, Comparison, Estimate, Measurement, Method, MethodResult, Settled};
+use crate::measure::{Caveat, CaveatId, Comparison, Estimate, Measurement, Method, MethodResult, Settled};
 use crate::quote::Command;
 use crate::rules::{
     Advice, Change, Confidence, Evaluation, Finding, Level, Outcome, Pack, Reach, Risk, RuleSet, Trace,
@@ -399,7 +399,7 @@ fn measurement() -> Measurement {
         best: Method::Fdatasync,
         cancelled: false,
         caveats: vec![Caveat {
-            id: "competing-io".to_owned(),
+            id: CaveatId::CompetingIo,
             says: "another process wrote 14 MB/s to sdb during rounds 40 to 52".to_owned(),
             refuses_advice: false,
         }],
