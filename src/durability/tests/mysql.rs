@@ -96,6 +96,22 @@ fn the_worst_of_all_settings_governs() {
 }
 
 #[test]
+fn a_doublewrite_that_nobody_knows_is_not_taken_for_one_that_keeps_copies() {
+    for (mode, roles, expected) in [
+        ("on", "data,redo", "durable"),
+        ("off", "data,redo", "at risk"),
+        ("detect_only", "data,redo", "at risk"),
+        ("lazy", "data,redo", "unproven"),
+        ("lazy", "doublewrite", "unproven"),
+        ("lazy", "redo", "durable"),
+        ("?", "data,redo", "unproven"),
+    ] {
+        let machine = machine().with("mysql.innodb_doublewrite", mode).with("target.roles", roles);
+        assert_eq!(machine.word(), expected, "{mode} on {roles}");
+    }
+}
+
+#[test]
 fn a_binary_log_in_an_engine_is_not_judged_by_sync_binlog() {
     for (engine, sync, expected) in [
         ("", "0", "at risk"),
