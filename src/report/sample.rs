@@ -1,6 +1,7 @@
 //! Reports for tests: a database at risk on ext4 mounted `nobarrier`, and a host with a blank disk. Built from facts and
 //! findings as the other layers would give them, so that the whole way through [`super::build`] is walked.
 
+use crate::settings;
 use std::collections::BTreeMap;
 
 use super::{Circumstances, Input, Report, build};
@@ -108,7 +109,7 @@ pub fn finding(rule: &str, subject: &Subject, level: Level, advice: Vec<Advice>)
 /// Advice without commands.
 pub fn advice(setting: &str, change: Change) -> Advice {
     Advice {
-        setting: setting.to_owned(),
+        setting: settings::find(setting).expect("a setting that can be advised"),
         change,
         current: Reading::not_collected(),
         reach: Reach::ThisMount,

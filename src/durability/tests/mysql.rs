@@ -2,6 +2,7 @@
 
 use super::machine::{Machine, data};
 use crate::durability::Standing;
+use crate::facts::Area;
 use crate::facts::Subject;
 
 const VERSIONS: [(&str, &str); 6] = [
@@ -19,7 +20,7 @@ fn machine() -> Machine {
     let cluster = Subject::cluster("/data");
     machine.facts.link(&data(), &cluster);
     machine.facts.link(&cluster, &data());
-    machine.facts.rule_out_area(&cluster, "pg");
+    machine.facts.rule_out_area(&cluster, Area::Pg);
     machine
         .with("target.roles", "data,redo,binlog")
         .with("target.clusters", "/data")
