@@ -4,6 +4,7 @@
 //! does not judge; collectors fill a [`FactSet`], everything above asks it. The surprise: an absent fact is still a
 //! reading (*not collected*), so nobody above needs to tell "not there" from "not asked".
 
+mod area;
 pub mod catalog;
 mod choice;
 mod key;
@@ -14,6 +15,7 @@ mod set;
 mod subject;
 mod value;
 
+pub use area::{Area, area};
 pub use choice::Choice;
 pub(crate) use choice::choice;
 pub use key::{FactValue, Key, KeyInfo, Kind, Nature};

@@ -9,6 +9,7 @@
 //! - [`way`] — the way to a directory, so that nobody redirects root
 //! - [`output`] — the one way to write what somebody asked for
 //! - [`facts`] — readings: known with a source, or unknown with a reason
+//! - [`settings`] — what can be advised
 //! - [`host`] — the one seam through which the machine is read, live or recorded
 //! - [`collect`] — host → facts
 //! - [`measure`], [`durability`], [`validity`] — judgement, pure
@@ -33,6 +34,7 @@ pub mod probes;
 pub mod quote;
 pub mod report;
 pub mod rules;
+pub mod settings;
 pub mod text;
 pub mod truth;
 pub mod ui;

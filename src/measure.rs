@@ -24,7 +24,7 @@ pub use caveats::{Circumstances, DiskTraffic, SpeedLimit};
 pub use compare::{LOOKS, decided};
 pub use facts::to_facts;
 pub use import::{Group, Imported, ImportedRow, import, table as imported_table};
-pub use measurement::{Caveat, Comparison, Estimate, Measurement, Method, MethodResult, Settled};
+pub use measurement::{Caveat, CaveatId, Comparison, Estimate, Measurement, Method, MethodResult, Settled};
 pub use order::{histogram, median_of};
 pub use pg_tests::{PG_TESTS, PgTest, in_the_tools_layout};
 pub use progress::{Phase, Progress};

@@ -110,7 +110,7 @@ impl Session {
         let evaluation = self.evaluation(&facts);
         let guard = |subject: &Subject, advice: &rules::Advice, beside: &validity::Beside<'_>| {
             let values: Vec<&str> = advice.change.values().iter().map(String::as_str).collect();
-            validity::guard_with(&advice.setting, &values, beside, &facts, subject)
+            validity::guard_with(advice.setting, &values, beside, &facts, subject)
         };
         let mut report = report::build(report::Input {
             facts: &facts,

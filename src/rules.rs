@@ -19,7 +19,6 @@ mod others;
 pub mod pack;
 pub mod reference;
 mod set;
-pub mod settings;
 mod template;
 mod test;
 #[cfg(test)]

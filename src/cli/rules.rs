@@ -9,8 +9,8 @@ use super::out::{Done, complain, print};
 use super::rule_files;
 use crate::pipeline;
 use crate::rules::explain::{self, Drawing};
-use crate::rules::settings::{self, Shape};
 use crate::rules::{Off, Override, Rule, RuleSet, examples};
+use crate::settings::{self, Shape};
 use crate::text::page::Page;
 
 /// Lists, shows, checks or tests.

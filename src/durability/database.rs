@@ -10,6 +10,7 @@ mod torn;
 
 use super::ask::Ask;
 use super::{Evidence, Layer, Standing};
+use crate::facts::Area;
 use crate::facts::catalog::target;
 use crate::facts::{FactSet, Key, Scope, Subject};
 
@@ -31,7 +32,7 @@ pub fn clusters(facts: &FactSet, of: &Subject) -> Vec<Subject> {
 /// What the settings of a cluster allow on a target, and whether they turn its flushes off altogether.
 pub fn judge(ask: &mut Ask, of: &Subject, cluster: &Subject) -> (bool, Vec<Evidence>) {
     let mut sayer = Sayer::default();
-    let off = if ask.facts.lacks_area(cluster, "pg") {
+    let off = if ask.facts.lacks_area(cluster, Area::Pg) {
         mysql::judge(ask, of, cluster, &mut sayer)
     } else {
         postgres::judge(ask, of, cluster, &mut sayer)

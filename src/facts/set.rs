@@ -3,6 +3,7 @@
 //! A copy shares what neither side changes, down to the single reading: what was read, what follows from it and the
 //! report of both are three sets that differ in a few facts, and a large host has half a million of them.
 
+use super::{Area, area};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::collections::hash_map::{Entry, HashMap};
@@ -40,7 +41,7 @@ pub struct FactSet {
     links: Map<Subject, Vec<Subject>>,
     ruled_out: Map<Subject, Vec<Scope>>,
     units: Map<Subject, Subject>,
-    foreign: BTreeSet<(Subject, &'static str)>,
+    foreign: BTreeSet<(Subject, Area)>,
     /// What was assumed, of subjects that need not be there.
     assumed: Map<Subject, Row>,
     warnings: Vec<String>,
@@ -212,17 +213,22 @@ impl FactSet {
 
     /// Says that the facts of an area, the word before the dot of their names, are no question of a subject: a MySQL server
     /// has no `pg` settings.
-    pub fn rule_out_area(&mut self, subject: &Subject, area: &'static str) {
+    pub fn rule_out_area(&mut self, subject: &Subject, area: Area) {
         self.foreign.insert((subject.clone(), area));
     }
 
     /// Whether the facts of an area are no question of a subject, or of the one they would be looked up in.
-    pub fn lacks_area(&self, subject: &Subject, area: &str) -> bool {
+    pub fn lacks_area(&self, subject: &Subject, area: Area) -> bool {
         if !self.foreign.iter().any(|(_, known)| *known == area) {
             return false;
         }
         let among = |of: &Subject| self.foreign.iter().any(|(found, known)| found == of && *known == area);
         among(subject) || self.resolve(subject, Scope::Cluster).is_some_and(|of| among(&of))
+    }
+
+    /// Whether a fact is no question of a subject for its area.
+    pub fn lacks_fact(&self, subject: &Subject, fact: &KeyInfo) -> bool {
+        area(fact.name).is_some_and(|area| self.lacks_area(subject, area))
     }
 
     /// Says that one subject stands on another: target on mount, mount on device, array on disk, loop on mount.

@@ -4,7 +4,7 @@
 //! disappear. The surprise: being too fast is a caveat, because a flush that costs nothing has flushed nothing.
 
 use super::order::{interval, interval_or_span, median_of, quantile, sorted};
-use super::{Caveat, Cell, Method, Samples, compare};
+use super::{Caveat, CaveatId, Cell, Method, Samples, compare};
 use crate::text;
 
 /// What was seen around the samples.
@@ -106,8 +106,8 @@ pub fn find(samples: &Samples, seen: &Circumstances) -> Vec<Caveat> {
     all.into_iter().flatten().collect()
 }
 
-fn caveat(id: &str, says: String, refuses_advice: bool) -> Caveat {
-    Caveat { id: id.to_owned(), says, refuses_advice }
+fn caveat(id: CaveatId, says: String, refuses_advice: bool) -> Caveat {
+    Caveat { id, says, refuses_advice }
 }
 
 /// Whether commits with this method were faster than the limit allows.
@@ -124,7 +124,7 @@ pub fn commits_per_second(cell: &Cell) -> Option<f64> {
 
 fn stopped(seen: &Circumstances) -> Option<Caveat> {
     let why = seen.stopped_by.as_ref()?;
-    Some(caveat("stopped", format!("The probe ended early because {why}."), true))
+    Some(caveat(CaveatId::Stopped, format!("The probe ended early because {why}."), true))
 }
 
 fn implausible(samples: &Samples, seen: &Circumstances) -> Option<Caveat> {
@@ -139,7 +139,7 @@ fn implausible(samples: &Samples, seen: &Circumstances) -> Option<Caveat> {
         limit.of,
         limit.or
     );
-    Some(caveat("implausible-speed", says, true))
+    Some(caveat(CaveatId::ImplausibleSpeed, says, true))
 }
 
 /// A flushed commit of a real disk takes many times what copying 8 kB to memory takes.
@@ -149,7 +149,7 @@ fn free_flush(samples: &Samples) -> Option<Caveat> {
     let (flushed, floor) = (typical(Method::Fdatasync)?, typical(Method::Floor)?);
     let says = "A flushed commit took no longer than an unflushed one: nothing is flushed here, as on a file system \
                 in memory or under a library that makes fsync do nothing.";
-    (flushed < 1.5 * floor).then(|| caveat("free-flush", says.to_owned(), true))
+    (flushed < 1.5 * floor).then(|| caveat(CaveatId::FreeFlush, says.to_owned(), true))
 }
 
 fn few_rounds(samples: &Samples) -> Option<Caveat> {
@@ -157,7 +157,7 @@ fn few_rounds(samples: &Samples) -> Option<Caveat> {
     let says = format!(
         "Only {rounds} rounds were completed; a comparison needs {least}. Give the probe more seconds."
     );
-    (rounds < least && !samples.cells.is_empty()).then(|| caveat("few-samples", says, true))
+    (rounds < least && !samples.cells.is_empty()).then(|| caveat(CaveatId::FewSamples, says, true))
 }
 
 fn clock(samples: &Samples, seen: &Circumstances) -> Option<Caveat> {
@@ -168,7 +168,7 @@ fn clock(samples: &Samples, seen: &Circumstances) -> Option<Caveat> {
         text::micros(seen.clock_us),
         text::micros(fastest)
     );
-    (seen.clock_us > 0.05 * fastest).then(|| caveat("clock", says, true))
+    (seen.clock_us > 0.05 * fastest).then(|| caveat(CaveatId::Clock, says, true))
 }
 
 fn two_pages_faster(samples: &Samples) -> Option<Caveat> {
@@ -181,7 +181,8 @@ fn two_pages_faster(samples: &Samples) -> Option<Caveat> {
     }
     let says = "A commit of two pages was faster than one of one page, which the amount written does not explain; \
                 the figures depend on more than the method.";
-    (interval_or_span(&ratios, 0.01).high < 0.9).then(|| caveat("inconsistent", says.to_owned(), true))
+    (interval_or_span(&ratios, 0.01).high < 0.9)
+        .then(|| caveat(CaveatId::Inconsistent, says.to_owned(), true))
 }
 
 /// fdatasync does a part of what fsync does (fdatasync(2)), so that it cannot take longer.
@@ -192,7 +193,7 @@ fn less_work_slower(samples: &Samples) -> Option<Caveat> {
     let low = interval(&ratios, 0.01)?.low;
     let says = "fdatasync took longer than fsync, of whose work it does a part; the figures depend on more than the \
                 method.";
-    (low > 1.1).then(|| caveat("less-work-slower", says.to_owned(), true))
+    (low > 1.1).then(|| caveat(CaveatId::LessWorkSlower, says.to_owned(), true))
 }
 
 /// What commits wrote and flushed must have been written to the disks below, at least half of it: a disk under a mapping that
@@ -206,7 +207,7 @@ fn not_arrived(seen: &Circumstances) -> Option<Caveat> {
         seen.disks.join(", "),
         text::bytes(written)
     );
-    (flushed > 1 << 20 && written < flushed / 2).then(|| caveat("not-arrived", says, true))
+    (flushed > 1 << 20 && written < flushed / 2).then(|| caveat(CaveatId::NotArrived, says, true))
 }
 
 fn suspended(seen: &Circumstances) -> Option<Caveat> {
@@ -214,7 +215,7 @@ fn suspended(seen: &Circumstances) -> Option<Caveat> {
         "The machine was suspended for {:.1} s during the probe; measure again without.",
         seen.suspended_seconds
     );
-    (seen.suspended_seconds > 0.05).then(|| caveat("suspended", says, true))
+    (seen.suspended_seconds > 0.05).then(|| caveat(CaveatId::Suspended, says, true))
 }
 
 /// Traffic of others: everything read, and what was written beyond the lower quartile of written per byte of ours (which
@@ -241,20 +242,20 @@ fn competing_io(seen: &Circumstances) -> Option<Caveat> {
     } else {
         return None;
     };
-    Some(caveat("competing-io", says, false))
+    Some(caveat(CaveatId::CompetingIo, says, false))
 }
 
 fn steal(seen: &Circumstances) -> Option<Caveat> {
     let percent = seen.steal_percent.filter(|p| *p > 5.0)?;
     let says =
         format!("The hypervisor gave {percent:.0} % of the processor time to others during the probe.");
-    Some(caveat("steal", says, false))
+    Some(caveat(CaveatId::Steal, says, false))
 }
 
 fn direct_refused(samples: &Samples) -> Option<Caveat> {
     let cell = samples.cells.iter().find(|c| c.method.is_direct() && c.error.is_some())?;
     let says = format!("No figures with O_DIRECT: {}.", cell.error.as_deref()?);
-    Some(caveat("o-direct", says, false))
+    Some(caveat(CaveatId::ODirect, says, false))
 }
 
 /// fsync writes the journal only when the modification time changed, which is once per timer tick: in a tight loop most
@@ -279,7 +280,7 @@ fn pauses(samples: &Samples) -> Option<Caveat> {
                  to measure it."
             .to_owned(),
     };
-    Some(caveat("fsync-pace", says, false))
+    Some(caveat(CaveatId::FsyncPace, says, false))
 }
 
 #[cfg(test)]
@@ -293,7 +294,7 @@ mod tests {
     }
 
     fn ids(samples: &Samples, seen: &Circumstances) -> Vec<String> {
-        find(samples, seen).into_iter().map(|c| c.id).collect()
+        find(samples, seen).into_iter().map(|c| c.id.to_string()).collect()
     }
 
     #[test]

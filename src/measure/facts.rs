@@ -61,7 +61,7 @@ pub fn to_facts(found: &Measurement, target: &Subject, current_method: Option<&s
         cost.map_or_else(|| Reading::unknown(Why::NotCollected, "the probe had no O_DIRECT rows"), known);
     facts.put(target, &probe::FLUSH_COST, cost);
 
-    let too_fast = found.caveats.iter().find(|c| c.id == "implausible-speed" || c.id == "free-flush");
+    let too_fast = found.caveats.iter().find(|c| c.id.is_of_speed());
     let implausible = if rate_known(found) {
         known_bool(too_fast.is_some())
     } else {

@@ -1,10 +1,12 @@
 //! What a probe found, as every output shows it. Times are microseconds per commit unless the name says otherwise.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::WorkloadResult;
 use crate::facts::catalog::probe::ProbeOutcome;
+use crate::facts::{Choice, choice};
 
 /// A way to make a WAL write durable, as the server does it, or the unflushed floor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -168,7 +170,8 @@ pub struct Comparison {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Caveat {
     /// Short name: `competing-io`, `implausible-speed`, `few-samples`, `clock`.
-    pub id: String,
+    #[schemars(with = "String")]
+    pub id: CaveatId,
     /// A sentence.
     pub says: String,
     /// Whether it forbids advising a change of method.
@@ -215,10 +218,115 @@ impl Caveat {
         self.says.clone()
     }
 
-    /// Whether the figures may not be compared with those of another time, for a caveat with this name: what slows all
-    /// methods of one probe alike, such as others' load, slows no two probes alike.
-    pub fn spoils_comparison(id: &str, refuses_advice: bool) -> bool {
-        refuses_advice || ["competing-io", "steal"].contains(&id)
+    /// Whether the figures may not be compared with those of another time.
+    pub fn spoils_comparison(&self) -> bool {
+        self.refuses_advice || self.id.slows_all_alike()
+    }
+}
+
+choice! {
+    /// What limits the figures.
+    pub enum CaveatId {
+        Stopped = "stopped",
+        ImplausibleSpeed = "implausible-speed",
+        FreeFlush = "free-flush",
+        FewSamples = "few-samples",
+        Clock = "clock",
+        Inconsistent = "inconsistent",
+        LessWorkSlower = "less-work-slower",
+        NotArrived = "not-arrived",
+        Suspended = "suspended",
+        CompetingIo = "competing-io",
+        Steal = "steal",
+        ODirect = "o-direct",
+        FsyncPace = "fsync-pace",
+    }
+}
+
+impl CaveatId {
+    /// Whether it slows all methods of one probe alike, such as others' load, but no two probes.
+    pub fn slows_all_alike(self) -> bool {
+        match self {
+            Self::CompetingIo | Self::Steal => true,
+            Self::Stopped
+            | Self::ImplausibleSpeed
+            | Self::FreeFlush
+            | Self::FewSamples
+            | Self::Clock
+            | Self::Inconsistent
+            | Self::LessWorkSlower
+            | Self::NotArrived
+            | Self::Suspended
+            | Self::ODirect
+            | Self::FsyncPace => false,
+        }
+    }
+
+    /// Whether it says that commits were faster than they can be.
+    pub fn is_of_speed(self) -> bool {
+        match self {
+            Self::ImplausibleSpeed | Self::FreeFlush => true,
+            Self::Stopped
+            | Self::FewSamples
+            | Self::Clock
+            | Self::Inconsistent
+            | Self::LessWorkSlower
+            | Self::NotArrived
+            | Self::Suspended
+            | Self::CompetingIo
+            | Self::Steal
+            | Self::ODirect
+            | Self::FsyncPace => false,
+        }
+    }
+
+    /// Whether others used the disks.
+    pub fn is_of_others(self) -> bool {
+        match self {
+            Self::CompetingIo => true,
+            Self::Stopped
+            | Self::ImplausibleSpeed
+            | Self::FreeFlush
+            | Self::FewSamples
+            | Self::Clock
+            | Self::Inconsistent
+            | Self::LessWorkSlower
+            | Self::NotArrived
+            | Self::Suspended
+            | Self::Steal
+            | Self::ODirect
+            | Self::FsyncPace => false,
+        }
+    }
+
+    /// Whether it is about what was not measured, which is still to come while a probe runs.
+    pub fn is_of_the_end(self) -> bool {
+        match self {
+            Self::FewSamples | Self::FsyncPace => true,
+            Self::Stopped
+            | Self::ImplausibleSpeed
+            | Self::FreeFlush
+            | Self::Clock
+            | Self::Inconsistent
+            | Self::LessWorkSlower
+            | Self::NotArrived
+            | Self::Suspended
+            | Self::CompetingIo
+            | Self::Steal
+            | Self::ODirect => false,
+        }
+    }
+}
+
+impl Serialize for CaveatId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.word())
+    }
+}
+
+impl<'de> Deserialize<'de> for CaveatId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::read(&String::deserialize(deserializer)?).map_err(D::Error::custom)
     }
 }
 

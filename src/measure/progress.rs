@@ -108,14 +108,11 @@ impl Progress {
 /// Before it so few rounds are done that nothing can be said.
 const FIRST_LOOK: u32 = 8;
 
-/// Caveats about what was not measured, which is still to come while a probe runs.
-const AT_THE_END: [&str; 2] = ["few-samples", "fsync-pace"];
-
 impl Measurement {
     /// The same for showing it while it runs: without the caveats that only the end can tell.
     #[must_use]
     pub fn while_it_runs(mut self) -> Self {
-        self.caveats.retain(|caveat| !AT_THE_END.contains(&caveat.id.as_str()));
+        self.caveats.retain(|caveat| !caveat.id.is_of_the_end());
         self
     }
 
@@ -129,7 +126,7 @@ impl Measurement {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::{Caveat, Cell, Circumstances, Samples, summarise};
+    use crate::measure::{Caveat, CaveatId, Cell, Circumstances, Samples, summarise};
 
     /// Two methods after so many rounds, the second of this price beside 100.
     fn after(round: u32, price: f64, settled: bool) -> Progress {
@@ -160,18 +157,18 @@ mod tests {
     #[test]
     fn what_is_still_to_come_is_no_caveat_yet() {
         let mut samples = after(3, 100.0, false).so_far.unwrap();
-        assert!(samples.caveats.iter().any(|caveat| caveat.id == "few-samples"));
-        let other = Caveat { id: "competing-io".to_owned(), ..samples.caveats[0].clone() };
+        assert!(samples.caveats.iter().any(|caveat| caveat.id == CaveatId::FewSamples));
+        let other = Caveat { id: CaveatId::CompetingIo, ..samples.caveats[0].clone() };
         samples.caveats.push(other.clone());
         assert!(samples.while_it_runs().caveats.contains(&other));
         let fsync = [1, 2]
             .map(|pages| Cell { rounds: vec![vec![100.0]; 9], ..Cell::new(Method::Fsync, pages, true) });
         let found =
             summarise(&Samples { cells: fsync.to_vec(), paced: Vec::new() }, &Circumstances::default());
-        let ids = |of: &Measurement| of.caveats.iter().map(|c| c.id.clone()).collect::<Vec<_>>();
-        assert!(ids(&found).contains(&"fsync-pace".to_owned()), "{:?}", ids(&found));
+        let ids = |of: &Measurement| of.caveats.iter().map(|c| c.id).collect::<Vec<_>>();
+        assert!(ids(&found).contains(&CaveatId::FsyncPace), "{:?}", ids(&found));
         let left = ids(&found.while_it_runs());
-        assert!(left.iter().all(|id| !AT_THE_END.contains(&id.as_str())), "{left:?}");
+        assert!(left.iter().all(|id| !id.is_of_the_end()), "{left:?}");
     }
 
     #[test]

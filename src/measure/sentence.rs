@@ -55,7 +55,7 @@ fn compared(measurement: &Measurement, default: Method, costs: &str) -> String {
 
 /// Who else was there.
 fn of_others(measurement: &Measurement, seen: &Circumstances) -> &'static str {
-    if measurement.caveats.iter().any(|caveat| caveat.id == "competing-io") {
+    if measurement.caveats.iter().any(|caveat| caveat.id.is_of_others()) {
         "Others used the disks meanwhile; without them it costs less."
     } else if seen.traffic.is_empty() {
         "Whether others used the disks meanwhile is not known."

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::caveats::Circumstances;
 use super::compare::{LOOKS, compare, decided};
-use super::{Cell, Method, Samples, Settled, SpeedLimit, summarise};
+use super::{CaveatId, Cell, Method, Samples, Settled, SpeedLimit, summarise};
 
 /// SplitMix64 (Steele, Lea, Flood 2014), and near-normal numbers by the sum of four uniform ones.
 struct Dice(u64);
@@ -146,7 +146,7 @@ fn the_best_method_is_the_default_unless_another_wins_honestly() {
     assert_eq!(best(0.7, &seen()).best, Method::OpenDatasync);
     let found = best(0.02, &seen());
     assert_eq!(found.best, Method::Fdatasync, "{}", found.sentence);
-    assert!(found.caveats.iter().any(|c| c.id == "implausible-speed" && c.refuses_advice));
+    assert!(found.caveats.iter().any(|c| c.id == CaveatId::ImplausibleSpeed && c.refuses_advice));
 }
 
 #[test]
@@ -172,7 +172,7 @@ fn fsync_never_wins() {
     let found = summarise(&SSD.probe(1, &[(Method::Fdatasync, 1.0), (Method::Fsync, 0.7)]), &seen());
     assert_eq!(found.best, Method::Fdatasync);
     assert!(
-        found.caveats.iter().any(|c| c.id == "less-work-slower" && c.refuses_advice),
+        found.caveats.iter().any(|c| c.id == CaveatId::LessWorkSlower && c.refuses_advice),
         "{:?}",
         found.caveats
     );
@@ -185,7 +185,10 @@ fn few_rounds_and_no_rounds_refuse_advice() {
         let found =
             summarise(&disk.probe(3, &[(Method::Fdatasync, 1.0), (Method::OpenDatasync, 0.5)]), &seen());
         assert_eq!(found.best, Method::Fdatasync);
-        assert!(found.caveats.iter().any(|c| c.id == "few-samples" && c.refuses_advice), "{rounds} rounds");
+        assert!(
+            found.caveats.iter().any(|c| c.id == CaveatId::FewSamples && c.refuses_advice),
+            "{rounds} rounds"
+        );
         assert!(found.comparisons.iter().all(|c| c.settled == Settled::NotSettled));
     }
 }
@@ -194,10 +197,13 @@ fn few_rounds_and_no_rounds_refuse_advice() {
 fn a_free_flush_is_noticed() {
     let disk = Disk { base_us: 3.2, drift: 0.0, ..SSD };
     let found = summarise(&with_floor(disk.probe(1, &[(Method::Fdatasync, 1.0)])), &Circumstances::default());
-    assert!(!found.caveats.iter().any(|c| c.id == "free-flush"), "3.2 µs beside 2 µs is above the floor");
+    assert!(
+        !found.caveats.iter().any(|c| c.id == CaveatId::FreeFlush),
+        "3.2 µs beside 2 µs is above the floor"
+    );
     let disk = Disk { base_us: 2.1, drift: 0.0, ..SSD };
     let found = summarise(&with_floor(disk.probe(1, &[(Method::Fdatasync, 1.0)])), &Circumstances::default());
-    assert!(found.caveats.iter().any(|c| c.id == "free-flush" && c.refuses_advice));
+    assert!(found.caveats.iter().any(|c| c.id == CaveatId::FreeFlush && c.refuses_advice));
 }
 
 #[test]

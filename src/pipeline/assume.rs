@@ -153,8 +153,7 @@ fn candidates(key: &KeyInfo, read: &FactSet) -> Vec<Subject> {
     if key.scope == Scope::Host {
         return vec![Subject::host()];
     }
-    let area = key.name.split('.').next().unwrap_or_default();
-    read.subjects(key.scope).filter(|subject| !read.lacks_area(subject, area)).cloned().collect()
+    read.subjects(key.scope).filter(|subject| !read.lacks_fact(subject, key)).cloned().collect()
 }
 
 fn list(subjects: &[Subject], before: &str) -> String {

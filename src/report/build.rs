@@ -4,6 +4,7 @@
 //! [`super::plan`], the stacks in [`super::stack`]. The surprise: refused advice is taken out of the findings too, so that
 //! no output whatsoever can name a value that kernel, tool or server would not take.
 
+use crate::settings::SettingKind;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::index::Index;
@@ -151,11 +152,11 @@ fn withhold(findings: &mut [Finding], guard: &Guard<'_>) -> Vec<Withheld> {
 /// For each piece of a finding's advice, why it is refused if it is.
 fn refusals(finding: &Finding, guard: &Guard<'_>) -> Vec<Option<String>> {
     let Finding { subject, advice, .. } = finding;
-    let of = |setting: &str| {
-        let piece = advice.iter().find(|piece| piece.setting == setting);
+    let of = |kind: SettingKind| {
+        let piece = advice.iter().find(|piece| piece.setting.kind == kind);
         piece.map(|piece| piece.change.values().to_vec()).unwrap_or_default()
     };
-    let (filesystem, features) = (of("filesystem"), of("mkfs.features"));
+    let (filesystem, features) = (of(SettingKind::Filesystem), of(SettingKind::MkfsFeatures));
     let beside = Beside { filesystem: filesystem.first().map(String::as_str), features: &features };
     advice.iter().map(|piece| guard(subject, piece, &beside).err()).collect()
 }

@@ -6,13 +6,12 @@
 
 use super::{Report, Step, origin};
 use crate::facts::catalog::cluster::{KIND, ServerKind};
+use crate::facts::catalog::postgres::WAL_SYNC_METHOD;
 use crate::facts::catalog::probe;
-use crate::facts::{Scope, Subject};
+use crate::facts::{Area, Scope, Subject};
 use crate::quote::comment;
 use crate::rules::Change;
-
-/// Settings that no line of postgresql.conf can change.
-const NOT_IN_FILE: &[&str] = &["data_checksums"];
+use crate::settings::{self, Setting, SettingKind};
 
 /// The lines for every target of a report.
 pub fn render(report: &Report) -> String {
@@ -24,13 +23,13 @@ pub fn render(report: &Report) -> String {
     )];
     let missing = report.warnings.iter().filter(|warning| warning.starts_with("not measured"));
     parts.extend(missing.map(|warning| format!("# {}\n", comment::inline(warning))));
-    let mut done: Vec<(&Subject, &str)> = Vec::new();
+    let mut done: Vec<(&Subject, &Setting)> = Vec::new();
     let mut open: Vec<&Subject> = Vec::new();
     for target in &report.targets {
         let steps = report.plan(&target.target).map(|plan| plan.steps.as_slice()).unwrap_or_default();
         let mut lines = vec![format!("\n# {}\n", comment::inline(&target.title))];
         for step in steps {
-            let key = (&step.subject, step.advice.setting.as_str());
+            let key = (&step.subject, step.advice.setting);
             if let Some(line) = line(step).filter(|_| !done.contains(&key)) {
                 done.push(key);
                 lines.push(in_force(step));
@@ -53,7 +52,7 @@ pub fn render(report: &Report) -> String {
 
 /// How the WAL is flushed, where no plan says anything of it: what nobody has measured is not right by that.
 fn open_method(report: &Report, cluster: &Subject) -> Option<String> {
-    let (setting, name) = ("pg.wal_sync_method", "wal_sync_method");
+    let setting = settings::of(&WAL_SYNC_METHOD)?;
     let mut steps = report.plans.iter().flat_map(|plan| &plan.steps);
     let is_told = steps.any(|step| step.subject == *cluster && step.advice.setting == setting);
     if is_told || !report.facts.value(cluster, &KIND).is_some_and(ServerKind::is_postgres) {
@@ -66,7 +65,7 @@ fn open_method(report: &Report, cluster: &Subject) -> Option<String> {
     } else {
         "not judged: nothing was measured that tells whether another is faster"
     };
-    let now = report.facts.reading(cluster, setting);
+    let (name, now) = (setting.own_name(), report.facts.reading(cluster, setting.name));
     let line = now.value().map(|value| format!("{name} = {}", quoted(&super::plan::as_written(value))));
     Some(format!(
         "# now: {}\n# {}   # {why}\n",
@@ -85,17 +84,23 @@ fn in_force(step: &Step) -> String {
 
 /// One setting as a line; `None` when it is none of the server's.
 fn line(step: &Step) -> Option<String> {
-    if let Some(name) = step.advice.setting.strip_prefix("mysql.") {
-        return option(step, name);
+    let setting = step.advice.setting;
+    match setting.kind.area()? {
+        Area::Pg => postgres(step, setting),
+        Area::Mysql => option(step, setting.own_name()),
     }
-    let name = step.advice.setting.strip_prefix("pg.").filter(|name| is_name(name))?;
+}
+
+/// A setting of PostgreSQL.
+fn postgres(step: &Step, setting: &Setting) -> Option<String> {
+    let name = setting.own_name();
     let why = comment::inline(&step.title);
     let note = match step.advice.risk {
         crate::rules::Risk::NeedsRestart => " (needs a restart)",
         _ => "",
     };
     match &step.advice.change {
-        Change::Set(value) if NOT_IN_FILE.contains(&name) => {
+        Change::Set(value) if !is_in_file(setting.kind) => {
             Some(format!("# {name}: {}; not a line of this file. {why}\n", comment::inline(value)))
         }
         Change::Set(value) => Some(format!("{name} = {}   # {why}{note}\n", quoted(value))),
@@ -120,11 +125,32 @@ fn option(step: &Step, name: &str) -> Option<String> {
 }
 
 /// The statement that changes a setting; `None` where no statement does.
-pub fn statement(name: &str, change: &Change) -> Option<String> {
+pub fn statement(setting: &Setting, change: &Change) -> Option<String> {
     let Change::Set(value) = change else { return None };
     // Quoted always, because a bare `default` means something else; in an SQL string a backslash is a backslash.
     let value = comment::inline(value).replace('\'', "''");
-    (is_name(name) && !NOT_IN_FILE.contains(&name)).then(|| format!("ALTER SYSTEM SET {name} = '{value}';"))
+    is_in_file(setting.kind).then(|| format!("ALTER SYSTEM SET {} = '{value}';", setting.own_name()))
+}
+
+/// Whether a line of postgresql.conf changes it.
+fn is_in_file(kind: SettingKind) -> bool {
+    match kind {
+        SettingKind::Postgres => true,
+        SettingKind::InitDb
+        | SettingKind::Filesystem
+        | SettingKind::MkfsOptions
+        | SettingKind::MkfsFeatures
+        | SettingKind::MountOptions
+        | SettingKind::BootOptions
+        | SettingKind::FastCommit
+        | SettingKind::DirectoryFlags
+        | SettingKind::Trim
+        | SettingKind::Scheduler
+        | SettingKind::Queue
+        | SettingKind::Placement
+        | SettingKind::Mysql
+        | SettingKind::Other => false,
+    }
 }
 
 fn is_name(name: &str) -> bool {
@@ -167,7 +193,7 @@ mod tests {
         let plan = report.plans.first_mut().unwrap();
         let mut step = plan.steps.first().unwrap().clone();
         step.title = "why\nmax_connections = 9999".to_owned();
-        for advice in [change("pg.fsync", "on"), change("pg.data_checksums", "on"), change("pg.a b", "1")] {
+        for advice in [change("pg.fsync", "on"), change("pg.data_checksums", "on")] {
             step.advice = advice;
             step.level = Level::Critical;
             plan.steps.push(step.clone());
@@ -184,7 +210,7 @@ mod tests {
     fn a_method_that_nobody_measured_is_not_called_right() {
         let mut report = sample::at_risk();
         for plan in &mut report.plans {
-            plan.steps.retain(|step| step.advice.setting != "pg.wal_sync_method");
+            plan.steps.retain(|step| step.advice.setting.name != "pg.wal_sync_method");
         }
         let told = "# now: fdatasync, set in /srv/pg/15/main/postgresql.conf:211\n\
             # wal_sync_method = fdatasync   # not judged: ";

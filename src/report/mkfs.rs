@@ -3,14 +3,15 @@
 use super::{Step, options};
 use crate::quote::Command;
 use crate::rules::Change;
+use crate::settings::SettingKind;
 use crate::validity::mkfs_flag;
 
 /// File systems that can be made: the type, and the sixth field of its fstab line (fstab(5)).
 pub const MAKES: &[(&str, u8)] = &[("ext4", 2), ("xfs", 0), ("btrfs", 0)];
 
-/// The step that changes a setting.
-pub fn step<'a>(steps: &'a [Step], setting: &str) -> Option<&'a Step> {
-    steps.iter().find(|step| step.advice.setting == setting && step.advice.change != Change::Keep)
+/// The step that changes the setting of a kind.
+pub fn step(steps: &[Step], kind: SettingKind) -> Option<&Step> {
+    steps.iter().find(|step| step.advice.setting.kind == kind && step.advice.change != Change::Keep)
 }
 
 /// What a plan makes on a blank disk.
@@ -25,14 +26,14 @@ pub struct Chosen {
 
 /// The file system that the steps for a blank disk make, and how it is mounted; the error says why there is none.
 pub fn chosen(steps: &[Step]) -> Result<Chosen, String> {
-    let advised = step(steps, "filesystem").and_then(|step| match &step.advice.change {
+    let advised = step(steps, SettingKind::Filesystem).and_then(|step| match &step.advice.change {
         Change::Set(value) => Some(value.as_str()),
         _ => None,
     });
     let advised = advised.ok_or("no file system is advised for it")?;
     let makes = MAKES.iter().find(|(fstype, _)| *fstype == advised);
     let (fstype, pass) = *makes.ok_or_else(|| format!("making {advised} is not supported here"))?;
-    let mount = step(steps, "mount.options").and_then(|step| step.result.clone());
+    let mount = step(steps, SettingKind::MountOptions).and_then(|step| step.result.clone());
     let mount = mount.unwrap_or_else(|| "defaults".to_owned());
     if !plain(&mount, ",=_-.:") {
         return Err(format!("mount options that are not plain words: {mount}"));
@@ -48,15 +49,16 @@ pub fn plain(word: &str, also: &str) -> bool {
 
 /// `mkfs.ext4 -m 1`, without the device; the error says what is wrong with an option.
 pub fn command(steps: &[Step], fstype: &str) -> Result<Command, String> {
-    let values = |setting| step(steps, setting).into_iter().flat_map(|step| step.advice.change.values());
-    let mut words: Vec<String> = values("mkfs.options").cloned().collect();
-    for feature in values("mkfs.features") {
+    let values = |kind| step(steps, kind).into_iter().flat_map(|step| step.advice.change.values());
+    let mut words: Vec<String> = values(SettingKind::MkfsOptions).cloned().collect();
+    for feature in values(SettingKind::MkfsFeatures) {
         let flag = mkfs_flag(fstype, feature)
             .ok_or_else(|| format!("it is not known how mkfs.{fstype} is told of {feature}"))?;
         words.push(format!("{flag} {feature}"));
     }
     for (at, word) in words.iter().enumerate() {
-        if let Some(other) = words.iter().skip(at).find(|other| options::exclude("mkfs.options", word, other))
+        if let Some(other) =
+            words.iter().skip(at).find(|other| options::exclude(SettingKind::MkfsOptions, word, other))
         {
             return Err(format!("mkfs options that contradict each other: {word}, {other}"));
         }
@@ -78,20 +80,22 @@ pub fn command(steps: &[Step], fstype: &str) -> Result<Command, String> {
 
 /// Gives the steps for a blank disk the commands that follow from all of them together, where no rule gave any.
 pub fn complete(steps: &mut [Step], node: &str) {
-    let chosen = step(steps, "filesystem").and_then(|step| step.advice.change.values().first().cloned());
+    let chosen =
+        step(steps, SettingKind::Filesystem).and_then(|step| step.advice.change.values().first().cloned());
     let known = chosen.filter(|chosen| MAKES.iter().any(|(fstype, _)| fstype == chosen));
     let Some(fstype) = known.filter(|_| plain(node, "/_-.")) else { return };
-    let mount = step(steps, "mount.options").and_then(|step| step.result.clone());
+    let mount = step(steps, SettingKind::MountOptions).and_then(|step| step.result.clone());
     let mount = mount.filter(|options| plain(options, ",=_-.:"));
     let Ok(command) = command(steps, &fstype) else { return };
     for step in steps.iter_mut().filter(|step| step.advice.apply.is_empty()) {
         let advice = &mut step.advice;
-        match (advice.setting.as_str(), &mount) {
-            ("filesystem", _) => {
+        match advice.setting.kind {
+            SettingKind::Filesystem => {
                 advice.apply = command.clone().code(" ").value(node).into_iter().collect();
                 advice.verify = Command::new("blkid -p ").value(node).into_iter().collect();
             }
-            ("mount.options", Some(options)) => {
+            SettingKind::MountOptions => {
+                let Some(options) = &mount else { continue };
                 let mount = |node| {
                     let typed = Command::new("mount -t ").value(&fstype)?.code(" -o ").value(options)?;
                     Some(typed.code(" ").value(node)?.code(" MOUNTPOINT"))
@@ -99,7 +103,19 @@ pub fn complete(steps: &mut [Step], node: &str) {
                 advice.apply = mount(node).into_iter().collect();
                 advice.verify = vec![Command::new("findmnt MOUNTPOINT")];
             }
-            _ => {}
+            SettingKind::MkfsOptions
+            | SettingKind::MkfsFeatures
+            | SettingKind::BootOptions
+            | SettingKind::FastCommit
+            | SettingKind::DirectoryFlags
+            | SettingKind::Trim
+            | SettingKind::Scheduler
+            | SettingKind::Queue
+            | SettingKind::Placement
+            | SettingKind::Postgres
+            | SettingKind::InitDb
+            | SettingKind::Mysql
+            | SettingKind::Other => {}
         }
     }
 }

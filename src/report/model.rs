@@ -1,5 +1,6 @@
 //! The report as a value. Field names are the JSON's; additions only, and [`SCHEMA_VERSION`] counts changes of meaning.
 
+use crate::settings::Setting;
 use std::cmp::Ordering;
 
 use schemars::JsonSchema;
@@ -278,7 +279,8 @@ pub struct Conflict {
     /// On what.
     pub subject: Subject,
     /// Of which setting.
-    pub setting: String,
+    #[schemars(with = "String")]
+    pub setting: &'static Setting,
     /// What is followed: the rule, and what it wants.
     pub followed: String,
     /// What is not.

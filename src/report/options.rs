@@ -4,6 +4,8 @@
 //! a flag with a list behind it (`-O ^orphan_file`), and a flag given twice would make mke2fs forget the first. The
 //! surprise: file systems print options that nobody gave them, and those are left out of what is recommended.
 
+use crate::settings::SettingKind;
+
 /// The family of a mount option: two different members of it exclude each other.
 pub fn family(word: &str) -> &str {
     let name = word.split('=').next().unwrap_or(word);
@@ -102,20 +104,34 @@ pub fn mkfs_joined(words: &[String]) -> String {
 }
 
 /// Whether two words of a list setting cannot both be there.
-pub fn exclude(setting: &str, a: &str, b: &str) -> bool {
-    match setting {
-        _ if a == b => false,
-        "mount.options" | "boot.options" => family(a) == family(b),
-        setting if setting.starts_with("mkfs.") => {
+pub fn exclude(kind: SettingKind, a: &str, b: &str) -> bool {
+    if a == b {
+        return false;
+    }
+    match kind {
+        SettingKind::MountOptions | SettingKind::BootOptions => family(a) == family(b),
+        SettingKind::MkfsOptions | SettingKind::MkfsFeatures => {
             mkfs_items(a).any(|x| mkfs_items(b).any(|y| x != y && mkfs_name(x) == mkfs_name(y)))
         }
-        // Attributes of directories: `+C` against `-C`.
-        _ => a.trim_start_matches(['+', '-']) == b.trim_start_matches(['+', '-']),
+        // Attributes of directories: `+C` against `-C`. The others are no lists.
+        SettingKind::DirectoryFlags
+        | SettingKind::Filesystem
+        | SettingKind::FastCommit
+        | SettingKind::Trim
+        | SettingKind::Scheduler
+        | SettingKind::Queue
+        | SettingKind::Placement
+        | SettingKind::Postgres
+        | SettingKind::InitDb
+        | SettingKind::Mysql
+        | SettingKind::Other => a.trim_start_matches(['+', '-']) == b.trim_start_matches(['+', '-']),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use SettingKind::{BootOptions, DirectoryFlags, MkfsOptions, MountOptions};
+
     use super::*;
 
     fn words(text: &str) -> Vec<String> {
@@ -168,15 +184,15 @@ mod tests {
 
     #[test]
     fn what_excludes_what() {
-        assert!(exclude("mount.options", "noatime", "relatime"));
-        assert!(exclude("mount.options", "data=ordered", "data=journal"));
-        assert!(!exclude("mount.options", "noatime", "nodiratime"));
-        assert!(!exclude("boot.options", "noatime", "noatime"));
-        assert!(exclude("mkfs.options", "-O ^orphan_file", "-O orphan_file"));
-        assert!(exclude("mkfs.options", "-m 1", "-m 0"));
-        assert!(exclude("mkfs.options", "-i nrext64=0", "-i nrext64=1"));
-        assert!(!exclude("mkfs.options", "-i nrext64=0", "-m reflink=0"));
-        assert!(!exclude("mkfs.options", "-O ^a", "-O b"));
-        assert!(exclude("directory.attributes", "+C", "-C"));
+        assert!(exclude(MountOptions, "noatime", "relatime"));
+        assert!(exclude(MountOptions, "data=ordered", "data=journal"));
+        assert!(!exclude(MountOptions, "noatime", "nodiratime"));
+        assert!(!exclude(BootOptions, "noatime", "noatime"));
+        assert!(exclude(MkfsOptions, "-O ^orphan_file", "-O orphan_file"));
+        assert!(exclude(MkfsOptions, "-m 1", "-m 0"));
+        assert!(exclude(MkfsOptions, "-i nrext64=0", "-i nrext64=1"));
+        assert!(!exclude(MkfsOptions, "-i nrext64=0", "-m reflink=0"));
+        assert!(!exclude(MkfsOptions, "-O ^a", "-O b"));
+        assert!(exclude(DirectoryFlags, "+C", "-C"));
     }
 }

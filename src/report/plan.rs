@@ -10,12 +10,13 @@ mod takes;
 
 pub use join::as_written;
 
+use crate::settings::{Setting, SettingKind};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::{Conflict, Plan, Step, TargetSummary, mkfs};
 use crate::facts::{FactSet, Scope, Subject};
-use crate::rules::{Advice, Change, Finding, Level, Outcome, Risk, settings};
+use crate::rules::{Advice, Change, Finding, Level, Outcome, Risk};
 
 /// Rule → the rules it overrides.
 pub type Overrides = BTreeMap<String, Vec<String>>;
@@ -48,17 +49,17 @@ pub fn plan(
         .collect();
     let chosen = chosen_filesystem(&all);
     let other = |piece: &Piece<'_>| {
-        piece.advice.setting != FILESYSTEM
+        !piece.advice.setting.kind.is_filesystem()
             && chosen.is_some_and(|chosen| filesystem_of(piece).is_some_and(|of| of != chosen))
     };
-    let mut groups: BTreeMap<(Subject, &str), Vec<Piece<'_>>> = BTreeMap::new();
+    let mut groups: BTreeMap<(Subject, &Setting), Vec<Piece<'_>>> = BTreeMap::new();
     let mut options = Vec::new();
     for piece in all.iter().copied().filter(|piece| !other(piece)) {
-        let subject = home(facts, &target.target, &piece.finding.subject, &piece.advice.setting);
+        let subject = home(facts, &target.target, &piece.finding.subject, piece.advice.setting);
         if piece.finding.level == Level::Option && piece.advice.rank.is_none() && !piece.keeps() {
             options.extend(join::join(facts, &subject, &[piece], overrides, &mut Vec::new()));
         } else {
-            groups.entry((subject, &piece.advice.setting)).or_default().push(piece);
+            groups.entry((subject, piece.advice.setting)).or_default().push(piece);
         }
     }
     let mut steps: Vec<Step> = groups
@@ -74,16 +75,13 @@ pub fn plan(
     Plan { target: target.target.clone(), steps, options }
 }
 
-/// The setting whose value is the type of a file system.
-const FILESYSTEM: &str = "filesystem";
-
 /// The subject that owns a setting, seen from a finding within a target. What a blank disk's mount should get belongs to
 /// the target itself, because there is no mount yet.
-fn home(facts: &FactSet, target: &Subject, subject: &Subject, setting: &str) -> Subject {
-    let owner = match settings::find(setting).map(|setting| setting.scope) {
+fn home(facts: &FactSet, target: &Subject, subject: &Subject, setting: &Setting) -> Subject {
+    let owner = match setting.scope {
         // Which of the devices beneath is meant, only the rule's own subject can say.
-        None | Some(Scope::Device | Scope::Host) => return subject.clone(),
-        Some(owner) => owner,
+        Scope::Device | Scope::Host => return subject.clone(),
+        owner => owner,
     };
     let of = |subject| facts.resolve(subject, owner);
     of(subject).or_else(|| of(target)).unwrap_or_else(|| match owner {
@@ -94,7 +92,7 @@ fn home(facts: &FactSet, target: &Subject, subject: &Subject, setting: &str) -> 
 
 /// The file system that comes first where one is to be chosen.
 fn chosen_filesystem<'a>(pieces: &[Piece<'a>]) -> Option<&'a str> {
-    let choices = pieces.iter().filter(|p| p.advice.setting == FILESYSTEM && !p.keeps());
+    let choices = pieces.iter().filter(|p| p.advice.setting.kind.is_filesystem() && !p.keeps());
     let place = |p: &&Piece<'_>| {
         (p.advice.rank.unwrap_or(1), Reverse(p.finding.level), Reverse(p.finding.confidence))
     };
@@ -103,7 +101,7 @@ fn chosen_filesystem<'a>(pieces: &[Piece<'a>]) -> Option<&'a str> {
 
 /// The file system that advice is for: the one that its finding chooses, or that its commands make.
 fn filesystem_of<'a>(piece: &Piece<'a>) -> Option<&'a str> {
-    let siblings = piece.finding.advice.iter().filter(|advice| advice.setting == FILESYSTEM);
+    let siblings = piece.finding.advice.iter().filter(|advice| advice.setting.kind.is_filesystem());
     let sibling = siblings.flat_map(|advice| advice.change.values()).map(String::as_str).next();
     let mut words = piece.advice.apply.iter().flat_map(|command| command.as_str().split_whitespace());
     let made = words.find_map(|word| word.strip_prefix("mkfs."));
@@ -116,24 +114,31 @@ fn filesystem_of<'a>(piece: &Piece<'a>) -> Option<&'a str> {
 fn order(step: &Step, blank: bool) -> impl Ord + use<> {
     let keeps = step.advice.change == Change::Keep;
     let moves = !blank && step.advice.risk == Risk::NeedsNewFilesystem;
-    let setting = step.advice.setting.clone();
-    (keeps, moves, stage(&setting), Reverse(step.level), setting, step.subject.clone())
+    let setting = step.advice.setting;
+    (keeps, moves, stage(setting), Reverse(step.level), setting, step.subject.clone())
 }
 
 /// How far from the device upwards a setting is.
-fn stage(setting: &str) -> u8 {
-    let area = setting.split('.').next().unwrap_or(setting);
-    match (area, settings::find(setting).map(|setting| setting.scope)) {
-        (FILESYSTEM, _) => 1,
-        ("mkfs", _) => 2,
-        ("mount" | "boot", _) => 4,
-        ("directory", _) => 5,
-        ("database", _) => 6,
-        (_, Some(Scope::Mount)) => 3,
-        (_, Some(Scope::Boot)) => 4,
-        (_, Some(Scope::Target)) => 5,
-        (_, Some(Scope::Cluster)) => 7,
-        (_, None | Some(Scope::Device | Scope::Host)) => 0,
+fn stage(setting: &Setting) -> u8 {
+    match setting.kind {
+        SettingKind::Filesystem => 1,
+        SettingKind::MkfsOptions | SettingKind::MkfsFeatures => 2,
+        SettingKind::MountOptions | SettingKind::BootOptions | SettingKind::Trim => 4,
+        SettingKind::DirectoryFlags => 5,
+        SettingKind::Placement => 6,
+        SettingKind::FastCommit
+        | SettingKind::Scheduler
+        | SettingKind::Queue
+        | SettingKind::Postgres
+        | SettingKind::InitDb
+        | SettingKind::Mysql
+        | SettingKind::Other => match setting.scope {
+            Scope::Device | Scope::Host => 0,
+            Scope::Mount => 3,
+            Scope::Boot => 4,
+            Scope::Target => 5,
+            Scope::Cluster => 7,
+        },
     }
 }
 

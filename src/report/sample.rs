@@ -1,6 +1,7 @@
 //! Reports for tests: a database at risk on ext4 mounted `nobarrier`, and a host with a blank disk. Built from facts and
 //! findings as the other layers would give them, so that the whole way through [`super::build`] is walked.
 
+use crate::settings;
 use std::collections::BTreeMap;
 
 use super::{Circumstances, Input, Report, build};
@@ -9,7 +10,7 @@ use crate::facts::catalog::device::{self, Cache, DeviceKind, Transport, WriteCac
 use crate::facts::catalog::target::{self, Role, TargetKind};
 use crate::facts::catalog::{boot, host, kernel, mount, postgres};
 use crate::facts::{FactSet, Need, Reading, Remedy, Source, Subject, Value, Why};
-use crate::measure::{Caveat, Comparison, Estimate, Measurement, Method, MethodResult, Settled};
+use crate::measure::{Caveat, CaveatId, Comparison, Estimate, Measurement, Method, MethodResult, Settled};
 use crate::quote::Command;
 use crate::rules::{
     Advice, Change, Confidence, Evaluation, Finding, Level, Outcome, Pack, Reach, Risk, RuleSet, Trace,
@@ -110,7 +111,7 @@ pub fn finding(rule: &str, subject: &Subject, level: Level, advice: Vec<Advice>)
 /// Advice without commands.
 pub fn advice(setting: &str, change: Change) -> Advice {
     Advice {
-        setting: setting.to_owned(),
+        setting: settings::find(setting).expect("a setting that can be advised"),
         change,
         current: Reading::not_collected(),
         reach: Reach::ThisMount,
@@ -401,7 +402,7 @@ fn measurement() -> Measurement {
         best: Method::Fdatasync,
         cancelled: false,
         caveats: vec![Caveat {
-            id: "competing-io".to_owned(),
+            id: CaveatId::CompetingIo,
             says: "another process wrote 14 MB/s to sdb during rounds 40 to 52".to_owned(),
             refuses_advice: false,
         }],

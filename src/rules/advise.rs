@@ -51,7 +51,7 @@ pub(super) fn advise(
         }
         let Some(change) = spec.change(facts, subject) else { continue };
         // What a fact says is to be set may be what loses data, however the rule words the risk.
-        let risk = if spec.setting.can_lose(&change) { Risk::DataLossIfWrong } else { spec.risk };
+        let risk = if spec.setting.can_lose(change.values()) { Risk::DataLossIfWrong } else { spec.risk };
         let sure = proven(ground, &seen_here)
             && when.as_ref().is_none_or(|when| proven(when, &seen_here))
             && spec.value_from().is_none_or(|fact| seen_here(&facts.lookup(subject, fact)));
@@ -133,7 +133,7 @@ impl AdviceSpec {
             None => Reading::unknown(Why::NotCollected, "nothing holds its current value"),
         };
         Advice {
-            setting: self.setting.name.to_owned(),
+            setting: self.setting,
             change,
             current,
             reach: self.reach,

@@ -3,6 +3,7 @@
 //! The surprise: a host with thousands of disks has hundreds of thousands of answers, nearly all of rules that do not
 //! apply. Of those only the subject is kept; who wants to know why one does not ([`evaluate_one`]) evaluates it again.
 
+use crate::facts::Area;
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
@@ -147,7 +148,7 @@ fn of_scope(facts: &FactSet, scope: Scope) -> impl Iterator<Item = Subject> {
 struct Concern<'r> {
     rule: &'r Rule,
     scopes: Vec<Scope>,
-    areas: Vec<&'static str>,
+    areas: Vec<Area>,
     domains: OnceCell<Domains<'r>>,
 }
 
@@ -166,7 +167,7 @@ impl<'r> Concern<'r> {
         subject.scope() == self.rule.scope
             && (subject.scope() == Scope::Host
                 || !self.scopes.iter().any(|scope| lacking.contains(scope))
-                    && !self.areas.iter().any(|area| facts.lacks_area(subject, area)))
+                    && !self.areas.iter().any(|area| facts.lacks_area(subject, *area)))
     }
 
     /// What the rule comes to on the subject.

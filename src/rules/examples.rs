@@ -94,7 +94,7 @@ fn problem(finding: &Finding, example: &Example) -> Option<String> {
         names
     };
     let wanted = sorted(example.advise.clone()?);
-    let advised = sorted(finding.advice.iter().map(|advice| advice.setting.clone()).collect());
+    let advised = sorted(finding.advice.iter().map(|advice| advice.setting.name.to_owned()).collect());
     (wanted != advised)
         .then(|| format!("expected advice on [{}], got [{}]", wanted.join(", "), advised.join(", ")))
 }

@@ -1,5 +1,6 @@
 //! What evaluating a rule on a subject comes to.
 
+use crate::settings::Setting;
 use std::cmp::Reverse;
 use std::sync::Arc;
 
@@ -204,7 +205,8 @@ impl Change {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Advice {
     /// The setting, such as `mount.options` or `pg.wal_sync_method`.
-    pub setting: String,
+    #[schemars(with = "String")]
+    pub setting: &'static Setting,
     /// What to do to it.
     pub change: Change,
     /// What it is now.

@@ -3,10 +3,11 @@
 //! Everything here has been checked by [`super::load`]: facts exist, values fit them, words are of the catalogue. The
 //! surprise: facts and settings are held by declaration, not by name, so nothing later can look up a wrong name.
 
+use crate::facts::{Area, area};
+use crate::settings::Setting;
 use std::sync::Arc;
 
 use super::evidence::Evidence;
-use super::settings::Setting;
 use super::template::Template;
 use super::{Change, Confidence, Level, Reach, Risk};
 use crate::facts::{KeyInfo, Reading, Scope, Value};
@@ -105,27 +106,22 @@ impl Cond {
         }
     }
 
-    fn areas(&self, into: &mut Vec<&'static str>) {
+    fn areas(&self, into: &mut Vec<Area>) {
         match self {
             Self::All(kids) | Self::Any(kids) => kids.iter().for_each(|kid| kid.areas(into)),
             Self::Not(kid) => kid.areas(into),
             Self::Every(..) | Self::Some(..) => {}
-            Self::Fact(test) => into.push(area(test.fact.name)),
+            Self::Fact(test) => into.extend(area(test.fact.name)),
         }
     }
 }
 
-/// The area of a fact or a setting: the word before the dot of its name.
-pub fn area(name: &str) -> &str {
-    name.split('.').next().unwrap_or(name)
-}
-
 impl Rule {
     /// The areas of the facts that it asks of its subject, and of the settings that it advises.
-    pub fn areas(&self) -> impl Iterator<Item = &'static str> {
+    pub fn areas(&self) -> impl Iterator<Item = Area> {
         let mut areas = Vec::new();
         self.when.areas(&mut areas);
-        areas.extend(self.advise.iter().map(|advice| area(advice.setting.name)));
+        areas.extend(self.advise.iter().filter_map(|advice| advice.setting.kind.area()));
         areas.into_iter()
     }
 }

@@ -3,13 +3,13 @@
 //! It is made of the loaded rules alone, so it says what is evaluated and not what somebody remembers. The surprise: the
 //! headings of its parts are the first comments of the rule files, which nothing else reads.
 
+use crate::settings::Setting;
 use std::collections::BTreeMap;
 
 use super::builtin;
 use super::evidence::Evidence;
 use super::model::{AdviceSpec, ChangeSpec, Cond, Expect, Op, Relation, Rule};
 use super::set::RuleSet;
-use super::settings;
 use super::template::Template;
 use crate::facts::KeyInfo;
 
@@ -223,7 +223,7 @@ impl Page {
     /// Every fact and setting that a rule names, with what it is.
     fn facts(&mut self, set: &RuleSet) {
         let mut facts: BTreeMap<&str, &KeyInfo> = BTreeMap::new();
-        let mut advised: BTreeMap<&str, &settings::Setting> = BTreeMap::new();
+        let mut advised: BTreeMap<&str, &Setting> = BTreeMap::new();
         for rule in set.rules() {
             let conditions =
                 std::iter::once(&rule.when).chain(rule.advise.iter().filter_map(|a| a.when.as_ref()));

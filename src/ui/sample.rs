@@ -193,7 +193,7 @@ pub fn another_kernel() -> Supposed {
         Vec::new(),
     ));
     then.verdicts[0].standing = Standing::Unproven;
-    then.plans[0].steps.retain(|step| step.advice.setting != "mount.options");
+    then.plans[0].steps.retain(|step| step.advice.setting.name != "mount.options");
     let key = "kernel.release";
     let value = Value::Text("4.14.200".to_owned());
     then.facts.know(&Subject::host(), &kernel::RELEASE, "4.14.200".to_owned(), Source::Assumed);

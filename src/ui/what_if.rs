@@ -228,9 +228,8 @@ impl Picker {
 
 /// Whether this fact can be supposed: it is one that is read, and can be about such a subject.
 pub fn may_suppose(report: &Report, subject: &Subject, key: &KeyInfo) -> bool {
-    let area = key.name.split('.').next().unwrap_or_default();
     let here = key.scope == subject.scope() && report.facts.contains(subject);
-    here && can_be_assumed(key.name) && !report.facts.lacks_area(subject, area)
+    here && can_be_assumed(key.name) && !report.facts.lacks_fact(subject, key)
 }
 
 fn choice(data: &Data, subject: &Subject, key: &'static KeyInfo, group: &'static str) -> Option<Choice> {

@@ -9,11 +9,12 @@ use super::server::{always, mysql_setting, postgres_value};
 use super::{Effect, Ruling, mkfs_defaults, mkfs_feature};
 use crate::facts::catalog::{boot, cluster, host, kernel, mount, mysql, postgres};
 use crate::facts::{FactSet, Key, Scope, Subject};
+use crate::settings::{Setting, SettingKind};
 use crate::version::Version;
 
 /// Whether advice to give a setting these values, or add them to it, may be shown for a subject. The error is a sentence
 /// that says what would refuse it, or what is not known. Settings of which no kernel, tool or server has a say pass.
-pub fn guard(setting: &str, values: &[&str], facts: &FactSet, subject: &Subject) -> Result<(), String> {
+pub fn guard(setting: &Setting, values: &[&str], facts: &FactSet, subject: &Subject) -> Result<(), String> {
     guard_with(setting, values, &Beside::default(), facts, subject)
 }
 
@@ -29,7 +30,7 @@ pub struct Beside<'a> {
 /// The same for advice that stands beside other advice: a file system that is made without a feature can be mounted
 /// where one with it cannot.
 pub fn guard_with(
-    setting: &str,
+    setting: &Setting,
     values: &[&str],
     beside: &Beside<'_>,
     facts: &FactSet,
@@ -39,22 +40,27 @@ pub fn guard_with(
         return Ok(());
     }
     let all = |judge: &dyn Fn(&str) -> Result<(), String>| values.iter().try_for_each(|value| judge(value));
-    match setting {
-        "mount.options" | "boot.options" => options(values, beside.filesystem, facts, subject),
-        "filesystem" => all(&|fs| filesystem(fs, beside.features, facts)),
-        "mkfs.features" => all(&|word| made_with(word, beside.filesystem, facts)),
-        "ext4.fast_commit" => {
+    match setting.kind {
+        SettingKind::MountOptions | SettingKind::BootOptions => {
+            options(values, beside.filesystem, facts, subject)
+        }
+        SettingKind::Filesystem => all(&|fs| filesystem(fs, beside.features, facts)),
+        SettingKind::MkfsFeatures => all(&|word| made_with(word, beside.filesystem, facts)),
+        SettingKind::FastCommit => {
             all(&|value| if value == "on" { feature("ext4", "fast_commit", facts) } else { Ok(()) })
         }
-        "block.scheduler" => {
+        SettingKind::Scheduler => {
             let (version, vendor) = kernel_of(facts)?;
             all(&|name| accepted(&format!("scheduler {name}"), &scheduler(name, &version, &vendor)))
         }
-        _ => match (setting.strip_prefix("pg."), setting.strip_prefix("mysql.")) {
-            (Some(name), _) => server(name, values, facts, subject),
-            (_, Some(name)) => mysql_server(name, values, facts, subject),
-            (None, None) => Ok(()),
-        },
+        SettingKind::Postgres | SettingKind::InitDb => server(setting.own_name(), values, facts, subject),
+        SettingKind::Mysql => mysql_server(setting.own_name(), values, facts, subject),
+        SettingKind::MkfsOptions
+        | SettingKind::DirectoryFlags
+        | SettingKind::Trim
+        | SettingKind::Queue
+        | SettingKind::Placement
+        | SettingKind::Other => Ok(()),
     }
 }
 

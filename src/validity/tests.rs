@@ -230,7 +230,7 @@ fn what_the_kernel_cannot_mount_is_left_out() {
 }
 
 mod lines_and_advice {
-    use super::super::{Beside, derive, guard, guard_with};
+    use super::super::{Beside, derive};
     use super::v;
     use crate::facts::catalog::{boot, host, kernel, mount, postgres};
     use crate::facts::{FactSet, Reading, Source, Subject, Why};
@@ -309,6 +309,20 @@ mod lines_and_advice {
         let mounted = Subject::mount("/data");
         facts.know(&mounted, &mount::FSTYPE, fs.to_owned(), Source::file("mountinfo"));
         mounted
+    }
+
+    fn guard(setting: &str, values: &[&str], facts: &FactSet, subject: &Subject) -> Result<(), String> {
+        crate::validity::guard(crate::settings::find(setting).unwrap(), values, facts, subject)
+    }
+
+    fn guard_with(
+        setting: &str,
+        values: &[&str],
+        beside: &Beside<'_>,
+        facts: &FactSet,
+        subject: &Subject,
+    ) -> Result<(), String> {
+        crate::validity::guard_with(crate::settings::find(setting).unwrap(), values, beside, facts, subject)
     }
 
     #[test]

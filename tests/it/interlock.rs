@@ -8,7 +8,8 @@ use walwise::facts::Scope;
 use walwise::report::paste::{fstab, udev, unit};
 use walwise::report::{Report, script};
 use walwise::rules::model::ChangeSpec;
-use walwise::rules::{Change, Circumstances, Finding, RuleSet, evaluate_one, settings, subjects};
+use walwise::rules::{Circumstances, Finding, RuleSet, evaluate_one, subjects};
+use walwise::settings;
 
 use crate::support::machine::Machine;
 
@@ -92,7 +93,7 @@ fn the_settings_know_what_loses_data() {
     for (name, words) in LOSING {
         let Some(setting) = settings::find(name) else { continue };
         for word in *words {
-            assert!(setting.can_lose(&Change::Set((*word).to_owned())), "{name} {word}");
+            assert!(setting.can_lose(&[(*word).to_owned()]), "{name} {word}");
         }
     }
 }
@@ -113,7 +114,7 @@ fn no_builtin_rule_can_lose_data_but_one() {
             let by_value = match &advice.change {
                 ChangeSpec::Fixed(change) => {
                     assert!(
-                        !loses(name, change.values()) || advice.setting.can_lose(change),
+                        !loses(name, change.values()) || advice.setting.can_lose(change.values()),
                         "{}: the asymmetry of settings does not know that {name} {} loses data",
                         rule.id,
                         change.words()
@@ -210,7 +211,7 @@ fn offered(report: &Report) -> Vec<String> {
         for (step, part) in
             plan.steps.iter().map(|s| (s, "step")).chain(plan.options.iter().map(|o| (o, "option")))
         {
-            if loses(&step.advice.setting, step.advice.change.values()) {
+            if loses(step.advice.setting.name, step.advice.change.values()) {
                 found.push(format!("{part} {} by {}", step.advice.change.words(), step.rules.join(" ")));
             }
         }
@@ -220,7 +221,7 @@ fn offered(report: &Report) -> Vec<String> {
 
 fn in_findings(findings: &[Finding]) -> usize {
     let advice = findings.iter().flat_map(|finding| &finding.advice);
-    advice.filter(|advice| loses(&advice.setting, advice.change.values())).count()
+    advice.filter(|advice| loses(advice.setting.name, advice.change.values())).count()
 }
 
 #[test]

@@ -10,7 +10,8 @@ use std::sync::LazyLock;
 
 use walwise::facts::{FactSet, Kind, Reading, Scope, Source, Subject, Value, catalog};
 use walwise::rules::model::{AdviceSpec, ChangeSpec, Cond, Op, Rule};
-use walwise::rules::{Circumstances, Outcome, RuleSet, evaluate_one, settings};
+use walwise::rules::{Circumstances, Outcome, RuleSet, evaluate_one};
+use walwise::settings;
 use walwise::validity::{self, Beside, Effect};
 use walwise::version::Version;
 
@@ -325,8 +326,8 @@ fn beside(rule: &Rule) -> (Option<String>, Vec<String>) {
 
 fn guarded(setting: &str, values: &[String], beside: &Beside<'_>, case: &Case) -> Result<(), String> {
     let values: Vec<&str> = values.iter().map(String::as_str).collect();
-    let scope = settings::find(setting).unwrap().scope;
-    validity::guard_with(setting, &values, beside, &case.facts, &subject(scope))
+    let setting = settings::find(setting).unwrap();
+    validity::guard_with(setting, &values, beside, &case.facts, &subject(setting.scope))
 }
 
 #[test]

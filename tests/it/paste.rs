@@ -14,6 +14,7 @@ use walwise::quote::systemd;
 use walwise::report::paste::{fstab, udev, unit};
 use walwise::report::{Report, markdown};
 use walwise::rules::RuleSet;
+use walwise::settings;
 use walwise::text::{is_treacherous, safe};
 
 use crate::support::loops::{Loop, Point};
@@ -250,7 +251,7 @@ fn systemd_takes_the_units_and_the_drop_ins() {
     assert!(verify(dir.path(), &unit).1.contains("Optoins"));
 }
 
-/// A report that advises this of a disk whose identity is in this file.
+/// A report that advises a scheduler of a disk whose identity is in this file.
 fn advising(name: &str, file: &str, value: &str) -> Report {
     let mut report = report("/etc/fstab", "/dev/null", "/srv", &["nobarrier"]);
     let disk = Subject::device(name);
@@ -259,10 +260,15 @@ fn advising(name: &str, file: &str, value: &str) -> Report {
     let plan = report.plans.first_mut().unwrap();
     let step = plan.steps.first_mut().unwrap();
     step.subject = disk;
-    "block.read_ahead_kb".clone_into(&mut step.advice.setting);
+    step.advice.setting = settings::find("block.scheduler").unwrap();
     step.advice.change = walwise::rules::Change::Set("64".to_owned());
     step.advice.risk = walwise::rules::Risk::None;
     report
+}
+
+/// The rules with another attribute of the queue, which every loop device takes.
+fn read_ahead(report: &Report) -> String {
+    udev::render(report).replace("queue/scheduler", "queue/read_ahead_kb")
 }
 
 /// What udev makes of rules for a device, in a name space of its own where no other rules are and its database is not.
@@ -293,12 +299,12 @@ fn udev_takes_the_rules_and_finds_the_disk_by_its_identity() {
     let complaints =
         |says: &str| says.lines().any(|line| line.contains("99-walwise.rules") && line.contains("nvalid"));
 
-    let other = udev::render(&advising(disk.name(), "loop/autoclear", "1"));
+    let other = read_ahead(&advising(disk.name(), "loop/autoclear", "1"));
     let says = udev_test(&other, disk.name());
     assert!(!complaints(&says) && active(&other).len() == 1, "{says}\n{other}");
     assert_eq!(fs::read_to_string(&ahead).unwrap().trim(), "128", "another disk's rule: {says}");
 
-    let own = udev::render(&advising(disk.name(), "loop/autoclear", "0"));
+    let own = read_ahead(&advising(disk.name(), "loop/autoclear", "0"));
     let says = udev_test(&own, disk.name());
     assert!(!complaints(&says), "{says}\n{own}");
     assert_eq!(fs::read_to_string(&ahead).unwrap().trim(), "64", "its own: {says}\n{own}");

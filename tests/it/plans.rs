@@ -14,18 +14,18 @@ use walwise::host::RecordedHost;
 use walwise::pipeline::Session;
 use walwise::quote::Command;
 use walwise::report::{Plan, Report, Step, TargetSummary};
-use walwise::rules::{Advice, Change, Confidence, Finding, Level, Outcome, Reach, Risk, RuleSet, settings};
+use walwise::rules::{Advice, Change, Confidence, Finding, Level, Outcome, Reach, Risk, RuleSet};
+use walwise::settings;
 
 use crate::support::reports;
 
 /// How far up a setting is: what it is changed on.
 fn height(step: &Step) -> u8 {
-    match settings::find(&step.advice.setting).map(|setting| setting.scope) {
-        Some(Scope::Device | Scope::Host) => 0,
-        Some(Scope::Mount | Scope::Boot) => 1,
-        Some(Scope::Target) => 2,
-        Some(Scope::Cluster) => 3,
-        None => panic!("{} is no setting", step.advice.setting),
+    match step.advice.setting.scope {
+        Scope::Device | Scope::Host => 0,
+        Scope::Mount | Scope::Boot => 1,
+        Scope::Target => 2,
+        Scope::Cluster => 3,
     }
 }
 
@@ -58,7 +58,9 @@ fn wrong(report: &Report, target: &TargetSummary, plan: &Plan) -> Vec<String> {
                 (false, false) if moves(before) == moves(after) && height(before) > height(after) => {
                     "what stands on it comes first"
                 }
-                (false, false) if blank && after.advice.setting == "filesystem" && height(before) > 0 => {
+                (false, false)
+                    if blank && after.advice.setting.name == "filesystem" && height(before) > 0 =>
+                {
                     "something is done to a file system before it is chosen"
                 }
                 _ => continue,
@@ -185,7 +187,7 @@ fn any_finding(blank: bool) -> impl Strategy<Value = Finding> {
             };
             let command = Command::new("set ").code(setting.name).code(" ").option(&change.words());
             let advice = Advice {
-                setting: setting.name.to_owned(),
+                setting,
                 apply: if change == Change::Keep { Vec::new() } else { command.into_iter().collect() },
                 change,
                 current,

@@ -10,6 +10,7 @@ use walwise::facts::catalog::{device, target};
 use walwise::facts::{FactSet, Reading, Source, Subject};
 use walwise::report::script;
 use walwise::rules::{Advice, Change, Confidence, Finding, Level, Outcome, Reach, Risk};
+use walwise::settings;
 
 use crate::support::loops::{Loop, Point};
 use crate::support::{reports, run, stderr};
@@ -27,7 +28,7 @@ fn script_for(disk: &Loop, fstype: &str, mkfs: &[&str], mount: &str) -> String {
     facts.stand(&place, &block);
     facts.link(&place, &block);
     let advice = |setting: &str, change| Advice {
-        setting: setting.to_owned(),
+        setting: settings::find(setting).unwrap(),
         change,
         current: Reading::not_collected(),
         reach: Reach::WholeFilesystem,

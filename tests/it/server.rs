@@ -189,8 +189,11 @@ fn a_server_runs_with_every_method_as_it_was_advised() {
 
 /// What is in force, with where it is set, stands beside what is advised.
 fn side_by_side(report: &Report, before: &str, method: &str, data: &str) {
-    let step =
-        report.plans.iter().flat_map(|plan| &plan.steps).find(|s| s.advice.setting == "pg.wal_sync_method");
+    let step = report
+        .plans
+        .iter()
+        .flat_map(|plan| &plan.steps)
+        .find(|s| s.advice.setting.name == "pg.wal_sync_method");
     let advice = &step.unwrap_or_else(|| panic!("{:?}", report.plans)).advice;
     assert_eq!(advice.change, Change::Set(method.to_owned()));
     assert_eq!(advice.current.value().map(ToString::to_string).as_deref(), Some(before));

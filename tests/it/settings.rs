@@ -174,7 +174,7 @@ fn a_postgres_runs_with_everything_that_a_rule_can_advise_and_refuses_what_is_he
             continue;
         }
         for value in advised.values {
-            let allowed = guard(advised.spec.setting.name, &[&value], &facts, &subject);
+            let allowed = guard(advised.spec.setting, &[&value], &facts, &subject);
             let given = format!("{name}={value}");
             let mut command = cluster.command("postgres");
             let output =
@@ -240,7 +240,7 @@ fn a_mariadb_runs_with_everything_that_a_rule_can_advise_and_is_as_the_table_say
     let mut runs_with: BTreeMap<&str, String> = BTreeMap::new();
     for advised in advised::of("mysql", &rules) {
         for value in advised.values {
-            if guard(advised.spec.setting.name, &[&value], &facts, &subject).is_ok() {
+            if guard(advised.spec.setting, &[&value], &facts, &subject).is_ok() {
                 assert!(Mariadb::takes(&format!("--{}={value}", advised.name)), "{} = {value}", advised.name);
                 runs_with.insert(advised.name, value);
             }

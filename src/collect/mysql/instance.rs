@@ -4,6 +4,7 @@
 //! may live in another mount name space, where its data directory is another one than the path names here; that both are
 //! the same directory is proven by device and inode.
 
+use crate::facts::Area;
 use std::path::PathBuf;
 
 use super::edition::Edition;
@@ -207,7 +208,7 @@ impl Found {
         let view = view.its();
         let shown = safe(path_bytes(&self.data));
         let subject = Subject::cluster(&*shown);
-        facts.rule_out_area(&subject, "pg");
+        facts.rule_out_area(&subject, Area::Pg);
         let running = self.runs(view, unproven);
         let remedy = Remedy::Do("restart the server, then look again".to_owned());
         let started = self.server.as_ref().and_then(|server| server.started);

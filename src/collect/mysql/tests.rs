@@ -1,5 +1,6 @@
 //! A MariaDB that runs with option files, and what is known of it when something of that cannot be read.
 
+use crate::facts::Area;
 use proptest::prelude::*;
 
 use super::*;
@@ -126,7 +127,7 @@ fn a_running_server_with_includes_and_where_each_setting_is_set() {
     ] {
         assert_eq!(told(&facts, name), expected, "{name}");
     }
-    assert!(facts.lacks_area(&db(), "pg") && !facts.lacks_area(&db(), "mysql"));
+    assert!(facts.lacks_area(&db(), Area::Pg) && !facts.lacks_area(&db(), Area::Mysql));
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! it gives none, a file tells what is in force only if nothing was changed since the server started. The surprise: a process may live in another mount name space, where its data directory is another one than the path names
 //! here; only a `postmaster.pid` with its process id, in a directory of its user's, proves the directory.
 
+use crate::facts::Area;
 use std::path::{Path, PathBuf};
 
 use super::checksums;
@@ -162,7 +163,7 @@ impl Found {
         let owner = self.owner(host)?;
         let pid_file = PidFile::read(host, &self.seen);
         let subject = Subject::cluster(&*shown_data);
-        facts.rule_out_area(&subject, "mysql");
+        facts.rule_out_area(&subject, Area::Mysql);
         facts.know(&subject, &kind::KIND, kind::ServerKind::Postgres, self.lead.origin());
         let running = self.running(&pid_file);
         let major = self.major(host);

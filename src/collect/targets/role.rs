@@ -4,6 +4,7 @@
 //! Directories of one server on one file system are one target, since a verdict is about a file system. The surprise: no
 //! directory is known to be unused as long as it is not known where some server keeps its things.
 
+use crate::facts::Area;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -49,7 +50,7 @@ const MYSQL: [Kept; 6] = [
 
 /// What the server of a cluster keeps, its data first.
 fn kept(facts: &FactSet, cluster: &Subject) -> &'static [Kept] {
-    if facts.lacks_area(cluster, "pg") { &MYSQL } else { &POSTGRES }
+    if facts.lacks_area(cluster, Area::Pg) { &MYSQL } else { &POSTGRES }
 }
 
 /// Where a server keeps its things, as far as known.

@@ -156,10 +156,17 @@ fn method(ask: &mut Ask, of: &Subject, cluster: &Subject, name: &str, sayer: &mu
 /// MariaDB's doublewrite that leaves the flush of data files before a checkpoint out.
 fn fast_doublewrite(ask: &mut Ask, of: &Subject, cluster: &Subject, name: &str, sayer: &mut Sayer) {
     let key = &mysql::DOUBLEWRITE;
-    if ask.value(cluster, key).as_deref() == Some("fast") && holds_pages(ask.facts, of) {
-        let (standing, says) = unflushed_pages(ask.facts, of, name, "innodb_doublewrite is fast");
-        sayer.say(ask, cluster, key, standing, says);
-    }
+    let mode = ask.value(cluster, key);
+    let (standing, says) = match mode.as_deref() {
+        _ if !holds_pages(ask.facts, of) => return,
+        // What is not known at all is said of torn pages.
+        None | Some("on" | "off" | "detect_only") => return,
+        Some("fast") => unflushed_pages(ask.facts, of, name, "innodb_doublewrite is fast"),
+        Some(mode) => {
+            (Unproven, format!("innodb_doublewrite is {mode}, which walwise does not know of {name}"))
+        }
+    };
+    sayer.say(ask, cluster, key, standing, says);
 }
 
 /// What becomes of a page that a power failure tears.
@@ -167,7 +174,11 @@ fn torn_pages(ask: &mut Ask, of: &Subject, cluster: &Subject, sayer: &mut Sayer)
     let doublewrite = ask.value(cluster, &mysql::DOUBLEWRITE);
     let copies = Copies {
         key: &mysql::DOUBLEWRITE,
-        kept: doublewrite.as_deref().map(|value| !matches!(value, "off" | "detect_only")),
+        kept: match doublewrite.as_deref() {
+            Some("on" | "fast") => Some(true),
+            Some("off" | "detect_only") => Some(false),
+            Some(_) | None => None,
+        },
         reads: format!("innodb_doublewrite is {}", doublewrite.as_deref().unwrap_or("not known")),
         page: ask.value(cluster, &mysql::PAGE_SIZE).unwrap_or(LARGEST_PAGE),
     };

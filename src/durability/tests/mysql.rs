@@ -2,6 +2,7 @@
 
 use super::machine::{Machine, data};
 use crate::durability::Standing;
+use crate::facts::Area;
 use crate::facts::Subject;
 
 const VERSIONS: [(&str, &str); 6] = [
@@ -19,7 +20,7 @@ fn machine() -> Machine {
     let cluster = Subject::cluster("/data");
     machine.facts.link(&data(), &cluster);
     machine.facts.link(&cluster, &data());
-    machine.facts.rule_out_area(&cluster, "pg");
+    machine.facts.rule_out_area(&cluster, Area::Pg);
     machine
         .with("target.roles", "data,redo,binlog")
         .with("target.clusters", "/data")
@@ -93,6 +94,22 @@ fn the_worst_of_all_settings_governs() {
         }
     }
     assert_eq!(seen, 3 * 6 * 6 * 5);
+}
+
+#[test]
+fn a_doublewrite_that_nobody_knows_is_not_taken_for_one_that_keeps_copies() {
+    for (mode, roles, expected) in [
+        ("on", "data,redo", "durable"),
+        ("off", "data,redo", "at risk"),
+        ("detect_only", "data,redo", "at risk"),
+        ("lazy", "data,redo", "unproven"),
+        ("lazy", "doublewrite", "unproven"),
+        ("lazy", "redo", "durable"),
+        ("?", "data,redo", "unproven"),
+    ] {
+        let machine = machine().with("mysql.innodb_doublewrite", mode).with("target.roles", roles);
+        assert_eq!(machine.word(), expected, "{mode} on {roles}");
+    }
 }
 
 #[test]

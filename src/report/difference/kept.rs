@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::durability::Standing;
 use crate::facts::{FactRow, KeyInfo, Reading, Scope, Subject, Value, Why, catalog};
-use crate::measure::{Caveat, Estimate, Measurement, Method, MethodResult};
+use crate::measure::{Estimate, Measurement, Method, MethodResult};
 use crate::report::{LayerRow, Report, Stack};
 use crate::rules::{Finding, Level, Outcome};
 
@@ -274,7 +274,7 @@ fn finding(finding: &Finding) -> Option<((String, Subject), KeptFinding)> {
 
 fn probe(found: &Measurement) -> KeptProbe {
     let row = |row: &MethodResult| Some(((row.method, row.pages), kept_row(row)?));
-    let against = found.caveats.iter().filter(|c| Caveat::spoils_comparison(&c.id, c.refuses_advice));
+    let against = found.caveats.iter().filter(|caveat| caveat.spoils_comparison());
     KeptProbe {
         when: found.when.clone(),
         directory: found.directory.clone(),

@@ -3,6 +3,7 @@
 //!
 //! It is read row by row, so that the document of a host with thousands of disks is never in memory as a whole.
 
+use crate::facts::Choice;
 use std::fmt;
 use std::io::{BufReader, Read};
 
@@ -11,7 +12,7 @@ use serde_json::Value as Json;
 
 use super::kept::{Kept, KeptFact, KeptFinding, KeptProbe, KeptRow, Shown};
 use crate::facts::{Scope, Subject, Value, Why, catalog};
-use crate::measure::{Caveat, Estimate, Method};
+use crate::measure::{CaveatId, Estimate, Method};
 use crate::report::SCHEMA_VERSION;
 use crate::text::{is_treacherous, safe};
 
@@ -343,7 +344,9 @@ fn probe(kept: &mut Kept, json: &Json) -> Option<()> {
     let caveats = at(found, "caveats").as_array()?.iter();
     let spoils = |caveat: &&Json| {
         let refuses = at(caveat, "refuses_advice").as_bool().unwrap_or(true);
-        Caveat::spoils_comparison(at(caveat, "id").as_str().unwrap_or_default(), refuses)
+        // Of what another version of walwise calls by a name that this one does not know, it is not known what it spoils.
+        let id = at(caveat, "id").as_str().and_then(CaveatId::of);
+        refuses || id.is_none_or(CaveatId::slows_all_alike)
     };
     let against = caveats.filter(spoils);
     let mut probe = KeptProbe {
@@ -391,6 +394,16 @@ mod tests {
             assert!(!kept.facts.is_empty() && kept.unreadable == 0);
         }
         assert!(!Kept::of(&sample::at_risk()).probes.is_empty());
+    }
+
+    #[test]
+    fn a_caveat_that_nobody_knows_speaks_against_a_comparison() {
+        let document = json::render(&sample::at_risk());
+        for (id, doubts) in [("competing-io", 1), ("o-direct", 0), ("made-up", 1)] {
+            let document = document.replace("\"competing-io\"", &format!("\"{id}\""));
+            let kept = Kept::parse(document.as_bytes()).unwrap();
+            assert_eq!(kept.probes.values().map(|probe| probe.doubts.len()).sum::<usize>(), doubts, "{id}");
+        }
     }
 
     #[test]

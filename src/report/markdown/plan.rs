@@ -34,7 +34,7 @@ fn table(document: &mut Document, steps: &[&Step]) {
         vec![
             number.to_string(),
             step.level.word().to_owned(),
-            code(&step.advice.setting),
+            code(step.advice.setting.name),
             text(&words::subject(&step.subject)),
             text(&words::change(step)),
             text(&words::affects(step.advice.reach, step.advice.risk)),
@@ -54,15 +54,17 @@ fn step<'a>(
     let advice = &step.advice;
     let number = number.map(|number| format!("{number}. ")).unwrap_or_default();
     let of = text(&words::subject(&step.subject));
-    document
-        .heading(4, &format!("{number}{} of {of}: {}", code(&advice.setting), text(&words::change(step))));
+    document.heading(
+        4,
+        &format!("{number}{} of {of}: {}", code(advice.setting.name), text(&words::change(step))),
+    );
     if !part.step(step) {
         document.para("As told above.");
         return;
     }
     document.para(&format!("{} *({})*", text(&step.title), step.confidence.word()));
     let about = part.about(target);
-    if step.level >= Level::Warning || step.level == Level::Option || advice.setting == "filesystem" {
+    if step.level >= Level::Warning || step.level == Level::Option || advice.setting.kind.is_filesystem() {
         let rules = about.iter().filter(|finding| step.rules.contains(&finding.rule));
         for because in distinct(rules.map(|finding| &*finding.because)) {
             document.para(&text(because));
@@ -105,7 +107,7 @@ fn right<'a>(document: &mut Document, part: &mut Part<'_, 'a>, target: &TargetSu
     let mut items: Vec<String> = Vec::new();
     for one in kept {
         let change = text(&words::change(one));
-        items.push(format!("{}: {change}. {}", code(&one.advice.setting), text(&one.title)));
+        items.push(format!("{}: {change}. {}", code(one.advice.setting.name), text(&one.title)));
     }
     for finding in about.iter().filter(says) {
         if part.finding(finding) {
@@ -128,7 +130,7 @@ pub fn conflicts(document: &mut Document, report: &Report) {
         .conflicts
         .iter()
         .map(|one| {
-            let of = format!("{} of {}", code(&one.setting), text(&words::subject(&one.subject)));
+            let of = format!("{} of {}", code(one.setting.name), text(&words::subject(&one.subject)));
             vec![of, text(&one.followed), text(&one.overruled), text(&one.because)]
         })
         .collect();

@@ -4,6 +4,7 @@
 //! concerned stays, in its order. The surprise: an option in force that no line names (a default in the superblock, a
 //! remount by hand) cannot be taken out of the line, and that is said instead.
 
+use crate::settings::{Mounting, SettingKind};
 use std::collections::BTreeMap;
 
 use crate::facts::catalog::{boot, mount};
@@ -59,9 +60,9 @@ impl Line<'_> {
     /// The change as words, for a line that is not known as a whole.
     pub fn edits(&self) -> String {
         let replaced = |word: &String| {
-            self.now
-                .iter()
-                .find(|old| options::exclude("boot.options", old, word) && !self.remove.contains(old))
+            self.now.iter().find(|old| {
+                options::exclude(SettingKind::BootOptions, old, word) && !self.remove.contains(old)
+            })
         };
         let out = self.remove.iter().map(|word| format!("take out {word}"));
         let into = self.add.iter().map(|word| match replaced(word) {
@@ -85,13 +86,13 @@ pub fn lines(report: &Report) -> Vec<Line<'_>> {
         for line in target.subjects.iter().filter(|subject| subject.scope() == Scope::Boot) {
             let of_line = wanted.entry(line).or_default();
             let mount = report.facts.resolve(line, Scope::Mount);
-            let concerns = |step: &&Step| match step.advice.setting.as_str() {
-                _ if step.advice.change == Change::Keep => false,
-                "boot.options" => step.subject == *line,
-                "mount.options" => Some(&step.subject) == mount.as_ref(),
-                _ => false,
+            let concerns = |step: &&Step| match step.advice.setting.kind.mount() {
+                None => false,
+                Some(Mounting::AtBoot) => step.subject == *line,
+                Some(Mounting::Now) => Some(&step.subject) == mount.as_ref(),
             };
-            for step in steps.iter().filter(concerns) {
+            let changes = steps.iter().filter(|step| step.advice.change != Change::Keep);
+            for step in changes.filter(concerns) {
                 if !of_line.contains(&step) {
                     of_line.push(step);
                 }
@@ -119,24 +120,32 @@ fn line<'a>(report: &'a Report, subject: &'a Subject, mut steps: Vec<&'a Step>) 
         notes: Vec::new(),
     };
     // The gravest first, and what was said of the line itself before what follows from the mount.
-    steps.sort_by_key(|step| (std::cmp::Reverse(step.level), step.advice.setting != "boot.options"));
+    steps.sort_by_key(|step| (std::cmp::Reverse(step.level), is_of_mounted(step)));
     for step in steps {
         follow(report, &mut line, step);
     }
     line
 }
 
+/// Whether a step is about the options of what is mounted now.
+fn is_of_mounted(step: &Step) -> bool {
+    match step.advice.setting.kind.mount() {
+        Some(Mounting::Now) => true,
+        Some(Mounting::AtBoot) | None => false,
+    }
+}
+
 /// Takes a step into a line, or says why not.
 fn follow<'a>(report: &Report, line: &mut Line<'a>, step: &'a Step) {
     let (add, remove) = (step.advice.change.values(), step.advice.change.removed());
     let words = step.advice.change.words();
-    if step.advice.setting == "mount.options" && !same_type(report, line.subject, &step.subject) {
+    if is_of_mounted(step) && !same_type(report, line.subject, &step.subject) {
         let note = format!("not here, since another type of file system will be mounted: {words}");
         return line.notes.push(note);
     }
     let excluded = |word: &String| {
         line.remove.contains(word)
-            || line.add.iter().any(|other| options::exclude("boot.options", other, word))
+            || line.add.iter().any(|other| options::exclude(SettingKind::BootOptions, other, word))
     };
     if add.iter().any(excluded) || remove.iter().any(|word| line.add.contains(word)) {
         return line.notes.push(format!("not followed, since what is graver wants the opposite: {words}"));
@@ -227,11 +236,10 @@ fn line_for(report: &Report, target: &TargetSummary) -> Option<[String; 2]> {
         words.extend(own.into_iter().filter(|word| word != "rw" && word != "ro"));
     }
     let advised = report.plan(&target.target).map(|plan| plan.steps.as_slice()).unwrap_or_default();
-    for step in
-        advised.iter().filter(|step| step.subject == mounted && step.advice.setting == "mount.options")
-    {
+    for step in advised.iter().filter(|step| step.subject == mounted && is_of_mounted(step)) {
         let (add, remove) = (step.advice.change.values(), step.advice.change.removed());
-        let excluded = |word: &String| add.iter().any(|new| options::exclude("mount.options", new, word));
+        let excluded =
+            |word: &String| add.iter().any(|new| options::exclude(SettingKind::MountOptions, new, word));
         words.retain(|word| !remove.contains(word) && !add.contains(word) && !excluded(word));
         words.extend_from_slice(add);
     }

@@ -3,6 +3,7 @@
 //! A device is matched by the attribute that tells it from every other, never by its name; one without such an
 //! attribute gets no rule, and neither does one whose attribute is more than plain text.
 
+use crate::settings::Setting;
 use std::collections::BTreeSet;
 
 use super::{comments, empty, head, part, pasted, reasons};
@@ -12,30 +13,13 @@ use crate::report::identity::{self, Identity};
 use crate::report::{Report, Step, origin};
 use crate::rules::Change;
 
-/// Attributes of a block device's queue that take the value as it is advised
-/// (Documentation/ABI/stable/sysfs-block of the kernel). The setting is `block.` with the same name.
-const QUEUE: &[&str] = &[
-    "add_random",
-    "discard_max_bytes",
-    "iostats",
-    "max_sectors_kb",
-    "nomerges",
-    "nr_requests",
-    "read_ahead_kb",
-    "rotational",
-    "rq_affinity",
-    "scheduler",
-    "wbt_lat_usec",
-    "write_cache",
-];
-
 /// The rules for every target of a report.
 pub fn render(report: &Report) -> String {
     let mut parts: Vec<String> = Vec::new();
-    let mut done: BTreeSet<(&Subject, &str)> = BTreeSet::new();
+    let mut done: BTreeSet<(&Subject, &Setting)> = BTreeSet::new();
     for step in report.plans.iter().flat_map(|plan| &plan.steps) {
-        let key = (&step.subject, step.advice.setting.as_str());
-        let of_device = step.subject.scope() == Scope::Device && step.advice.setting.starts_with("block.");
+        let key = (&step.subject, step.advice.setting);
+        let of_device = step.subject.scope() == Scope::Device && step.advice.setting.kind.is_of_queue();
         if of_device && step.advice.change != Change::Keep && done.insert(key) {
             parts.push(one(report, step));
         }
@@ -52,7 +36,7 @@ pub fn render(report: &Report) -> String {
 
 /// The rule of one step, or why there is none.
 fn one(report: &Report, step: &Step) -> String {
-    let setting = &step.advice.setting;
+    let setting = step.advice.setting;
     let told = part(&format!("{setting} of {}", step.subject.name()))
         + &reasons(&[step])
         + &comments(&[format!("now: {}", origin::now(&step.advice))]);
@@ -65,9 +49,7 @@ fn one(report: &Report, step: &Step) -> String {
 
 /// The rule; the error says why none can be written.
 fn rule(report: &Report, step: &Step) -> Result<String, String> {
-    let name = step.advice.setting.strip_prefix("block.").unwrap_or_default();
-    let attribute = QUEUE.iter().find(|attribute| **attribute == name);
-    let attribute = attribute.ok_or("no attribute of the queue is known that takes this setting")?;
+    let attribute = step.advice.setting.own_name();
     let Change::Set(value) = &step.advice.change else {
         return Err("a rule sets one value".to_owned());
     };
@@ -188,7 +170,7 @@ mod tests {
             shown in prop_oneof!["[a-zA-Z0-9 ._:-]{1,20}", any::<String>()],
             value in prop_oneof!["[a-z -]{1,12}", any::<String>()],
             title: String,
-            name in prop::sample::select(vec!["scheduler", "write_cache", "read_ahead_kb", "made_up"]),
+            name in prop::sample::select(vec!["scheduler", "write_cache"]),
         ) {
             let mut report = advising(&format!("block.{name}"), set(&value), Some(("device/wwid", &shown)));
             report.plans[0].steps[0].title = title;

@@ -3,6 +3,7 @@
 //! Precedence is rank, then level, then confidence, then an explicit override, then the rule's id. The surprise: a list
 //! of options loses a rule's advice as a whole when one of its words conflicts, because its commands name them all.
 
+use crate::settings::Mounting;
 use std::cmp::Reverse;
 
 use super::{Overrides, Piece};
@@ -89,9 +90,9 @@ fn disagree(a: &Piece<'_>, b: &Piece<'_>, is_list: bool) -> bool {
     if !is_list {
         return one != other;
     }
-    let setting = a.advice.setting.as_str();
+    let kind = a.advice.setting.kind;
     let clash =
-        |xs: &[String], ys: &[String]| xs.iter().any(|x| ys.iter().any(|y| options::exclude(setting, x, y)));
+        |xs: &[String], ys: &[String]| xs.iter().any(|x| ys.iter().any(|y| options::exclude(kind, x, y)));
     let undone = |xs: &[String], ys: &[String]| xs.iter().any(|x| ys.contains(x));
     clash(one.values(), other.values())
         || undone(one.values(), other.removed())
@@ -128,7 +129,7 @@ fn settle(subject: &Subject, winner: &Piece<'_>, loser: &Piece<'_>, overrides: &
     let wants = |p: &Piece<'_>| format!("{}: {}", p.finding.rule, p.advice.change.words());
     Conflict {
         subject: subject.clone(),
-        setting: winner.advice.setting.clone(),
+        setting: winner.advice.setting,
         followed: wants(winner),
         overruled: wants(loser),
         because,
@@ -204,21 +205,22 @@ fn result(facts: &FactSet, subject: &Subject, advice: &Advice) -> Option<String>
         return None;
     }
     let (add, remove) = (advice.change.values(), advice.change.removed());
-    match (advice.setting.as_str(), subject.scope()) {
-        ("mount.options", Scope::Mount) => {
+    match advice.setting.kind.mount() {
+        Some(Mounting::Now) if subject.scope() == Scope::Mount => {
             let written = written(facts, subject);
-            stack::in_force(facts, subject).map(|now| options::changed(&now, &written, add, remove))
+            return stack::in_force(facts, subject).map(|now| options::changed(&now, &written, add, remove));
         }
-        ("boot.options", Scope::Boot) => {
-            facts.value(subject, &boot::OPTIONS).map(|line| options::rewritten(&line, add, remove))
+        Some(Mounting::AtBoot) if subject.scope() == Scope::Boot => {
+            return facts.value(subject, &boot::OPTIONS).map(|line| options::rewritten(&line, add, remove));
         }
-        ("mount.options" | "boot.options", _) => Some(options::rewritten(&[], add, remove)),
-        (setting, _) if setting.starts_with("mkfs.") => Some(options::mkfs_joined(add)),
-        (setting, _) if matches!(catalog::find(setting).map(|info| info.kind), Some(Kind::List)) => {
-            Some(add.join(","))
-        }
-        _ => None,
+        Some(Mounting::Now | Mounting::AtBoot) => return Some(options::rewritten(&[], add, remove)),
+        None => {}
     }
+    if advice.setting.kind.is_of_mkfs() {
+        return Some(options::mkfs_joined(add));
+    }
+    let is_list = catalog::find(advice.setting.name).is_some_and(|info| info.kind == Kind::List);
+    is_list.then(|| add.join(","))
 }
 
 /// What the boot lines of a mount say.

@@ -55,7 +55,7 @@ mod tests {
         plan.steps.truncate(1);
         plan.steps[0].advice.reach = Reach::NextBoot;
         let server = || Subject::cluster("/srv/pg");
-        for setting in ["pg.a", "pg.b"] {
+        for setting in ["pg.fsync", "pg.full_page_writes"] {
             step(plan, setting, server(), Risk::NeedsRestart, Reach::Server);
         }
         step(plan, "mount.options", Subject::mount("/srv"), Risk::NeedsRemount, Reach::ThisMount);

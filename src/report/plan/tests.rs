@@ -1,5 +1,6 @@
 //! What a plan must be: joined, settled, consistent, without what is refused.
 
+use crate::settings::SettingKind;
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
@@ -224,7 +225,7 @@ fn steps_come_in_order_of_application() {
         ],
         &[],
     );
-    let order: Vec<&str> = report.plans[0].steps.iter().map(|step| step.advice.setting.as_str()).collect();
+    let order: Vec<&str> = report.plans[0].steps.iter().map(|step| step.advice.setting.name).collect();
     assert_eq!(
         order,
         [
@@ -284,7 +285,7 @@ proptest! {
             let (add, remove) = (step.advice.change.values(), step.advice.change.removed());
             for (at, word) in add.iter().enumerate() {
                 prop_assert!(!remove.contains(word) && word != "refused");
-                prop_assert!(!add[at + 1..].iter().any(|other| options::exclude("mount.options", word, other)));
+                prop_assert!(!add[at + 1..].iter().any(|other| options::exclude(SettingKind::MountOptions, word, other)));
             }
             if step.advice.change != Change::Keep {
                 prop_assert!(step.level != Level::Option);

@@ -1,6 +1,7 @@
 //! The part of a script for what is mounted already: every command a comment, in order of application.
 
 use super::{commented, nothing};
+use crate::facts::Area;
 use crate::report::origin::{self, Stronger};
 use crate::report::{Report, Step, TargetSummary, conf};
 use crate::rules::{Change, Risk};
@@ -64,12 +65,18 @@ fn one(number: usize, step: &Step) -> String {
 /// Where a setting of a server is set, and how to change it; nothing for other settings.
 fn server(step: &Step) -> Vec<String> {
     let advice = &step.advice;
-    if let Some(name) = advice.setting.strip_prefix("mysql.") {
-        return mysql(step, name);
+    match advice.setting.kind.area() {
+        None => Vec::new(),
+        Some(Area::Pg) => postgres(step),
+        Some(Area::Mysql) => mysql(step, advice.setting.own_name()),
     }
-    let Some(name) = advice.setting.strip_prefix("pg.") else { return Vec::new() };
+}
+
+/// The statement that changes it, where one does.
+fn postgres(step: &Step) -> Vec<String> {
+    let advice = &step.advice;
     let mut lines = vec![format!("now: {}", origin::now(advice))];
-    match (origin::stronger(advice), conf::statement(name, &advice.change)) {
+    match (origin::stronger(advice), conf::statement(advice.setting, &advice.change)) {
         (Some(Stronger::CommandLine), _) => lines.push(Stronger::CommandLine.says("files")),
         (_, Some(statement)) if advice.risk == Risk::NeedsRestart => {
             lines.extend(["in psql, then restart the server:".to_owned(), format!("  {statement}")]);

@@ -12,6 +12,7 @@ use crate::quote::{Command, comment, shell};
 use crate::report::identity::{self, Identity};
 use crate::report::mkfs::{self, plain, step};
 use crate::report::{LOOKED_AT, Plan, Report, TargetSummary};
+use crate::settings::SettingKind;
 
 /// The part for a blank disk.
 pub fn part(report: &Report, target: &TargetSummary) -> String {
@@ -53,7 +54,7 @@ fn recipe(report: &Report, target: &TargetSummary, plan: &Plan) -> Result<Recipe
         _ => return Err("the size of the disk is not known, so it could not be told from another".to_owned()),
     };
     let mkfs::Chosen { fstype, pass, mount } = mkfs::chosen(&plan.steps)?;
-    let attributes = step(&plan.steps, "directory.attributes");
+    let attributes = step(&plan.steps, SettingKind::DirectoryFlags);
     let identity = identity::of(report, disk);
     // lsblk has serial numbers from udev, which does not run everywhere; one that is the identity is compared by its file.
     let by_lsblk = |serial: &String| identity.as_ref().is_none_or(|known| known.value != *serial);

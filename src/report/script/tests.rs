@@ -107,7 +107,7 @@ fn hostile_text_stays_in_comments() {
 
     for setting in ["mkfs.options", "mount.options", "filesystem"] {
         let mut report = sample::blank();
-        let step = report.plans[0].steps.iter_mut().find(|step| step.advice.setting == setting).unwrap();
+        let step = report.plans[0].steps.iter_mut().find(|step| step.advice.setting.name == setting).unwrap();
         let change = if setting == "filesystem" {
             Change::Set(evil.to_owned())
         } else {
@@ -128,7 +128,7 @@ fn force_is_no_option() {
     for word in ["-f", "-F", "-Ff", "-O x -F"] {
         let mut report = sample::blank();
         let plan = &mut report.plans[0];
-        let step = plan.steps.iter_mut().find(|step| step.advice.setting == "mkfs.options").unwrap();
+        let step = plan.steps.iter_mut().find(|step| step.advice.setting.name == "mkfs.options").unwrap();
         step.advice.change = Change::Add(vec![word.to_owned()]);
         let script = render(&report);
         assert!(!active(&script).iter().any(|line| line.contains("mkfs")), "{word}: {script}");

@@ -2,10 +2,12 @@
 
 use super::telling::Part;
 use super::words;
+use crate::facts::Area;
 use crate::facts::Scope;
 use crate::facts::catalog::boot;
 use crate::report::{Report, Step, TargetSummary, origin};
 use crate::rules::{Advice, Change, Finding, Level, Outcome};
+use crate::settings::Mounting;
 use crate::text::page::Page;
 
 /// Writes the plan of a target: what to do in order, what is right already, what may be done at a price.
@@ -75,7 +77,7 @@ fn step<'a>(page: &mut Page, part: &mut Part<'_, 'a>, target: &TargetSummary, nu
     let about = part.about(target);
     for other in &step.alternatives {
         page.hanging(8, "or       ", &words::alternative(step, other));
-        let choice = advice.setting == "filesystem";
+        let choice = advice.setting.kind.is_filesystem();
         if let Some(finding) = about.iter().find(|finding| choice && finding.rule == other.rule) {
             page.para(17, &finding.because);
         }
@@ -103,7 +105,7 @@ fn why<'a>(page: &mut Page, part: &mut Part<'_, 'a>, target: &TargetSummary, ste
         return;
     }
     page.hanging(8, "why      ", &format!("{} ({})", step.title, step.confidence.word()));
-    let choice = step.advice.setting == "filesystem";
+    let choice = step.advice.setting.kind.is_filesystem();
     if step.level >= Level::Warning || step.level == Level::Option || choice {
         let about = part.about(target);
         let rules = about.iter().filter(|finding| step.rules.contains(&finding.rule));
@@ -115,15 +117,18 @@ fn why<'a>(page: &mut Page, part: &mut Part<'_, 'a>, target: &TargetSummary, ste
 
 /// Of a server's setting: the value in force with where it is set, and what wins over a configuration file.
 pub fn of_server(advice: &Advice) -> Option<(String, Option<String>)> {
-    let files = [("pg.", "postgresql.conf"), ("mysql.", "option files")];
-    let (_, file) = files.iter().find(|(area, _)| advice.setting.starts_with(area))?;
+    let file = match advice.setting.kind.area()? {
+        Area::Pg => "postgresql.conf",
+        Area::Mysql => "option files",
+    };
     Some((origin::now(advice), origin::stronger(advice).map(|stronger| stronger.says(file))))
 }
 
 /// How long a remount lasts, and where to make it last.
 pub fn lasts(report: &Report, target: &TargetSummary, step: &Step) -> Option<String> {
-    if step.advice.setting != "mount.options" || step.subject.scope() != Scope::Mount {
-        return None;
+    match step.advice.setting.kind.mount()? {
+        Mounting::Now if step.subject.scope() == Scope::Mount => {}
+        Mounting::Now | Mounting::AtBoot => return None,
     }
     let boot = target.subjects.iter().find(|subject| subject.scope() == Scope::Boot);
     let line = boot.and_then(|boot| report.value(boot, boot::WHERE.name()));

@@ -94,7 +94,7 @@ fn address(finding: &Finding) -> usize {
 type Same<'a> = (&'a str, &'a Subject, &'a [String]);
 
 fn same(step: &Step) -> Same<'_> {
-    (&step.advice.setting, &step.subject, &step.rules)
+    (step.advice.setting.name, &step.subject, &step.rules)
 }
 
 /// Where everything is told that several targets have in common.

@@ -32,7 +32,7 @@ fn list_change(step: &Step) -> String {
         Reading::Known { value: Value::List(words), .. } => words,
         _ => &[],
     };
-    let mounts = matches!(advice.setting.as_str(), "mount.options" | "boot.options");
+    let mounts = advice.setting.kind.mount().is_some();
     let replaced = |word: &String| {
         now.iter().find(|old| mounts && *old != word && options::family(old) == options::family(word))
     };
@@ -149,7 +149,7 @@ pub fn affects(affected: Reach, danger: Risk) -> String {
 
 /// Where a step that has no command of its own is done: what mkfs is to be told is one command with the file system.
 pub fn done_with(step: &Step) -> Option<&'static str> {
-    let of_mkfs = step.advice.setting.starts_with("mkfs.") && step.advice.apply.is_empty();
+    let of_mkfs = step.advice.setting.kind.is_of_mkfs() && step.advice.apply.is_empty();
     of_mkfs.then_some("in the command that makes the file system")
 }
 

@@ -48,8 +48,8 @@ fn findings(real: &Report, supposed: &Report) -> Vec<Item> {
 
 /// What of a finding somebody would act upon.
 fn says(finding: &Finding) -> impl PartialEq + use<> {
-    let advice: Vec<(String, String)> =
-        finding.advice.iter().map(|advice| (advice.setting.clone(), advice.change.words())).collect();
+    let advice: Vec<(&str, String)> =
+        finding.advice.iter().map(|advice| (advice.setting.name, advice.change.words())).collect();
     (finding.level, finding.title.clone(), advice)
 }
 

@@ -6,10 +6,10 @@ use super::{prose, template};
 use crate::facts::{KeyInfo, Kind, catalog};
 use crate::rules::diagnostic::Problems;
 use crate::rules::model::{AdviceSpec, Author, ChangeSpec};
-use crate::rules::settings::{self, Setting};
 use crate::rules::suggest;
 use crate::rules::template::{Template, quotes_a_placeholder};
 use crate::rules::{Change, Level, Reach, Risk};
+use crate::settings::{self, Setting};
 
 const ADVICE: Shape = Shape {
     what: "this advice",
@@ -64,7 +64,7 @@ pub(super) fn advice(
         );
     }
     if let (Some(setting), Some(ChangeSpec::Fixed(change)), Some(risk)) = (setting, &change, risk)
-        && setting.can_lose(change)
+        && setting.can_lose(change.values())
         && risk != Risk::DataLossIfWrong
     {
         problems.report(

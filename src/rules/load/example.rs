@@ -9,8 +9,8 @@ use super::value;
 use crate::facts::{KeyInfo, Kind, Reading, Scope, Source, Value, Why};
 use crate::rules::diagnostic::Problems;
 use crate::rules::model::{Example, ExampleStack, Expect, Given};
-use crate::rules::settings;
 use crate::rules::suggest;
+use crate::settings;
 
 const EXAMPLE: Shape = Shape {
     what: "this example",

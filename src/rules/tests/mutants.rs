@@ -244,7 +244,8 @@ fn is_safety(rule: &Rule) -> bool {
     };
     rule.level == Level::Critical
         || rule.advise.iter().any(|spec| {
-            spec.risk == Risk::DataLossIfWrong || loses(&spec.change, &|change| spec.setting.can_lose(change))
+            spec.risk == Risk::DataLossIfWrong
+                || loses(&spec.change, &|change| spec.setting.can_lose(change.values()))
         })
 }
 

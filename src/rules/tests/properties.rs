@@ -8,7 +8,8 @@ use super::arbitrary::{self, World, every, few, subject, world};
 use crate::facts::{Kind, Reading, Source, Value, Why};
 use crate::rules::ground::{self, Ground, View};
 use crate::rules::model::{AdviceSpec, Author, ChangeSpec, Cond, Rule};
-use crate::rules::{Change, Circumstances, Finding, Level, Outcome, Reach, Risk, evaluate_one, settings};
+use crate::rules::{Change, Circumstances, Finding, Level, Outcome, Reach, Risk, evaluate_one};
+use crate::settings;
 use crate::truth::Truth;
 
 fn truth(cond: &Cond, world: &World) -> Truth {

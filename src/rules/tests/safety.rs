@@ -11,10 +11,10 @@ use super::worlds::{self, Slot, asked, combinations, each, machine, slots, unkno
 use crate::facts::{FactSet, KeyInfo, Kind, Reading, Source, Subject, Value};
 use crate::rules::ground::Ground;
 use crate::rules::model::{AdviceSpec, ChangeSpec, Cond, Op, Rule};
-use crate::rules::settings::{self, Setting};
 use crate::rules::{
     Advice, Change, Circumstances, Level, Outcome, Risk, RuleSet, builtin, evaluate_one, examples,
 };
+use crate::settings::{self, Setting};
 use crate::truth::Truth;
 
 /// Facts with their values.
@@ -65,7 +65,7 @@ fn word(value: &Value) -> String {
 }
 
 fn is_losing(setting: &Setting, word: &str) -> bool {
-    setting.can_lose(&Change::Set(word.to_owned()))
+    setting.can_lose(&[word.to_owned()])
 }
 
 /// The values of a setting's fact, those that lose data among them.
@@ -89,7 +89,7 @@ fn could_lose(spec: &AdviceSpec) -> bool {
     !setting.loses.is_empty()
         && match change {
             ChangeSpec::Fixed(Change::Keep) => setting.name != RIGHT_WHERE_IT_IS,
-            ChangeSpec::Fixed(change) => setting.can_lose(change),
+            ChangeSpec::Fixed(change) => setting.can_lose(change.values()),
             // What the table of features has mkfs leave out is never the journal: src/validity/tests.
             ChangeSpec::AddFrom(fact) if fact.name.ends_with("_leave_out") => false,
             ChangeSpec::SetFrom(_) | ChangeSpec::AddFrom(_) => true,
@@ -171,12 +171,12 @@ impl Case<'_> {
 
     /// What is wrong with advice that was given, if anything is.
     fn wrong(&self, level: Level, advice: &Advice) -> Option<String> {
-        let setting = settings::find(&advice.setting)?;
+        let setting = advice.setting;
         if advice.change == Change::Keep {
             let losing = advice.current.value().is_some_and(|value| is_losing(setting, &word(value)));
             return losing.then(|| format!("{} is called right", setting.name));
         }
-        if !setting.can_lose(&advice.change) {
+        if !setting.can_lose(advice.change.values()) {
             return None;
         }
         if level != Level::Option || advice.risk != Risk::DataLossIfWrong {
@@ -211,7 +211,7 @@ pub fn visit(rule: &Rule) -> Result<usize, String> {
                 let case = Case { rule, spec, slots: &slots, chosen, live };
                 let finding = evaluate_one(rule, &facts, &subject, Circumstances { live, traced: false });
                 assert!(finding.advice.is_empty() || finding.outcome == Outcome::Applies);
-                for advice in finding.advice.iter().filter(|advice| advice.setting == spec.setting.name) {
+                for advice in finding.advice.iter().filter(|advice| advice.setting == spec.setting) {
                     given += 1;
                     let problem = case.wrong(finding.level, advice);
                     wrong = wrong
@@ -245,7 +245,7 @@ fn what_unlocks_a_value_is_of_a_value_that_loses_data_and_that_a_rule_offers() {
     for (name, value, _) in UNLOCKED_BY {
         let setting = settings::find(name).unwrap();
         let change = Change::Add(vec![(*value).to_owned()]);
-        assert!(setting.can_lose(&change), "{name} {value}");
+        assert!(setting.can_lose(change.values()), "{name} {value}");
         let offers = |spec: &AdviceSpec| match &spec.change {
             ChangeSpec::Fixed(change) => change.values().iter().any(|one| one == value),
             _ => false,

@@ -131,7 +131,7 @@ impl View<'_> {
         let (plain, dim) = (self.theme.style(Role::Plain), self.theme.style(Role::Dim));
         vec![
             (step.level.word().to_owned(), self.theme.level(step.level)),
-            (step.advice.setting.clone(), plain),
+            (step.advice.setting.name.to_owned(), plain),
             (words::subject(&step.subject), plain),
             (told::change(step), plain),
             (takes(step).to_owned(), dim),

@@ -147,7 +147,7 @@ fn do_first(page: &mut Page, data: &Data, report: &Report, room: usize) {
     let steps = data.plan().map(|plan| plan.steps.as_slice()).unwrap_or_default();
     let (keep, change): (Vec<&Step>, Vec<&Step>) =
         steps.iter().partition(|step| step.advice.change == Change::Keep);
-    let setting = change.iter().map(|step| text::width(&step.advice.setting)).max().unwrap_or(0);
+    let setting = change.iter().map(|step| text::width(step.advice.setting.name)).max().unwrap_or(0);
     let mut todo: Vec<Todo> = change.into_iter().map(|step| of_step(step, theme, setting)).collect();
     let noted = data.focus.noted.iter().filter_map(|at| report.findings.get(*at));
     todo.extend(noted.filter(|finding| finding.level >= Level::Warning).map(|finding| Todo {
@@ -180,7 +180,7 @@ fn do_first(page: &mut Page, data: &Data, report: &Report, room: usize) {
 }
 
 fn of_step(step: &Step, theme: Theme, setting: usize) -> Todo {
-    let what = format!("{}  {}", text::pad(&step.advice.setting, setting), told::change(step));
+    let what = format!("{}  {}", text::pad(step.advice.setting.name, setting), told::change(step));
     Todo {
         level: step.level,
         key: step_key(step),

@@ -35,7 +35,7 @@ pub fn write(details: &mut Details, data: &Data, report: &Report, step: &Step) {
     }
     for other in &step.alternatives {
         details.field("or", &words::alternative(step, other));
-        let choice = advice.setting == "filesystem";
+        let choice = advice.setting.kind.is_filesystem();
         for finding in
             data.focus.findings(report, std::slice::from_ref(&other.rule)).iter().filter(|_| choice)
         {

@@ -86,7 +86,7 @@ fn buffered_direct_io_is_told_from_direct_io() {
         let found = twenty_rounds(request);
         let row = row(&found, Method::FdatasyncDirect);
         assert!(row.samples == 0 && row.error.is_some(), "{row:?}");
-        assert!(found.caveats.iter().any(|c| c.id == "o-direct" && !c.refuses_advice));
+        assert!(found.caveats.iter().any(|c| c.id.to_string() == "o-direct" && !c.refuses_advice));
     }
 }
 

@@ -8,6 +8,7 @@ use crate::facts::{Reading, Scope, Source, Subject, Why};
 use crate::report::paste::testing::{Written, active, add, name, remove, report, words};
 use crate::report::sample;
 use crate::rules::Risk;
+use crate::settings::SettingKind;
 
 /// A field as libmount reads it (util-linux, lib/mangle.c): any three octal digits behind a backslash are a byte.
 fn read(field: &str) -> Vec<u8> {
@@ -165,7 +166,7 @@ proptest! {
         let fields: Vec<&str> = lines[0].split(' ').collect();
         prop_assert_eq!((read(fields[0]), read(fields[1]), fields[2]), (source, point, "ext4"));
         let mut expect: Vec<Vec<u8>> = options.into_iter().filter(|word| !crate::report::options::exclude(
-            "boot.options", &crate::text::safe(word), "noatime")).collect();
+            SettingKind::BootOptions, &crate::text::safe(word), "noatime")).collect();
         expect.push(b"noatime".to_vec());
         prop_assert_eq!(read(fields[3]), expect.join(&b','));
         prop_assert_eq!(fields[4..].join(" "), numbers);

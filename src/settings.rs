@@ -1,17 +1,31 @@
 //! What can be advised. Rules name settings of this list and no others, so that a plan can join advice on one setting.
 //!
-//! It says where the current value is read; it does not know how to change anything. The surprise: a setting can have
-//! no fact that holds its current value (the options that a file system was made with are kept nowhere).
+//! It says where the current value is read; it does not know how to change anything. A rule file names a setting once, and
+//! from then on it is held by declaration; who acts on settings goes by their [`SettingKind`]. The surprise: a setting can
+//! have no fact that holds its current value (the options that a file system was made with are kept nowhere).
 
-use super::Change;
+mod kind;
+
+use std::fmt;
+
+use SettingKind::{
+    BootOptions, DirectoryFlags, FastCommit, Filesystem, InitDb, MkfsFeatures, MkfsOptions, MountOptions,
+    Mysql, Other, Placement, Postgres, Queue, Scheduler, Trim,
+};
+use serde::{Serialize, Serializer};
+
 use crate::facts::catalog::{boot, device, kernel, mount, mysql, postgres, target};
-use crate::facts::{KeyInfo, Scope};
+use crate::facts::{Key, KeyInfo, Scope};
+
+pub use kind::{Mounting, SettingKind};
 
 /// A thing that can be advised.
 #[derive(Debug)]
 pub struct Setting {
     /// The name in rules, JSON and on screens.
     pub name: &'static str,
+    /// What it is to those who act on it.
+    pub kind: SettingKind,
     /// One sentence.
     pub doc: &'static str,
     /// Whether it is one value or a list of options.
@@ -21,19 +35,56 @@ pub struct Setting {
     /// The fact that holds its current value, where one does.
     pub current: Option<&'static KeyInfo>,
     /// Values, or options to add, that give up what a power failure would leave: never without
-    /// [`Risk::DataLossIfWrong`](super::Risk::DataLossIfWrong), whatever a rule says.
+    /// [`Risk::DataLossIfWrong`](crate::rules::Risk::DataLossIfWrong), whatever a rule says.
     pub loses: &'static [&'static str],
 }
 
 impl Setting {
-    /// Whether this change can lose data. Servers take their words in any case.
-    pub fn can_lose(&self, change: &Change) -> bool {
-        change.values().iter().any(|value| self.loses.iter().any(|word| word.eq_ignore_ascii_case(value)))
+    /// Whether putting in these values can lose data. Servers take their words in any case.
+    pub fn can_lose(&self, values: &[String]) -> bool {
+        values.iter().any(|value| self.loses.iter().any(|word| word.eq_ignore_ascii_case(value)))
+    }
+
+    /// Its name without the area: what a server calls its setting, or the kernel an attribute.
+    pub fn own_name(&self) -> &'static str {
+        self.name.split_once('.').map_or(self.name, |(_, own)| own)
     }
 
     const fn losing(mut self, loses: &'static [&'static str]) -> Self {
         self.loses = loses;
         self
+    }
+}
+
+impl PartialEq for Setting {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Setting {}
+
+impl PartialOrd for Setting {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Setting {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.name.cmp(other.name)
+    }
+}
+
+impl fmt::Display for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name)
+    }
+}
+
+impl Serialize for Setting {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name)
     }
 }
 
@@ -69,86 +120,124 @@ pub enum Shape {
 
 const fn one(
     name: &'static str,
+    kind: SettingKind,
     scope: Scope,
     current: Option<&'static KeyInfo>,
     doc: &'static str,
 ) -> Setting {
-    Setting { name, doc, shape: Shape::One, scope, current, loses: &[] }
+    Setting { name, kind, doc, shape: Shape::One, scope, current, loses: &[] }
 }
 
 const fn options(
     name: &'static str,
+    kind: SettingKind,
     scope: Scope,
     current: Option<&'static KeyInfo>,
     doc: &'static str,
 ) -> Setting {
-    Setting { name, doc, shape: Shape::Options, scope, current, loses: &[] }
+    Setting { name, kind, doc, shape: Shape::Options, scope, current, loses: &[] }
+}
+
+const fn server(
+    name: &'static str,
+    kind: SettingKind,
+    current: &'static KeyInfo,
+    doc: &'static str,
+) -> Setting {
+    one(name, kind, Scope::Cluster, Some(current), doc)
 }
 
 /// Every setting, by area.
 pub const ALL: &[Setting] = &[
-    one("filesystem", Scope::Mount, Some(&mount::FSTYPE.info), "The file system type."),
-    options("mkfs.options", Scope::Mount, None, "Options to make the file system with.")
+    one("filesystem", Filesystem, Scope::Mount, Some(&mount::FSTYPE.info), "The file system type."),
+    options("mkfs.options", MkfsOptions, Scope::Mount, None, "Options to make the file system with.")
         .losing(&["-O ^has_journal"]),
-    options("mkfs.features", Scope::Mount, None, "Features to make the file system with (`mkfs -O`).")
-        .losing(&["^has_journal"]),
+    options(
+        "mkfs.features",
+        MkfsFeatures,
+        Scope::Mount,
+        None,
+        "Features to make the file system with (`mkfs -O`).",
+    )
+    .losing(&["^has_journal"]),
     options(
         "mount.options",
+        MountOptions,
         Scope::Mount,
         Some(&mount::SUPER_OPTIONS.info),
         "Options the file system is mounted with.",
     )
     .losing(LOSING_OPTIONS),
-    options("boot.options", Scope::Boot, Some(&boot::OPTIONS.info), "Options the next boot will mount with.")
-        .losing(LOSING_OPTIONS),
+    options(
+        "boot.options",
+        BootOptions,
+        Scope::Boot,
+        Some(&boot::OPTIONS.info),
+        "Options the next boot will mount with.",
+    )
+    .losing(LOSING_OPTIONS),
     one(
         "ext4.fast_commit",
+        FastCommit,
         Scope::Mount,
         Some(&mount::EXT4_FAST_COMMIT.info),
         "ext4's fast commits, a feature of the file system.",
     ),
     options(
         "directory.attributes",
+        DirectoryFlags,
         Scope::Target,
         Some(&target::FLAGS.info),
         "Inode flags of the directory, which new files inherit (chattr(1)).",
     ),
     one(
         "space.free",
+        Other,
         Scope::Mount,
         Some(&mount::FREE_PERCENT.info),
         "Free space on the file system, in percent.",
     ),
     one(
         "block.write_cache",
+        Queue,
         Scope::Device,
         Some(&device::WRITE_CACHE.info),
         "What the kernel believes of the disk's cache, which decides whether flushes are sent.",
     )
     .losing(&["write through", "none"]),
-    one("block.scheduler", Scope::Device, Some(&device::SCHEDULER.info), "I/O scheduler of the disk."),
+    one(
+        "block.scheduler",
+        Scheduler,
+        Scope::Device,
+        Some(&device::SCHEDULER.info),
+        "I/O scheduler of the disk.",
+    ),
     one(
         "md.array",
+        Other,
         Scope::Device,
         Some(&device::MD_LEVEL.info),
         "Layout and health of a software RAID array.",
     ),
     one(
         "mount.trim",
+        Trim,
         Scope::Mount,
         Some(&mount::TRIMMED.info),
         "What tells the device which blocks are free, and when.",
     ),
-    one("zfs.sync", Scope::Mount, Some(&mount::ZFS_SYNC.info), "Whether a ZFS dataset obeys flushes.")
+    one("zfs.sync", Other, Scope::Mount, Some(&mount::ZFS_SYNC.info), "Whether a ZFS dataset obeys flushes.")
         .losing(&["disabled"]),
     one(
         "zfs.recordsize",
+        Other,
         Scope::Mount,
         Some(&mount::ZFS_RECORD.info),
         "Largest record of new files in a ZFS dataset.",
     ),
     one(
         "zfs.no_cache_flush",
+        Other,
         Scope::Host,
         Some(&kernel::ZFS_NO_FLUSH.info),
         "Whether ZFS leaves out the flushes that it would send to its disks.",
@@ -156,180 +245,191 @@ pub const ALL: &[Setting] = &[
     .losing(ON),
     one(
         "vm.dirty_background_bytes",
+        Other,
         Scope::Host,
         Some(&kernel::DIRTY_BACKGROUND.info),
         "Unwritten data at which the kernel begins to write in the background.",
     ),
-    one("swap.placement", Scope::Target, Some(&target::SWAP_BESIDE.info), "On which disks swap lies."),
-    one("database.placement", Scope::Cluster, Some(&postgres::DATA.info), "Where the database's files lie."),
+    one("swap.placement", Other, Scope::Target, Some(&target::SWAP_BESIDE.info), "On which disks swap lies."),
     one(
-        "pg.wal_sync_method",
+        "database.placement",
+        Placement,
         Scope::Cluster,
-        Some(&postgres::WAL_SYNC_METHOD.info),
+        Some(&postgres::DATA.info),
+        "Where the database's files lie.",
+    ),
+    server(
+        "pg.wal_sync_method",
+        Postgres,
+        &postgres::WAL_SYNC_METHOD.info,
         "How PostgreSQL asks for its WAL to be on disk.",
     ),
-    one("pg.fsync", Scope::Cluster, Some(&postgres::FSYNC.info), "Whether PostgreSQL flushes at all.")
-        .losing(OFF),
-    one(
+    server("pg.fsync", Postgres, &postgres::FSYNC.info, "Whether PostgreSQL flushes at all.").losing(OFF),
+    server(
         "pg.synchronous_commit",
-        Scope::Cluster,
-        Some(&postgres::SYNCHRONOUS_COMMIT.info),
+        Postgres,
+        &postgres::SYNCHRONOUS_COMMIT.info,
         "Whether a commit waits for its WAL to be on disk.",
     )
     .losing(OFF),
-    one(
+    server(
         "pg.full_page_writes",
-        Scope::Cluster,
-        Some(&postgres::FULL_PAGE_WRITES.info),
+        Postgres,
+        &postgres::FULL_PAGE_WRITES.info,
         "Whether whole pages go into the WAL after a checkpoint, against torn pages.",
     )
     .losing(OFF),
-    one(
+    server(
         "pg.wal_init_zero",
-        Scope::Cluster,
-        Some(&postgres::WAL_INIT_ZERO.info),
+        Postgres,
+        &postgres::WAL_INIT_ZERO.info,
         "Whether new WAL files are filled with zeros first.",
     ),
-    one(
+    server(
         "pg.wal_recycle",
-        Scope::Cluster,
-        Some(&postgres::WAL_RECYCLE.info),
+        Postgres,
+        &postgres::WAL_RECYCLE.info,
         "Whether old WAL files are renamed and overwritten.",
     ),
-    one(
+    server(
         "pg.commit_delay",
-        Scope::Cluster,
-        Some(&postgres::COMMIT_DELAY.info),
+        Postgres,
+        &postgres::COMMIT_DELAY.info,
         "How long a commit waits for others to share its flush, in microseconds.",
     ),
-    one(
+    server(
         "pg.data_sync_retry",
-        Scope::Cluster,
-        Some(&postgres::DATA_SYNC_RETRY.info),
+        Postgres,
+        &postgres::DATA_SYNC_RETRY.info,
         "Whether PostgreSQL tries again after a flush of data files failed.",
     )
     .losing(ON),
-    one(
+    server(
         "pg.debug_io_direct",
-        Scope::Cluster,
-        Some(&postgres::DEBUG_IO_DIRECT.info),
+        Postgres,
+        &postgres::DEBUG_IO_DIRECT.info,
         "Which files PostgreSQL opens for direct I/O; a developer's option.",
     ),
-    one(
+    server(
         "pg.wal_compression",
-        Scope::Cluster,
-        Some(&postgres::WAL_COMPRESSION.info),
+        Postgres,
+        &postgres::WAL_COMPRESSION.info,
         "Whether and how whole pages in the WAL are compressed.",
     ),
-    one(
+    server(
         "pg.checkpoint_completion_target",
-        Scope::Cluster,
-        Some(&postgres::CHECKPOINT_TARGET.info),
+        Postgres,
+        &postgres::CHECKPOINT_TARGET.info,
         "Over which share of the time between checkpoints one is spread.",
     ),
-    one(
+    server(
         "pg.checkpoint_flush_after",
-        Scope::Cluster,
-        Some(&postgres::CHECKPOINT_FLUSH_AFTER.info),
+        Postgres,
+        &postgres::CHECKPOINT_FLUSH_AFTER.info,
         "How much a checkpoint writes before it asks the kernel to write it too.",
     ),
-    one(
+    server(
         "pg.recovery_init_sync_method",
-        Scope::Cluster,
-        Some(&postgres::RECOVERY_INIT_SYNC.info),
+        Postgres,
+        &postgres::RECOVERY_INIT_SYNC.info,
         "How the data directory is flushed before recovery from a crash.",
     )
     .losing(&["syncfs"]),
-    one(
+    server(
         "pg.effective_io_concurrency",
-        Scope::Cluster,
-        Some(&postgres::IO_CONCURRENCY.info),
+        Postgres,
+        &postgres::IO_CONCURRENCY.info,
         "How many reads a session asks for ahead.",
     ),
-    one(
+    server(
         "pg.random_page_cost",
-        Scope::Cluster,
-        Some(&postgres::RANDOM_PAGE_COST.info),
+        Postgres,
+        &postgres::RANDOM_PAGE_COST.info,
         "What the planner thinks a page read at random costs, in pages read in sequence.",
     ),
-    one(
+    server(
         "pg.file_extend_method",
-        Scope::Cluster,
-        Some(&postgres::FILE_EXTEND_METHOD.info),
+        Postgres,
+        &postgres::FILE_EXTEND_METHOD.info,
         "How tables are extended by many pages at once.",
     ),
-    one(
+    server(
         "mysql.innodb_flush_log_at_trx_commit",
-        Scope::Cluster,
-        Some(&mysql::FLUSH_LOG.info),
+        Mysql,
+        &mysql::FLUSH_LOG.info,
         "Whether InnoDB flushes its redo log before it reports a commit.",
     )
     .losing(&["0", "2"]),
-    one(
+    server(
         "mysql.sync_binlog",
-        Scope::Cluster,
-        Some(&mysql::SYNC_BINLOG.info),
+        Mysql,
+        &mysql::SYNC_BINLOG.info,
         "After how many commits the binary log is flushed; 0 is never.",
     )
     .losing(&["0"]),
-    one(
+    server(
         "mysql.innodb_flush_method",
-        Scope::Cluster,
-        Some(&mysql::FLUSH_METHOD.info),
+        Mysql,
+        &mysql::FLUSH_METHOD.info,
         "How InnoDB writes and flushes its files.",
     )
     .losing(&["nosync", "littlesync", "O_DIRECT_NO_FSYNC"]),
-    one(
+    server(
         "mysql.innodb_doublewrite",
-        Scope::Cluster,
-        Some(&mysql::DOUBLEWRITE.info),
+        Mysql,
+        &mysql::DOUBLEWRITE.info,
         "Whether InnoDB writes pages twice, against torn pages.",
     )
     .losing(&["off", "false", "0", "detect_only", "fast"]),
-    one(
+    server(
         "mysql.innodb_io_capacity",
-        Scope::Cluster,
-        Some(&mysql::IO_CAPACITY.info),
+        Mysql,
+        &mysql::IO_CAPACITY.info,
         "How many operations a second InnoDB spends in the background.",
     ),
-    one(
+    server(
         "mysql.innodb_flush_neighbors",
-        Scope::Cluster,
-        Some(&mysql::FLUSH_NEIGHBORS.info),
+        Mysql,
+        &mysql::FLUSH_NEIGHBORS.info,
         "Whether InnoDB writes neighbouring pages together.",
     ),
-    one(
+    server(
         "mysql.innodb_checksum_algorithm",
-        Scope::Cluster,
-        Some(&mysql::CHECKSUM.info),
+        Mysql,
+        &mysql::CHECKSUM.info,
         "How InnoDB's pages are made to tell that they are damaged.",
     )
     .losing(&["none", "strict_none"]),
-    one(
+    server(
         "mysql.innodb_use_fdatasync",
-        Scope::Cluster,
-        Some(&mysql::USE_FDATASYNC.info),
+        Mysql,
+        &mysql::USE_FDATASYNC.info,
         "Whether InnoDB flushes with fdatasync instead of fsync.",
     ),
-    one(
+    server(
         "mysql.innodb_data_file_buffering",
-        Scope::Cluster,
-        Some(&mysql::DATA_FILE_BUFFERING.info),
+        Mysql,
+        &mysql::DATA_FILE_BUFFERING.info,
         "Whether MariaDB's data files pass through the kernel's cache.",
     ),
-    one(
+    server(
         "mysql.innodb_log_write_ahead_size",
-        Scope::Cluster,
-        Some(&mysql::LOG_WRITE_AHEAD.info),
+        Mysql,
+        &mysql::LOG_WRITE_AHEAD.info,
         "The size to which MySQL fills up writes of its redo log.",
     ),
-    one(
+    server(
         "pg.data_checksums",
-        Scope::Cluster,
-        Some(&postgres::DATA_CHECKSUMS.info),
+        InitDb,
+        &postgres::DATA_CHECKSUMS.info,
         "Whether data pages carry checksums.",
     ),
 ];
+
+/// The setting whose value a fact holds.
+pub fn of<T>(fact: &Key<T>) -> Option<&'static Setting> {
+    ALL.iter().find(|setting| setting.current.is_some_and(|current| current.name == fact.name()))
+}
 
 /// The setting of this name.
 pub fn find(name: &str) -> Option<&'static Setting> {
@@ -339,6 +439,24 @@ pub fn find(name: &str) -> Option<&'static Setting> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn kinds_are_as_names_say() {
+        for setting in ALL {
+            assert_eq!(crate::facts::area(setting.name), setting.kind.area(), "{}", setting.name);
+            let area = match setting.kind {
+                Postgres | InitDb | Mysql => continue,
+                Scheduler | Queue => "block",
+                MkfsOptions | MkfsFeatures => "mkfs",
+                Filesystem | MountOptions | BootOptions | FastCommit | DirectoryFlags | Trim | Placement
+                | Other => {
+                    assert!(!["block.", "mkfs."].iter().any(|area| setting.name.starts_with(area)));
+                    continue;
+                }
+            };
+            assert_eq!(setting.name, format!("{area}.{}", setting.own_name()));
+        }
+    }
 
     #[test]
     fn names_are_unique_and_current_values_are_facts() {
