@@ -22,7 +22,7 @@ mod simulation;
 
 pub use caveats::{Circumstances, DiskTraffic, SpeedLimit};
 pub use compare::{LOOKS, decided};
-pub use facts::to_facts;
+pub use facts::{InForce, to_facts};
 pub use import::{Group, Imported, ImportedRow, import, table as imported_table};
 pub use measurement::{Caveat, CaveatId, Comparison, Estimate, Measurement, Method, MethodResult, Settled};
 pub use order::{histogram, median_of};

@@ -9,6 +9,8 @@ use super::args::{From, Load, Probe, Shape};
 use super::out::{self, Done, print};
 use super::signals::Listener;
 use super::{CliError, host, input};
+use crate::facts::catalog::postgres::WalSyncMethod;
+use crate::measure::InForce;
 use crate::measure::{
     Imported, Measurement, PG_TESTS, Phase, Workload, import, imported_table, in_the_tools_layout,
     price_of_a_commit, sizes, workload_lines,
@@ -77,8 +79,11 @@ fn measured(args: &Probe, directory: &Path, imported: &[Imported]) -> Done {
             print(&in_the_tools_layout(rows, per_test))
         }
         Some(found) => {
-            let in_force = pipeline::method_in_force(&facts, &target);
-            show(&Shown { measured: Some(&found), imported }, in_force.as_deref(), args.format)
+            let in_force = match pipeline::method_in_force(&facts, &target) {
+                InForce::Is(method) => Some(method),
+                InForce::Default | InForce::Unknown => None,
+            };
+            show(&Shown { measured: Some(&found), imported }, in_force, args.format)
         }
     };
     ended.map_or(printed, Err)
@@ -129,7 +134,7 @@ struct Shown<'a> {
     imported: &'a [Imported],
 }
 
-fn show(shown: &Shown<'_>, in_force: Option<&str>, format: Shape) -> Done {
+fn show(shown: &Shown<'_>, in_force: Option<WalSyncMethod>, format: Shape) -> Done {
     match (format, shown) {
         (Shape::Json, Shown { measured: Some(measured), imported: [] }) => print(&json::pretty(measured)),
         (Shape::Json, shown) => print(&json::pretty(shown)),
@@ -141,7 +146,7 @@ fn show(shown: &Shown<'_>, in_force: Option<&str>, format: Shape) -> Done {
     }
 }
 
-fn in_words(measurement: &Measurement, in_force: Option<&str>) -> String {
+fn in_words(measurement: &Measurement, in_force: Option<WalSyncMethod>) -> String {
     let mut lines = Vec::new();
     let seconds = measurement.seconds;
     if measurement.methods.is_empty() {

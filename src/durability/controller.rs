@@ -94,6 +94,15 @@ pub fn judge(ask: &mut Ask, disk: &Subject) -> (Cache, Evidence) {
         Some(DiskCache::DiskDefault) | None => (false, false),
     };
 
+    let unsettled = || {
+        (
+            Cache::Unknown,
+            Unproven,
+            format!(
+                "whether the controller of {name} protects its cache is not known, and it may answer flushes itself"
+            ),
+        )
+    };
     let (cache, standing, says) = match battery.map(|battery| (power(battery), battery)) {
         _ if members_hold => (
             Cache::Volatile,
@@ -129,13 +138,7 @@ pub fn judge(ask: &mut Ask, disk: &Subject) -> (Cache, Evidence) {
             Unproven,
             format!("the controller of {name} keeps holding writes in its cache when its battery fails"),
         ),
-        _ => (
-            Cache::Unknown,
-            Unproven,
-            format!(
-                "whether the controller of {name} protects its cache is not known, and it may answer flushes itself"
-            ),
-        ),
+        Some((Power::Sound | Power::Doubtful | Power::Gone, _)) | None => unsettled(),
     };
     if cache.is_open() {
         let tool = tool(ask.value(disk, &device::DRIVER).as_deref());

@@ -3,12 +3,24 @@
 use super::compare::{MEANINGFUL_PERCENT, paired_gain};
 use super::summary::outcome;
 use super::{Measurement, Method, MethodResult, Settled};
+use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::facts::catalog::probe;
 use crate::facts::{FactSet, Reading, Source, Subject, Why};
 
-/// Puts the `probe.*` facts of a target. `current_method` is the value of the server's setting in force, where there is a
-/// server.
-pub fn to_facts(found: &Measurement, target: &Subject, current_method: Option<&str>, facts: &mut FactSet) {
+/// What the server of a target flushes its WAL with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InForce {
+    /// There is no PostgreSQL server, so its default is meant.
+    Default,
+    /// This.
+    Is(WalSyncMethod),
+    /// There is a server, and what it uses is not known.
+    Unknown,
+}
+
+/// Puts the `probe.*` facts of a target. What is told of the method in force is not known where that is not known, or was
+/// not measured.
+pub fn to_facts(found: &Measurement, target: &Subject, in_force: InForce, facts: &mut FactSet) {
     let source = || Source::Probe { id: "commit".to_owned() };
     let known = |value| Reading::known(value, source());
     let missing = |what: &str| Reading::unknown(Why::Absent, what);
@@ -19,9 +31,12 @@ pub fn to_facts(found: &Measurement, target: &Subject, current_method: Option<&s
         return;
     }
     facts.know(target, &probe::DIRECTORY, found.directory.clone(), source());
-    let in_force = current_method.and_then(|name| row_named(found, name)).or_else(|| row(found, default));
-    let commit =
-        in_force.map_or_else(|| missing("the probe measured no commit"), |r| known(r.median_us.value));
+    let in_force = measured_in_force(found, in_force, default);
+    let commit = match &in_force {
+        Ok(method) => row(found, *method)
+            .map_or_else(|| missing("the probe measured no commit"), |r| known(r.median_us.value)),
+        Err((why, detail)) => Reading::unknown(*why, *detail),
+    };
     let half = |us: &f64| {
         #[expect(
             clippy::cast_possible_truncation,
@@ -34,16 +49,23 @@ pub fn to_facts(found: &Measurement, target: &Subject, current_method: Option<&s
     facts.put(target, &probe::COMMIT_DELAY_START, commit.clone().map(|us| half(&us)));
     facts.put(target, &probe::COMMIT, commit);
 
-    if let Some(name) = found.best.server_name() {
-        facts.know(target, &probe::BEST_METHOD, name.to_owned(), source());
+    if let Some(method) = found.best.server_method() {
+        facts.know(target, &probe::BEST_METHOD, method, source());
     }
-    let in_force_method = current_method.and_then(|name| method_named(found, name)).unwrap_or(default);
-    let gain = gain_over(found, in_force_method, default);
-    facts.know(target, &probe::GAIN_PERCENT, gain, source());
     let spoken_against = found.caveats.iter().any(|c| c.refuses_advice);
     facts.know(target, &probe::TRUSTED, !spoken_against, source());
-    let change = found.best != in_force_method && !spoken_against && gain >= MEANINGFUL_PERCENT;
-    facts.know(target, &probe::ADVISES_CHANGE, change, source());
+    match in_force {
+        Ok(method) => {
+            let gain = gain_over(found, method, default);
+            facts.know(target, &probe::GAIN_PERCENT, gain, source());
+            let change = found.best != method && !spoken_against && gain >= MEANINGFUL_PERCENT;
+            facts.know(target, &probe::ADVISES_CHANGE, change, source());
+        }
+        Err((why, detail)) => {
+            facts.put(target, &probe::GAIN_PERCENT, Reading::unknown(why, detail));
+            facts.put(target, &probe::ADVISES_CHANGE, Reading::unknown(why, detail));
+        }
+    }
     facts.know(target, &probe::OUTCOME, outcome(found, default).outcome(), source());
 
     let fdatasync = row(found, Method::Fdatasync);
@@ -100,9 +122,23 @@ fn gain_over(found: &Measurement, in_force: Method, default: Method) -> f64 {
     in_loop.max(with_pauses)
 }
 
-fn method_named(found: &Measurement, name: &str) -> Option<Method> {
-    let named = |r: &&MethodResult| r.as_server && r.method.server_name() == Some(name);
-    found.methods.iter().find(named).map(|r| r.method)
+/// The method in force as it was measured, or why it cannot be said.
+fn measured_in_force(
+    found: &Measurement,
+    in_force: InForce,
+    default: Method,
+) -> Result<Method, (Why, &'static str)> {
+    match in_force {
+        InForce::Default => Ok(default),
+        InForce::Is(method) => {
+            let is_it = |r: &&MethodResult| r.as_server && r.method.server_method() == Some(method);
+            let mut measured = found.methods.iter().filter(is_it).map(|r| r.method);
+            let first =
+                measured.next().ok_or((Why::Absent, "the wal_sync_method in force was not measured"))?;
+            Ok(std::iter::once(first).chain(measured).find(|of| row(found, *of).is_some()).unwrap_or(first))
+        }
+        InForce::Unknown => Err((Why::Ambiguous, "which wal_sync_method is in force is not known")),
+    }
 }
 
 fn known_bool(value: bool) -> Reading<bool> {
@@ -127,17 +163,12 @@ fn row(found: &Measurement, method: Method) -> Option<&MethodResult> {
     found.methods.iter().filter(measured).find(|r| r.method == method)
 }
 
-fn row_named<'a>(found: &'a Measurement, name: &str) -> Option<&'a MethodResult> {
-    let named = |r: &&MethodResult| r.as_server && r.method.server_name() == Some(name);
-    found.methods.iter().filter(named).find_map(|r| row(found, r.method))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::measure::{Cell, Circumstances, FlushCount, Samples, SpeedLimit, summarise};
 
-    fn probed(samples: &Samples, current: Option<&str>) -> FactSet {
+    fn probed(samples: &Samples, current: InForce) -> FactSet {
         let seen =
             Circumstances { speed_limit: Some(SpeedLimit::block_device()), ..Circumstances::default() };
         let mut facts = FactSet::default();
@@ -165,7 +196,7 @@ mod tests {
                 Cell { as_server: false, ..cell(Method::FdatasyncDirect, 1, 190.0) },
                 Cell { as_server: false, ..cell(Method::FloorDirect, 1, 40.0) },
             ]),
-            Some("fdatasync"),
+            InForce::Is(WalSyncMethod::Fdatasync),
         );
         let target = Subject::target("/t");
         let near = |key, value: f64| facts.value(&target, key).is_some_and(|v: f64| (v - value).abs() < 1e-6);
@@ -174,7 +205,7 @@ mod tests {
         assert!(near(&probe::COMMITS_PER_SECOND, 5_000.0) && near(&probe::GAIN_PERCENT, 50.0));
         assert_eq!(facts.value(&target, &probe::COMMIT_DELAY_START), Some(100));
         assert_eq!(facts.value(&target, &probe::TRUSTED), Some(true));
-        assert_eq!(facts.value(&target, &probe::BEST_METHOD).as_deref(), Some("open_datasync"));
+        assert_eq!(facts.value(&target, &probe::BEST_METHOD), Some(WalSyncMethod::OpenDatasync));
         assert_eq!(facts.value(&target, &probe::ADVISES_CHANGE), Some(true));
         assert_eq!(facts.value(&target, &probe::OUTCOME), Some(probe::ProbeOutcome::Settled));
         assert_eq!(facts.value(&target, &probe::IMPLAUSIBLE), Some(false));
@@ -182,7 +213,7 @@ mod tests {
 
     #[test]
     fn what_was_not_measured_is_unknown() {
-        let facts = probed(&of(vec![Cell::new(Method::Fdatasync, 1, true)]), None);
+        let facts = probed(&of(vec![Cell::new(Method::Fdatasync, 1, true)]), InForce::Default);
         let target = Subject::target("/t");
         for key in
             [&probe::COMMIT, &probe::FLUSHES_PER_COMMIT, &probe::FLUSH_COST, &probe::COMMITS_PER_SECOND]
@@ -198,11 +229,11 @@ mod tests {
     fn what_is_too_fast_is_no_figure_to_advise_from() {
         let cells = [(Method::Fdatasync, 200.0), (Method::OpenDatasync, 1.0)];
         let cells = cells.iter().flat_map(|(method, us)| [cell(*method, 1, *us), cell(*method, 2, *us)]);
-        let facts = probed(&of(cells.collect()), None);
+        let facts = probed(&of(cells.collect()), InForce::Default);
         let target = Subject::target("/t");
         // The comparison is settled; that the default is best is not what it found.
         assert_eq!(facts.value(&target, &probe::OUTCOME), Some(probe::ProbeOutcome::Settled));
-        assert_eq!(facts.value(&target, &probe::BEST_METHOD).as_deref(), Some("fdatasync"));
+        assert_eq!(facts.value(&target, &probe::BEST_METHOD), Some(WalSyncMethod::Fdatasync));
         assert_eq!(facts.value(&target, &probe::ADVISES_CHANGE), Some(false));
         assert_eq!(facts.value(&target, &probe::TRUSTED), Some(false));
     }
@@ -217,7 +248,7 @@ mod tests {
         let default = [cell(Method::Fdatasync, 1, 200.0), cell(Method::Fdatasync, 2, 200.0)];
         let cells = default.into_iter().chain([cell(method, 1, one), cell(method, 2, two)]).collect();
         let paced = vec![cell(Method::Fdatasync, 1, 200.0), cell(method, 1, paced)];
-        let facts = probed(&Samples { cells, paced }, method.server_name());
+        let facts = probed(&Samples { cells, paced }, InForce::Is(method.server_method().unwrap()));
         let target = Subject::target("/t");
         (
             facts.value(&target, &probe::COMMIT),
@@ -240,5 +271,20 @@ mod tests {
         assert!(gain.is_some_and(|g| g < 5.0) && change == Some(false), "with two pages only: {gain:?}");
         assert_eq!(with_in_force(Method::Fsync, 200.0, 200.0, 400.0), (Some(200.0), Some(50.0), Some(true)));
         assert_eq!(with_in_force(Method::Fsync, 200.0, 200.0, 200.0), (Some(200.0), Some(0.0), Some(false)));
+    }
+
+    /// What is over a method that nobody knows, or that was not measured, is over nothing.
+    #[test]
+    fn nothing_is_told_over_a_method_that_is_not_known() {
+        for in_force in [InForce::Unknown, InForce::Is(WalSyncMethod::FsyncWritethrough)] {
+            let cells = [Method::Fdatasync, Method::OpenDatasync].map(|method| cell(method, 1, 200.0));
+            let facts = probed(&of(cells.to_vec()), in_force);
+            let target = Subject::target("/t");
+            assert_eq!(facts.value(&target, &probe::COMMIT), None);
+            assert_eq!(facts.value(&target, &probe::COMMIT_DELAY_START), None);
+            assert_eq!(facts.value(&target, &probe::GAIN_PERCENT), None);
+            assert_eq!(facts.value(&target, &probe::ADVISES_CHANGE), None);
+            assert!(facts.value(&target, &probe::BEST_METHOD).is_some());
+        }
     }
 }

@@ -5,6 +5,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::WorkloadResult;
+use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::facts::catalog::probe::ProbeOutcome;
 use crate::facts::{Choice, choice};
 
@@ -50,19 +51,19 @@ impl Method {
     }
 
     /// The value of the server's setting that does it, whether or not with O_DIRECT; `None` for what no server does.
-    pub fn server_name(self) -> Option<&'static str> {
+    pub fn server_method(self) -> Option<WalSyncMethod> {
         match self {
-            Self::Fdatasync | Self::FdatasyncDirect => Some("fdatasync"),
-            Self::OpenDatasync | Self::OpenDatasyncDirect => Some("open_datasync"),
-            Self::Fsync => Some("fsync"),
-            Self::OpenSync | Self::OpenSyncDirect => Some("open_sync"),
+            Self::Fdatasync | Self::FdatasyncDirect => Some(WalSyncMethod::Fdatasync),
+            Self::OpenDatasync | Self::OpenDatasyncDirect => Some(WalSyncMethod::OpenDatasync),
+            Self::Fsync => Some(WalSyncMethod::Fsync),
+            Self::OpenSync | Self::OpenSyncDirect => Some(WalSyncMethod::OpenSync),
             Self::Floor | Self::FloorDirect => None,
         }
     }
 
     /// Whether it makes the write durable.
     pub fn is_durable(self) -> bool {
-        self.server_name().is_some()
+        self.server_method().is_some()
     }
 
     /// Whether an unbroken loop makes it look cheaper than it is for a server: it writes the file's time stamp too, which

@@ -57,7 +57,7 @@ impl PgTest {
     /// The tool's label.
     pub fn label(self) -> String {
         match self {
-            Pages(_, method) => method.server_name().unwrap_or_default().to_owned(),
+            Pages(_, method) => method.server_method().map_or_else(String::new, |method| method.to_string()),
             Sizes(1) => " 1 * 16kB open_sync write".to_owned(),
             Sizes(writes) => format!("{writes:>2} * {:>2}kB open_sync writes", 16 / writes.max(1)),
             WriteFsyncClose => "write, fsync, close".to_owned(),

@@ -3,6 +3,7 @@
 //! Pure text without colour; every character is one column wide. Bars share one scale, so that lengths can be compared.
 
 use super::{Measurement, Method, MethodResult, Settled};
+use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::text;
 
 /// How wide the bar of an interval is, in columns.
@@ -10,10 +11,10 @@ const BAR: usize = 24;
 
 /// One line per method the server has, with one page per commit: median, interval, 99th percentile, and what it means
 /// beside the default. `current` is the setting in force, where there is a server; `ascii` keeps to ASCII.
-pub fn price_of_a_commit(found: &Measurement, current: Option<&str>, ascii: bool) -> Vec<String> {
+pub fn price_of_a_commit(found: &Measurement, current: Option<WalSyncMethod>, ascii: bool) -> Vec<String> {
     let rows: Vec<_> = found.methods.iter().filter(|r| r.as_server && r.pages == 1).collect();
     let scale = Scale::of(&rows);
-    let default = rows.iter().find(|r| r.method.server_name() == Some("fdatasync"));
+    let default = rows.iter().find(|r| r.method.server_method().is_some_and(WalSyncMethod::is_fdatasync));
     let line = |row: &&&MethodResult| {
         let name = row.method.name();
         if let Some(error) = &row.error {
@@ -25,7 +26,7 @@ pub fn price_of_a_commit(found: &Measurement, current: Option<&str>, ascii: bool
         } else {
             beside_default(found, row)
         };
-        let mark = if current.is_some() && row.method.server_name() == current {
+        let mark = if current.is_some() && row.method.server_method() == current {
             if ascii { "   <- in force" } else { "   ← in force" }
         } else {
             ""
@@ -204,7 +205,7 @@ mod tests {
 
     #[test]
     fn the_price_of_a_commit_stands_in_columns() {
-        insta::assert_snapshot!(price_of_a_commit(&measured(), Some("fdatasync"), false).join("\n"), @r"
+        insta::assert_snapshot!(price_of_a_commit(&measured(), Some(WalSyncMethod::Fdatasync), false).join("\n"), @r"
 fdatasync                  182 µs  ├●─┤                      p99   546 µs   5 495 commits/s   ← in force
 open_datasync              179 µs  ├●┤                       p99   537 µs   no meaningful difference
 fsync                      346 µs                  ├─●────┤  p99  1.04 ms   1.9 × slower
@@ -229,7 +230,8 @@ unflushed                    1    2.0 µs    4.0 µs    6.0 µs     18 µs      
     #[test]
     fn ascii_is_ascii() {
         let found = measured();
-        let lines = price_of_a_commit(&found, Some("fsync"), true).into_iter().chain(race(&found, true));
+        let lines =
+            price_of_a_commit(&found, Some(WalSyncMethod::Fsync), true).into_iter().chain(race(&found, true));
         lines.for_each(|line| assert!(line.is_ascii(), "{line}"));
     }
 

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use crate::facts::catalog::device::Cache;
 use crate::facts::catalog::postgres;
 use crate::facts::catalog::target::{self, TargetKind};
-use crate::facts::{FactSet, Reading, Scope, Subject};
-use crate::measure::{Measurement, Method, Workload};
+use crate::facts::{Area, FactSet, Reading, Scope, Subject};
+use crate::measure::{InForce, Measurement, Method, Workload};
 use crate::probes::{Manner, Plan, Refusal, Request, plan};
 
 /// Which rows a measurement has.
@@ -75,14 +75,19 @@ pub fn prepare(facts: &FactSet, subject: &Subject, options: &Options) -> Result<
 }
 
 /// `wal_sync_method` in force in the cluster of a target.
-pub fn method_in_force(facts: &FactSet, subject: &Subject) -> Option<String> {
-    facts.lookup(subject, &postgres::WAL_SYNC_METHOD.info).value().map(ToString::to_string)
+pub fn method_in_force(facts: &FactSet, subject: &Subject) -> InForce {
+    match facts.resolve(subject, Scope::Cluster) {
+        Some(cluster) if !facts.lacks_area(&cluster, Area::Pg) => {
+            facts.value(&cluster, &postgres::WAL_SYNC_METHOD).map_or(InForce::Unknown, InForce::Is)
+        }
+        _ => InForce::Default,
+    }
 }
 
 /// The measurement as facts.
 pub(super) fn to_facts(measurement: &Measurement, subject: &Subject, facts: &mut FactSet) {
     let in_force = method_in_force(facts, subject);
-    crate::measure::to_facts(measurement, subject, in_force.as_deref(), facts);
+    crate::measure::to_facts(measurement, subject, in_force, facts);
 }
 
 /// The targets that can be measured: directories that are there. Those with WAL first, since a commit waits for them.

@@ -7,6 +7,7 @@
 
 use rustix::fs::OFlags;
 
+use crate::facts::catalog::postgres::WalLevel;
 use crate::measure::Method;
 
 /// What decides how a server writes its WAL. What is not known is taken as its default.
@@ -15,7 +16,7 @@ pub struct Server {
     /// Major version.
     pub major: Option<u64>,
     /// `wal_level`.
-    pub wal_level: Option<String>,
+    pub wal_level: Option<WalLevel>,
     /// `max_wal_senders`.
     pub max_wal_senders: Option<u64>,
     /// `debug_io_direct`.
@@ -28,7 +29,7 @@ pub fn server_methods(server: &Server) -> Vec<Method> {
     let debug_direct =
         server.major.is_some_and(|v| v >= 16) && items.split(',').any(|item| item.trim() == "wal");
     let nobody_reads = server.major.is_some_and(|v| v <= 15)
-        && server.wal_level.as_deref() == Some("minimal")
+        && server.wal_level.is_some_and(WalLevel::is_minimal)
         && server.max_wal_senders == Some(0);
     if debug_direct {
         // fsync with O_DIRECT has no row: it is fdatasync with O_DIRECT and a journal commit on top.
@@ -86,7 +87,7 @@ mod tests {
     fn server(major: u64, wal_level: &str, senders: u64, debug: &str) -> Server {
         Server {
             major: Some(major),
-            wal_level: Some(wal_level.to_owned()),
+            wal_level: crate::facts::Choice::of(wal_level),
             max_wal_senders: Some(senders),
             debug_io_direct: Some(debug.to_owned()),
         }

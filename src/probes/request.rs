@@ -220,7 +220,7 @@ mod tests {
         facts.know(&disk, &device::KIND, DeviceKind::Disk, source());
         facts.know(&disk, &device::COUNTS_FLUSHES, true, source());
         facts.know(&cluster, &postgres::VERSION, Version::parse("15.4").unwrap(), source());
-        facts.know(&cluster, &postgres::WAL_LEVEL, "minimal".to_owned(), source());
+        facts.know(&cluster, &postgres::WAL_LEVEL, postgres::WalLevel::Minimal, source());
         facts.know(&cluster, &postgres::MAX_WAL_SENDERS, 0, source());
         let full = Request::of_target(&target, &facts);
         assert!(full.leaves_count_flushes && full.speed_limit.is_some());

@@ -190,7 +190,7 @@ fn at_risk_facts() -> FactSet {
     facts.know(&next, &boot::OPTIONS, words("defaults,nobarrier"), fstab());
     let conf = || Source::line("/srv/pg/15/main/postgresql.conf", 211);
     facts.know(&cluster(), &postgres::NAME, "postgresql 15/main".to_owned(), conf());
-    facts.know(&cluster(), &postgres::WAL_SYNC_METHOD, "fdatasync".to_owned(), conf());
+    facts.know(&cluster(), &postgres::WAL_SYNC_METHOD, postgres::WalSyncMethod::Fdatasync, conf());
     facts.know(
         &cluster(),
         &postgres::WAL_INIT_ZERO,

@@ -90,7 +90,7 @@ fn a_running_cluster_is_found_with_where_its_settings_are_set() {
     assert_eq!(said("pg.commit_delay"), format!("7 {data}/postgresql.auto.conf:4"));
     assert!(said("pg.fsync").starts_with(&format!("no {data}/postgresql.conf:")), "{}", said("pg.fsync"));
     assert_eq!(facts.value(&subject, &postgres::MAX_WAL_SENDERS), Some(3));
-    assert_eq!(facts.value(&subject, &postgres::WAL_LEVEL).as_deref(), Some("replica"));
+    assert_eq!(facts.value(&subject, &postgres::WAL_LEVEL), Some(postgres::WalLevel::Replica));
     assert!(matches!(
         facts.get(&subject, &postgres::DEBUG_IO_DIRECT),
         Reading::Unknown { why: Why::Absent, .. }

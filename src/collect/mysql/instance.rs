@@ -4,7 +4,6 @@
 //! may live in another mount name space, where its data directory is another one than the path names here; that both are
 //! the same directory is proven by device and inode.
 
-use crate::facts::Area;
 use std::path::PathBuf;
 
 use super::edition::Edition;
@@ -19,8 +18,9 @@ use crate::collect::conf::Conf;
 use crate::collect::inside::Inside;
 use crate::collect::servers::{Proof, Unproven};
 use crate::collect::{Request, refused, servers, start};
-use crate::facts::catalog::{cluster, mysql};
-use crate::facts::{FactSet, Reading, Remedy, Source, Subject, Why};
+use crate::facts::catalog::cluster;
+use crate::facts::catalog::mysql::{self, FlushMethod};
+use crate::facts::{Area, FactSet, Reading, Remedy, Source, Subject, Why};
 use crate::host::{Host, MissKind, Question, path_bytes};
 use crate::text::safe;
 
@@ -312,7 +312,7 @@ impl Found {
         }
         match facts.get(subject, &mysql::DEDICATED) {
             Reading::Known { value: true, source } => {
-                facts.know(subject, &mysql::FLUSH_METHOD, "O_DIRECT_NO_FSYNC".to_owned(), source);
+                facts.know(subject, &mysql::FLUSH_METHOD, FlushMethod::DirectNoFsync, source);
             }
             Reading::Known { .. } | Reading::Unknown { why: Why::Absent, .. } => {}
             Reading::Unknown { why, detail, remedy } => {

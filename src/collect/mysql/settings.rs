@@ -2,8 +2,8 @@
 //! them: the reference manuals of MySQL (5.7, 8.0, 8.4) and MariaDB, and `--verbose --help` of their servers.
 
 use super::edition::{Edition, Line};
-use crate::facts::catalog::mysql;
-use crate::facts::{FactSet, Key, Reading, Source, Subject, Why};
+use crate::facts::catalog::mysql::{self, Doublewrite, FlushMethod, PageChecksum};
+use crate::facts::{Choice, FactSet, Key, KeyInfo, Reading, Source, Subject, Value, Why};
 use crate::text::safe;
 use crate::version::Version;
 
@@ -18,7 +18,9 @@ pub struct Setting {
 
 enum Slot {
     Flag(&'static Key<bool>),
-    Word(&'static Key<String>, fn(&str) -> Option<&'static str>),
+    Word(&'static Key<String>),
+    /// One of a few words, with who knows it by its other spellings; another is malformed.
+    Choice(&'static KeyInfo, fn(&str) -> Option<&'static str>),
     Count(&'static Key<u64>),
     Bytes(&'static Key<u64>),
 }
@@ -39,7 +41,7 @@ use Default::{Is, None as No, Own};
 pub const ALL: [Setting; 19] = [
     Setting {
         name: "innodb_flush_method",
-        slot: Slot::Word(&mysql::FLUSH_METHOD, flush_method),
+        slot: Slot::Choice(&mysql::FLUSH_METHOD.info, |text| flush_method(text).map(FlushMethod::word)),
         default: |line, version| match line {
             Line::Mysql if from(version, 8, 4) => Is("O_DIRECT"),
             Line::Mariadb if from(version, 10, 6) => Is("O_DIRECT"),
@@ -63,17 +65,17 @@ pub const ALL: [Setting; 19] = [
     },
     Setting {
         name: "binlog_storage_engine",
-        slot: Slot::Word(&mysql::BINLOG_ENGINE, |_| None),
+        slot: Slot::Word(&mysql::BINLOG_ENGINE),
         default: |line, version| if line == Line::Mariadb && from(version, 12, 3) { Is("") } else { No },
     },
     Setting {
         name: "innodb_doublewrite",
-        slot: Slot::Word(&mysql::DOUBLEWRITE, doublewrite),
+        slot: Slot::Choice(&mysql::DOUBLEWRITE.info, |text| doublewrite(text).map(Doublewrite::word)),
         default: |_, _| Is("on"),
     },
     Setting {
         name: "innodb_checksum_algorithm",
-        slot: Slot::Word(&mysql::CHECKSUM, checksum),
+        slot: Slot::Choice(&mysql::CHECKSUM.info, |text| checksum(text).map(PageChecksum::word)),
         default: |line, version| match line {
             Line::Mariadb if from(version, 10, 5) => Is("full_crc32"),
             _ => Is("crc32"),
@@ -159,8 +161,10 @@ impl Setting {
         let reading = self.in_force(configured, edition);
         match self.slot {
             Slot::Flag(key) => facts.put(cluster, key, reading.and_then(|text| flag(self.name, &text))),
-            Slot::Word(key, word) => {
-                facts.put(cluster, key, reading.map(|text| word(&text).map_or(text, ToOwned::to_owned)));
+            Slot::Word(key) => facts.put(cluster, key, reading),
+            Slot::Choice(key, word) => {
+                let reading = reading.map(|text| word(&text).map_or(text, ToOwned::to_owned));
+                facts.put_value(cluster, key, reading.map(Value::Text));
             }
             Slot::Count(key) | Slot::Bytes(key) => {
                 facts.put(cluster, key, reading.and_then(|text| number(&text)));
@@ -173,7 +177,8 @@ impl Setting {
         let text = safe(value.trim_ascii());
         let plain = match self.slot {
             Slot::Flag(_) => flag(self.name, &text).ok().map(|on| on.to_string()),
-            Slot::Word(_, word) => word(&text).map(ToOwned::to_owned),
+            Slot::Word(_) => None,
+            Slot::Choice(_, word) => word(&text).map(ToOwned::to_owned),
             Slot::Count(_) | Slot::Bytes(_) => number(&text).ok().map(|number| number.to_string()),
         };
         plain.unwrap_or(text)
@@ -242,37 +247,28 @@ pub fn named(name: &str) -> Option<&'static Setting> {
     SETTINGS.iter().find(|setting| setting.name == name)
 }
 
-/// The word for a flush method, which can be given by its number and in any case.
-fn flush_method(text: &str) -> Option<&'static str> {
-    const METHODS: [&str; 6] = ["fsync", "O_DSYNC", "littlesync", "nosync", "O_DIRECT", "O_DIRECT_NO_FSYNC"];
-    let by_number = text.parse().ok().and_then(|number: usize| METHODS.get(number).copied());
-    by_number.or_else(|| METHODS.into_iter().find(|method| method.eq_ignore_ascii_case(text)))
+/// A flush method, which can be given by its number and in any case.
+fn flush_method(text: &str) -> Option<FlushMethod> {
+    let by_number = text.parse().ok().and_then(|number: usize| FlushMethod::ALL.get(number).copied());
+    by_number.or_else(|| by_word(text))
 }
 
-/// The word for a kind of page checksum. The numbers differ between versions.
-fn checksum(text: &str) -> Option<&'static str> {
-    const WORDS: [&str; 8] = [
-        "crc32",
-        "strict_crc32",
-        "innodb",
-        "strict_innodb",
-        "none",
-        "strict_none",
-        "full_crc32",
-        "strict_full_crc32",
-    ];
-    WORDS.into_iter().find(|word| word.eq_ignore_ascii_case(text))
+/// A kind of page checksum. The numbers differ between versions.
+fn checksum(text: &str) -> Option<PageChecksum> {
+    by_word(text)
 }
 
-/// The word for a kind of doublewrite. The numbers beyond 1 differ between versions.
-fn doublewrite(text: &str) -> Option<&'static str> {
+/// A kind of doublewrite. The numbers beyond 1 differ between versions.
+fn doublewrite(text: &str) -> Option<Doublewrite> {
     match text.to_ascii_lowercase().as_str() {
-        "on" | "true" | "1" | "detect_and_recover" => Some("on"),
-        "off" | "false" | "0" => Some("off"),
-        "detect_only" => Some("detect_only"),
-        "fast" => Some("fast"),
-        _ => None,
+        "true" | "1" | "detect_and_recover" => Some(Doublewrite::On),
+        "false" | "0" => Some(Doublewrite::Off),
+        word => by_word(word),
     }
+}
+
+fn by_word<T: Choice>(text: &str) -> Option<T> {
+    T::ALL.iter().zip(T::WORDS).find(|(_, word)| word.eq_ignore_ascii_case(text)).map(|(value, _)| *value)
 }
 
 /// A switch as my_getopt reads it. log_bin is the beginning of a path, and off only when it is empty.
@@ -318,6 +314,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::facts::Kind;
 
     fn edition(line: Line, version: &str) -> Edition {
         let read = || Source::call("test");
@@ -325,6 +322,29 @@ mod tests {
             line: Reading::known(line, read()),
             version: Reading::known(Version::parse(version).unwrap(), read()),
         }
+    }
+
+    /// Every word that a setting has is read, however it is written, and no other.
+    #[test]
+    fn a_word_that_no_server_takes_is_malformed() {
+        let cluster = Subject::cluster("/var/lib/mysql");
+        let mut choices = 0;
+        for setting in &ALL {
+            let Slot::Choice(key, _) = setting.slot else { continue };
+            let Kind::Choice(words) = key.kind else { panic!("{} is no choice", key.name) };
+            choices += 1;
+            for word in words.iter().chain(&["sideways"]) {
+                let mut facts = FactSet::default();
+                let written = word.to_ascii_uppercase().into_bytes();
+                let configured = Reading::known(written, Source::line("/etc/mysql/my.cnf", 3));
+                setting.put(&mut facts, &cluster, Some(configured), &edition(Line::Mariadb, "11.4.2"));
+                match facts.reading(&cluster, key.name) {
+                    Reading::Known { value, .. } => assert_eq!(value.to_string(), *word, "{}", key.name),
+                    Reading::Unknown { why, .. } => assert_eq!((*why, *word), (Why::Malformed, "sideways")),
+                }
+            }
+        }
+        assert_eq!(choices, 3);
     }
 
     fn default(name: &str, line: Line, version: &str) -> Option<String> {
@@ -377,7 +397,7 @@ mod tests {
         for (text, expected) in
             [("0", Some("fsync")), ("nosync", Some("nosync")), ("o_direct", Some("O_DIRECT")), ("6", None)]
         {
-            assert_eq!(flush_method(text), expected, "{text}");
+            assert_eq!(flush_method(text).map(FlushMethod::word), expected, "{text}");
         }
         assert_eq!(flag("log_bin", "/srv/binlog"), Ok(true));
         assert_eq!(flag("log_bin", ""), Ok(false));

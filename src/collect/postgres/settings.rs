@@ -2,7 +2,7 @@
 //! them: the PostgreSQL manual, *Server Configuration*, and guc_tables.c. Values are kept in the server's own spelling.
 
 use crate::facts::catalog::postgres;
-use crate::facts::{FactSet, Key, Reading, Source, Subject, Why};
+use crate::facts::{FactSet, Key, KeyInfo, Reading, Source, Subject, Value, Why};
 use crate::text::safe;
 use crate::truth::Truth;
 use crate::version::Version;
@@ -21,6 +21,8 @@ pub struct Setting {
 enum Slot {
     Flag(&'static Key<bool>),
     Word(&'static Key<String>),
+    /// One of a few words; another is malformed.
+    Choice(&'static KeyInfo),
     Count(&'static Key<u64>),
     Number(&'static Key<f64>),
     /// A size; without a unit it is so many of these bytes.
@@ -36,13 +38,13 @@ pub const ALL: [Setting; 19] = [
     Setting { name: "fsync", slot: Slot::Flag(&postgres::FSYNC), exists: always, default: |_| "on" },
     Setting {
         name: "synchronous_commit",
-        slot: Slot::Word(&postgres::SYNCHRONOUS_COMMIT),
+        slot: Slot::Choice(&postgres::SYNCHRONOUS_COMMIT.info),
         exists: always,
         default: |_| "on",
     },
     Setting {
         name: "wal_sync_method",
-        slot: Slot::Word(&postgres::WAL_SYNC_METHOD),
+        slot: Slot::Choice(&postgres::WAL_SYNC_METHOD.info),
         exists: always,
         // PLATFORM_DEFAULT_WAL_SYNC_METHOD of port/linux.h.
         default: |_| "fdatasync",
@@ -67,7 +69,7 @@ pub const ALL: [Setting; 19] = [
     },
     Setting {
         name: "wal_level",
-        slot: Slot::Word(&postgres::WAL_LEVEL),
+        slot: Slot::Choice(&postgres::WAL_LEVEL.info),
         exists: always,
         default: |version| if version.number(0) >= 10 { "replica" } else { "minimal" },
     },
@@ -104,7 +106,7 @@ pub const ALL: [Setting; 19] = [
     },
     Setting {
         name: "wal_compression",
-        slot: Slot::Word(&postgres::WAL_COMPRESSION),
+        slot: Slot::Choice(&postgres::WAL_COMPRESSION.info),
         exists: |version| from_release(version, (9, 5)),
         default: |_| "off",
     },
@@ -123,7 +125,7 @@ pub const ALL: [Setting; 19] = [
     },
     Setting {
         name: "recovery_init_sync_method",
-        slot: Slot::Word(&postgres::RECOVERY_INIT_SYNC),
+        slot: Slot::Choice(&postgres::RECOVERY_INIT_SYNC.info),
         exists: |version| from_major(version, 14),
         default: |_| "fsync",
     },
@@ -141,7 +143,7 @@ pub const ALL: [Setting; 19] = [
     },
     Setting {
         name: "file_extend_method",
-        slot: Slot::Word(&postgres::FILE_EXTEND_METHOD),
+        slot: Slot::Choice(&postgres::FILE_EXTEND_METHOD.info),
         exists: file_extend_method,
         default: |_| "posix_fallocate",
     },
@@ -202,6 +204,7 @@ impl Setting {
         match self.slot {
             Slot::Flag(key) => facts.put(cluster, key, reading.and_then(|text| flag(&text))),
             Slot::Word(key) => facts.put(cluster, key, reading),
+            Slot::Choice(key) => facts.put_value(cluster, key, reading.map(Value::Text)),
             Slot::Count(key) => facts.put(cluster, key, reading.and_then(|text| count(&text))),
             Slot::Number(key) => facts.put(cluster, key, reading.and_then(|text| number(&text))),
             Slot::Size(key, unit) => facts.put(cluster, key, reading.and_then(|text| size(&text, unit))),
@@ -329,6 +332,7 @@ mod tests {
 
     use super::*;
     use crate::collect::testing::shown;
+    use crate::facts::Kind;
 
     fn setting(name: &str) -> &'static Setting {
         static SETTINGS: [Setting; 19] = ALL;
@@ -337,6 +341,29 @@ mod tests {
 
     fn version(text: &str) -> Version {
         Version::parse(text).unwrap()
+    }
+
+    /// Every word that a setting has is read, and no other.
+    #[test]
+    fn a_word_that_no_server_takes_is_malformed() {
+        let cluster = Subject::cluster("/pg");
+        let mut choices = 0;
+        for setting in &ALL {
+            let Slot::Choice(key) = setting.slot else { continue };
+            let Kind::Choice(words) = key.kind else { panic!("{} is no choice", key.name) };
+            choices += 1;
+            for word in words.iter().chain(&["sideways"]) {
+                let mut facts = FactSet::default();
+                let configured =
+                    Reading::known(word.as_bytes().to_vec(), Source::line("/pg/postgresql.conf", 3));
+                setting.put(&mut facts, &cluster, Some(configured), Some(&version("18.4")));
+                match facts.reading(&cluster, key.name) {
+                    Reading::Known { value, .. } => assert_eq!(value.to_string(), *word, "{}", key.name),
+                    Reading::Unknown { why, .. } => assert_eq!((*why, *word), (Why::Malformed, "sideways")),
+                }
+            }
+        }
+        assert!(choices >= 6, "{choices}");
     }
 
     fn default(name: &str, of: &str) -> Reading<String> {

@@ -160,13 +160,11 @@ fn zfs(ask: &mut Ask, hop: &Subject, bottom: Bottom) -> Hop {
             let off = format!(
                 "{name} is ZFS, which was told not to flush its disks (zfs_nocacheflush or zil_nocacheflush)"
             );
-            let (standing, says) = match (sync, unflushed(bottom, &off)) {
-                (None, (Durable, says)) => (
-                    Unproven,
-                    format!("{says}; whether it writes before it answers (its property sync) is not known"),
-                ),
-                (_, unflushed) => unflushed,
-            };
+            let (mut standing, mut says) = unflushed(bottom, &off);
+            if sync.is_none() && standing.is_durable() {
+                standing = Unproven;
+                says += "; whether it writes before it answers (its property sync) is not known";
+            }
             let hop = (
                 Passage::Dropped(Suppressor::FileSystem),
                 evidence(ask, &host, &kernel::ZFS_NO_FLUSH, standing, says),

@@ -12,7 +12,7 @@ use crate::durability::Standing::{AtRisk, Durable, Unproven};
 use crate::durability::ask::Ask;
 use crate::facts::catalog::cluster::{self as kind, ServerKind};
 use crate::facts::catalog::device::{self, Cache};
-use crate::facts::catalog::mysql;
+use crate::facts::catalog::mysql::{self, Doublewrite, FlushMethod};
 use crate::facts::catalog::target::{self, Role};
 use crate::facts::{FactSet, Reading, Scope, Subject, Why};
 use crate::truth::Truth;
@@ -129,42 +129,47 @@ fn binlog(ask: &mut Ask, cluster: &Subject, name: &str, unseen: &str, sayer: &mu
 fn method(ask: &mut Ask, of: &Subject, cluster: &Subject, name: &str, sayer: &mut Sayer) -> bool {
     let key = &mysql::FLUSH_METHOD;
     let method = ask.need(cluster, key);
-    let (standing, says) = match method.as_deref() {
-        Some("fsync" | "O_DSYNC" | "O_DIRECT") => return false,
-        Some(method @ ("nosync" | "littlesync")) => (
+    let (standing, says) = match method {
+        Some(FlushMethod::Fsync | FlushMethod::Dsync | FlushMethod::Direct) => return false,
+        Some(method @ (FlushMethod::Nosync | FlushMethod::Littlesync)) => (
             AtRisk,
             format!(
                 "{name} leaves flushes out (innodb_flush_method is {method}), so a crash can also corrupt its tables"
             ),
         ),
-        Some("O_DIRECT_NO_FSYNC") => {
+        Some(FlushMethod::DirectNoFsync) => {
             if !holds_pages(ask.facts, of) {
                 return false;
             }
             let version = ask.value(cluster, &mysql::VERSION);
             no_fsync(ask, of, cluster, name, version.as_ref())
         }
-        Some(method) => (Unproven, format!("innodb_flush_method is {method}, which walwise does not know")),
         None => {
             (Unproven, format!("whether {name} flushes its data files (innodb_flush_method) is not known"))
         }
     };
     sayer.say(ask, cluster, key, standing, says);
-    matches!(method.as_deref(), Some("nosync" | "littlesync"))
+    method.is_some_and(leaves_flushes_out)
+}
+
+fn leaves_flushes_out(method: FlushMethod) -> bool {
+    match method {
+        FlushMethod::Nosync | FlushMethod::Littlesync => true,
+        FlushMethod::Fsync | FlushMethod::Dsync | FlushMethod::Direct | FlushMethod::DirectNoFsync => false,
+    }
 }
 
 /// MariaDB's doublewrite that leaves the flush of data files before a checkpoint out.
 fn fast_doublewrite(ask: &mut Ask, of: &Subject, cluster: &Subject, name: &str, sayer: &mut Sayer) {
     let key = &mysql::DOUBLEWRITE;
     let mode = ask.value(cluster, key);
-    let (standing, says) = match mode.as_deref() {
+    let (standing, says) = match mode {
         _ if !holds_pages(ask.facts, of) => return,
-        // What is not known at all is said of torn pages.
-        None | Some("on" | "off" | "detect_only") => return,
-        Some("fast") => unflushed_pages(ask.facts, of, name, "innodb_doublewrite is fast"),
-        Some(mode) => {
-            (Unproven, format!("innodb_doublewrite is {mode}, which walwise does not know of {name}"))
-        }
+        // Of pages that can be torn more is said where the setting is not known.
+        None if torn::may_tear(ask, of) => return,
+        None => (Unproven, format!("whether {name} leaves flushes out (innodb_doublewrite) is not known")),
+        Some(Doublewrite::On | Doublewrite::Off | Doublewrite::DetectOnly) => return,
+        Some(Doublewrite::Fast) => unflushed_pages(ask.facts, of, name, "innodb_doublewrite is fast"),
     };
     sayer.say(ask, cluster, key, standing, says);
 }
@@ -174,12 +179,11 @@ fn torn_pages(ask: &mut Ask, of: &Subject, cluster: &Subject, sayer: &mut Sayer)
     let doublewrite = ask.value(cluster, &mysql::DOUBLEWRITE);
     let copies = Copies {
         key: &mysql::DOUBLEWRITE,
-        kept: match doublewrite.as_deref() {
-            Some("on" | "fast") => Some(true),
-            Some("off" | "detect_only") => Some(false),
-            Some(_) | None => None,
-        },
-        reads: format!("innodb_doublewrite is {}", doublewrite.as_deref().unwrap_or("not known")),
+        kept: doublewrite.map(|mode| match mode {
+            Doublewrite::On | Doublewrite::Fast => true,
+            Doublewrite::Off | Doublewrite::DetectOnly => false,
+        }),
+        reads: format!("innodb_doublewrite is {}", doublewrite.map_or("not known", Doublewrite::word)),
         page: ask.value(cluster, &mysql::PAGE_SIZE).unwrap_or(LARGEST_PAGE),
     };
     torn::judge(ask, of, cluster, &copies, sayer);
@@ -230,29 +234,30 @@ fn no_fsync(
         }
         Truth::True => {}
     }
-    match (caches(ask.facts, of), shares_disks(ask, of, cluster)) {
-        (Caches::Safe, _) => {
+    let shared = shares_disks(ask, of, cluster);
+    match caches(ask.facts, of) {
+        Caches::Safe => {
             (Durable, format!("{name} flushes no data pages ({method}), and no disk here needs it"))
         }
-        (_, Some(true)) => (
+        Caches::Volatile | Caches::Unknown if shared == Some(true) => (
             Durable,
             format!(
                 "{name} flushes no data pages ({method}), but its redo log, on the same disks, flushes for both"
             ),
         ),
-        (Caches::Volatile, Some(false)) => (
+        Caches::Volatile if shared == Some(false) => (
             AtRisk,
             format!(
                 "{name} flushes no data pages ({method}), and the redo log's flushes do not reach the volatile cache here"
             ),
         ),
-        (Caches::Volatile, None) => (
+        Caches::Volatile => (
             Unproven,
             format!(
                 "{name} flushes no data pages ({method}), and whether the redo log's flushes reach this disk is not known"
             ),
         ),
-        (Caches::Unknown, _) => (
+        Caches::Unknown => (
             Unproven,
             format!(
                 "{name} flushes no data pages ({method}), and whether a cache here needs it is not known"

@@ -6,7 +6,7 @@ use super::torn::{self, Copies};
 use crate::durability::Standing::{AtRisk, Durable, Unproven};
 use crate::durability::ask::Ask;
 use crate::facts::Subject;
-use crate::facts::catalog::postgres;
+use crate::facts::catalog::postgres::{self, SynchronousCommit};
 
 /// Size of a page, in bytes, unless the server was built otherwise (BLCKSZ).
 const PAGE: u64 = 8192;
@@ -25,17 +25,21 @@ pub fn judge(ask: &mut Ask, of: &Subject, cluster: &Subject, sayer: &mut Sayer) 
     sayer.say(ask, cluster, &postgres::FSYNC, standing, says.to_owned());
 
     let commit = ask.need(cluster, &postgres::SYNCHRONOUS_COMMIT);
-    let (standing, says) = match commit.as_deref() {
-        Some("off" | "false" | "no" | "0") => (
+    let (standing, says) = match commit {
+        Some(SynchronousCommit::Off) => (
             AtRisk,
             "PostgreSQL reports commits before it flushes them (synchronous_commit is off): the commits of the last \
              3 × wal_writer_delay, 0.6 s by default, though nothing is corrupted"
                 .to_owned(),
         ),
-        Some(value @ ("on" | "local" | "remote_write" | "remote_apply" | "true" | "yes" | "1")) => {
+        Some(
+            value @ (SynchronousCommit::On
+            | SynchronousCommit::Local
+            | SynchronousCommit::RemoteWrite
+            | SynchronousCommit::RemoteApply),
+        ) => {
             (Durable, format!("PostgreSQL reports a commit after its flush (synchronous_commit is {value})"))
         }
-        Some(value) => (Unproven, format!("synchronous_commit is {value}, which walwise does not know")),
         None => {
             (Unproven, "whether PostgreSQL waits for the flush (synchronous_commit) is not known".to_owned())
         }

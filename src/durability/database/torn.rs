@@ -24,6 +24,15 @@ pub struct Copies<'k, T> {
     pub page: u64,
 }
 
+/// Whether pages lie on a target that a power failure can tear for good; also where what lies there is not known.
+pub fn may_tear(ask: &mut Ask, of: &Subject) -> bool {
+    let holds = |role: &Role| match role {
+        Role::Data | Role::Tablespace | Role::Undo => true,
+        Role::Wal | Role::Redo | Role::Binlog | Role::Doublewrite => false,
+    };
+    ask.value(of, &target::ROLES).is_none_or(|roles| roles.iter().any(holds))
+}
+
 /// What the setting allows for the pages that lie on a target.
 pub fn judge<T: FactValue>(
     ask: &mut Ask,
@@ -32,12 +41,7 @@ pub fn judge<T: FactValue>(
     copies: &Copies<'_, T>,
     sayer: &mut Sayer,
 ) {
-    let holds = |role: &Role| match role {
-        Role::Data | Role::Tablespace | Role::Undo => true,
-        Role::Wal | Role::Redo | Role::Binlog | Role::Doublewrite => false,
-    };
-    let holds = |roles: Vec<Role>| roles.iter().any(holds);
-    if copies.kept == Some(true) || !ask.value(of, &target::ROLES).is_none_or(holds) {
+    if copies.kept == Some(true) || !may_tear(ask, of) {
         return;
     }
     let Copies { key, reads, page, .. } = copies;

@@ -428,7 +428,6 @@ fn the_database_layer() {
         ("pg.fsync", "?", "unproven"),
         ("pg.synchronous_commit", "local", "durable"),
         ("pg.synchronous_commit", "off", "at risk"),
-        ("pg.synchronous_commit", "sideways", "unproven"),
         ("pg.synchronous_commit", "?", "unproven"),
         ("pg.fsync_disabled_by", "libeatmydata.so", "at risk"),
         ("pg.fsync_disabled_by", "?", "unproven"),

@@ -26,7 +26,7 @@ facts! {
     /// A preloaded library that turns fsync into nothing (libeatmydata), from the server's environment.
     FSYNC_DISABLED_BY: String = Cluster "mysql.fsync_disabled_by" Kind::Text;
     /// `innodb_flush_method` in force.
-    FLUSH_METHOD: String = Cluster "mysql.innodb_flush_method" Kind::Text;
+    FLUSH_METHOD: FlushMethod = Cluster "mysql.innodb_flush_method";
     /// `innodb_flush_log_at_trx_commit` in force, as the files and arguments of the server say; SET GLOBAL leaves no trace.
     FLUSH_LOG: u64 = Cluster "mysql.innodb_flush_log_at_trx_commit" Kind::Count;
     /// `sync_binlog` in force, as the files and arguments of the server say; SET GLOBAL leaves no trace.
@@ -36,9 +36,9 @@ facts! {
     /// `binlog_storage_engine` in force (MariaDB 12.3 and later): an engine that keeps the binary log itself, or nothing.
     BINLOG_ENGINE: String = Cluster "mysql.binlog_storage_engine" Kind::Text;
     /// `innodb_doublewrite` in force: `on`, `off`, `detect_only` (MySQL 8.0.30 and later), `fast` (MariaDB 11 and later).
-    DOUBLEWRITE: String = Cluster "mysql.innodb_doublewrite" Kind::Text;
+    DOUBLEWRITE: Doublewrite = Cluster "mysql.innodb_doublewrite";
     /// `innodb_checksum_algorithm` in force: how pages are made to tell that they are damaged; `none` is not at all.
-    CHECKSUM: String = Cluster "mysql.innodb_checksum_algorithm" Kind::Text;
+    CHECKSUM: PageChecksum = Cluster "mysql.innodb_checksum_algorithm";
     /// `innodb_io_capacity` in force, in operations per second.
     IO_CAPACITY: u64 = Cluster "mysql.innodb_io_capacity" Kind::Count;
     /// `innodb_io_capacity_max` in force, where it is set.
@@ -66,5 +66,9 @@ facts! {
     /// `innodb_log_file_buffering` in force, where it is set (MariaDB 10.8.4 and later).
     LOG_FILE_BUFFERING: bool = Cluster "mysql.innodb_log_file_buffering" Kind::Bool;
 }
+
+mod words;
+
+pub use words::{Doublewrite, FlushMethod, PageChecksum};
 
 use crate::version::Version;

@@ -24,11 +24,11 @@ facts! {
     /// A preloaded library that turns fsync into nothing (libeatmydata), from the server's environment.
     FSYNC_DISABLED_BY: String = Cluster "pg.fsync_disabled_by" Kind::Text;
     /// `wal_sync_method` in force.
-    WAL_SYNC_METHOD: String = Cluster "pg.wal_sync_method" Kind::Text;
+    WAL_SYNC_METHOD: WalSyncMethod = Cluster "pg.wal_sync_method";
     /// `fsync` in force.
     FSYNC: bool = Cluster "pg.fsync" Kind::Bool;
     /// `synchronous_commit` in force as the server's default.
-    SYNCHRONOUS_COMMIT: String = Cluster "pg.synchronous_commit" Kind::Text;
+    SYNCHRONOUS_COMMIT: SynchronousCommit = Cluster "pg.synchronous_commit";
     /// `full_page_writes` in force.
     FULL_PAGE_WRITES: bool = Cluster "pg.full_page_writes" Kind::Bool;
     /// `wal_init_zero` in force (12 and later).
@@ -36,7 +36,7 @@ facts! {
     /// `wal_recycle` in force (12 and later).
     WAL_RECYCLE: bool = Cluster "pg.wal_recycle" Kind::Bool;
     /// `wal_level` in force.
-    WAL_LEVEL: String = Cluster "pg.wal_level" Kind::Text;
+    WAL_LEVEL: WalLevel = Cluster "pg.wal_level";
     /// `max_wal_senders` in force.
     MAX_WAL_SENDERS: u64 = Cluster "pg.max_wal_senders" Kind::Count;
     /// `max_wal_size` in force (10 and later).
@@ -50,21 +50,27 @@ facts! {
     /// `debug_io_direct` in force (16 and later).
     DEBUG_IO_DIRECT: String = Cluster "pg.debug_io_direct" Kind::Text;
     /// `wal_compression` in force (9.5 and later): `off`, `on`, or how (15 and later).
-    WAL_COMPRESSION: String = Cluster "pg.wal_compression" Kind::Text;
+    WAL_COMPRESSION: WalCompression = Cluster "pg.wal_compression";
     /// `checkpoint_completion_target` in force: the share of the time between checkpoints over which one is spread.
     CHECKPOINT_TARGET: f64 = Cluster "pg.checkpoint_completion_target" Kind::Number;
     /// `checkpoint_flush_after` in force (9.6 and later): how much a checkpoint writes before it asks the kernel to; 0 is never.
     CHECKPOINT_FLUSH_AFTER: u64 = Cluster "pg.checkpoint_flush_after" Kind::Bytes;
     /// `recovery_init_sync_method` in force (14 and later): how the data directory is flushed before recovery.
-    RECOVERY_INIT_SYNC: String = Cluster "pg.recovery_init_sync_method" Kind::Text;
+    RECOVERY_INIT_SYNC: RecoveryInitSync = Cluster "pg.recovery_init_sync_method";
     /// `effective_io_concurrency` in force as the server's default.
     IO_CONCURRENCY: u64 = Cluster "pg.effective_io_concurrency" Kind::Count;
     /// `random_page_cost` in force as the server's default.
     RANDOM_PAGE_COST: f64 = Cluster "pg.random_page_cost" Kind::Number;
     /// `file_extend_method` in force (16.12, 17.8, 18.2 and later).
-    FILE_EXTEND_METHOD: String = Cluster "pg.file_extend_method" Kind::Text;
+    FILE_EXTEND_METHOD: FileExtendMethod = Cluster "pg.file_extend_method";
     /// Whether data pages carry checksums (`data_checksums`), from the running server or `pg_controldata`.
     DATA_CHECKSUMS: bool = Cluster "pg.data_checksums" Kind::Bool;
 }
+
+mod words;
+
+pub use words::{
+    FileExtendMethod, RecoveryInitSync, SynchronousCommit, WalCompression, WalLevel, WalSyncMethod,
+};
 
 use crate::version::Version;

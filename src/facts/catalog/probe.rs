@@ -4,7 +4,7 @@ facts! {
     /// Median time of one 8 kB commit with the method in force (or the default where there is no server).
     COMMIT: f64 = Target "probe.commit" Kind::Micros, measured;
     /// The fastest of the valid methods, when it beats the default beyond noise; else the default.
-    BEST_METHOD: String = Target "probe.best_method" Kind::Text, measured;
+    BEST_METHOD: WalSyncMethod = Target "probe.best_method", measured;
     /// Whether the best method is another than the one in force (the default where there is no server), by a settled comparison that nothing speaks against.
     ADVISES_CHANGE: bool = Target "probe.advises_change" Kind::Bool, measured;
     /// Lower bound of the gain of the best method over the one in force (the default where there is no server), in percent, over one- and two-page commits.
@@ -53,3 +53,5 @@ choice! {
 }
 
 use crate::facts::choice;
+
+use super::postgres::WalSyncMethod;

@@ -10,8 +10,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::FactChange;
-use super::kept::{Kept, KeptProbe, KeptRow, Shown};
-use crate::facts::{Nature, Scope, Subject, catalog};
+use super::kept::{Kept, KeptProbe, KeptRow};
+use crate::facts::catalog::postgres::{self, WalSyncMethod};
+use crate::facts::{Choice, Nature, Scope, Subject, catalog};
 use crate::measure::{Estimate, Method, Moved, Shift, shift};
 
 /// How the price of a commit moved on one target.
@@ -137,10 +138,11 @@ fn main_method(now: &Kept, target: &Subject, rows: &[RowShift]) -> Option<Method
     let in_force = subjects(now, target)
         .into_iter()
         .filter(|subject| subject.scope() == Scope::Cluster)
-        .find_map(|cluster| now.value(cluster, "pg.wal_sync_method"))
-        .map(Shown::text);
-    let named = of_server().find(|row| row.method.server_name().map(str::to_owned) == in_force);
-    let default = || of_server().find(|row| row.method.server_name() == Some("fdatasync"));
+        .find_map(|cluster| now.value(cluster, postgres::WAL_SYNC_METHOD.name()))
+        .and_then(|shown| WalSyncMethod::of(&shown.text()));
+    let named = of_server().find(|row| in_force.is_some() && row.method.server_method() == in_force);
+    let is_default = |row: &&RowShift| row.method.server_method().is_some_and(WalSyncMethod::is_fdatasync);
+    let default = || of_server().find(is_default);
     named.or_else(default).or_else(|| of_server().next()).map(|row| row.method)
 }
 

@@ -1,7 +1,7 @@
 //! What a probe found, as a table with its reservations.
 
 use super::words;
-use crate::facts::catalog::postgres;
+use crate::facts::catalog::postgres::{self, WalSyncMethod};
 use crate::facts::catalog::target::{FLUSH, Flush};
 use crate::measure::{Measurement, MethodResult};
 use crate::report::{Report, TargetSummary};
@@ -51,7 +51,7 @@ pub fn lead(measurement: &Measurement) -> String {
 pub fn rows(report: &Report, target: &TargetSummary, measurement: &Measurement) -> Vec<Vec<String>> {
     let in_force = in_force(report, target);
     let measured = measurement.methods.iter().filter(|method| method.error.is_none());
-    measured.map(|method| row(method, in_force.as_deref())).collect()
+    measured.map(|method| row(method, in_force)).collect()
 }
 
 const CAVEAT: &str = "caveat  ";
@@ -89,14 +89,13 @@ pub fn remarks(report: &Report, target: &TargetSummary, measurement: &Measuremen
 }
 
 /// The method the server uses now.
-fn in_force(report: &Report, target: &TargetSummary) -> Option<String> {
-    let cluster = target.cluster.as_ref()?;
-    report.value(cluster, postgres::WAL_SYNC_METHOD.name()).map(ToString::to_string)
+fn in_force(report: &Report, target: &TargetSummary) -> Option<WalSyncMethod> {
+    report.facts.value(target.cluster.as_ref()?, &postgres::WAL_SYNC_METHOD)
 }
 
-fn row(result: &MethodResult, in_force: Option<&str>) -> Vec<String> {
+fn row(result: &MethodResult, in_force: Option<WalSyncMethod>) -> Vec<String> {
     let mark = match in_force {
-        Some(name) if result.as_server && name == result.method.name() => "in force",
+        Some(method) if result.as_server && result.method.server_method() == Some(method) => "in force",
         _ if result.as_server => "",
         _ => "compare",
     };

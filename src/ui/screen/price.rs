@@ -4,7 +4,7 @@
 use ratatui::text::{Line, Span};
 
 use crate::facts::Subject;
-use crate::facts::catalog::postgres;
+use crate::facts::catalog::postgres::{self, WalSyncMethod};
 use crate::facts::catalog::target::{self, Flush};
 use crate::measure::{Measurement, MethodResult, beside_default};
 use crate::report::Report;
@@ -74,7 +74,7 @@ impl Rows<'_> {
         }
         let cluster = self.data.focus.cluster.as_ref();
         let in_force = cluster.and_then(|cluster| in_force(self.report, cluster));
-        let lines = table(self.measurement, in_force.as_deref(), theme, self.room);
+        let lines = table(self.measurement, in_force, theme, self.room);
         for (row, line) in of_server(self.measurement).zip(lines) {
             let key = format!("method {}", row.method.name());
             let enter = enter(key.clone());
@@ -147,11 +147,16 @@ fn flushes_are_suppressed(data: &Data, report: &Report) -> bool {
 }
 
 /// The method that the server uses now.
-fn in_force(report: &Report, cluster: &Subject) -> Option<String> {
-    report.value(cluster, postgres::WAL_SYNC_METHOD.name()).map(ToString::to_string)
+fn in_force(report: &Report, cluster: &Subject) -> Option<WalSyncMethod> {
+    report.facts.value(cluster, &postgres::WAL_SYNC_METHOD)
 }
 
-fn table(measurement: &Measurement, in_force: Option<&str>, theme: Theme, room: usize) -> Vec<Line<'static>> {
+fn table(
+    measurement: &Measurement,
+    in_force: Option<WalSyncMethod>,
+    theme: Theme,
+    room: usize,
+) -> Vec<Line<'static>> {
     let methods: Vec<&MethodResult> = of_server(measurement).collect();
     let said =
         methods.iter().map(|row| text::width(&said(measurement, row, in_force))).max().unwrap_or_default();
@@ -174,7 +179,7 @@ fn cells(
     row: &MethodResult,
     measurement: &Measurement,
     (top, field): (f64, usize),
-    in_force: Option<&str>,
+    in_force: Option<WalSyncMethod>,
     theme: Theme,
 ) -> Vec<Cell> {
     let dim = theme.style(Role::Dim);
@@ -198,12 +203,12 @@ fn cells(
     ]
 }
 
-fn is_in_force(row: &MethodResult, in_force: Option<&str>) -> bool {
-    in_force.is_some() && row.method.server_name() == in_force
+fn is_in_force(row: &MethodResult, in_force: Option<WalSyncMethod>) -> bool {
+    in_force.is_some() && row.method.server_method() == in_force
 }
 
 /// What stands at the end of a row.
-fn said(measurement: &Measurement, row: &MethodResult, in_force: Option<&str>) -> String {
+fn said(measurement: &Measurement, row: &MethodResult, in_force: Option<WalSyncMethod>) -> String {
     match (beside_default(measurement, row), is_in_force(row, in_force)) {
         (said, false) => said,
         (said, true) if said.is_empty() => "← in force".to_owned(),

@@ -40,7 +40,7 @@ fn values(change: &ChangeSpec) -> Vec<String> {
 
 fn methods() -> Vec<String> {
     let methods = [Method::Fdatasync, Method::OpenDatasync, Method::Fsync, Method::OpenSync];
-    methods.iter().filter_map(|method| method.server_name()).map(str::to_owned).collect()
+    methods.iter().filter_map(|method| method.server_method()).map(|method| method.to_string()).collect()
 }
 
 /// A value as people write it.
