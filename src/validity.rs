@@ -57,6 +57,46 @@ pub enum Effect {
 }
 
 impl Effect {
+    /// Whether it is accepted and heeded.
+    pub fn is_ok(self) -> bool {
+        match self {
+            Self::Ok => true,
+            Self::DefaultAnyway | Self::NoEffect | Self::Deprecated | Self::Refused | Self::Unknown => false,
+        }
+    }
+
+    /// Whether it is refused.
+    pub fn is_refused(self) -> bool {
+        match self {
+            Self::Refused => true,
+            Self::Ok | Self::DefaultAnyway | Self::NoEffect | Self::Deprecated | Self::Unknown => false,
+        }
+    }
+
+    /// Whether it cannot be said.
+    pub fn is_unknown(self) -> bool {
+        match self {
+            Self::Unknown => true,
+            Self::Ok | Self::DefaultAnyway | Self::NoEffect | Self::Deprecated | Self::Refused => false,
+        }
+    }
+
+    /// Whether it is accepted, and nothing is wrong with it.
+    pub fn is_right(self) -> bool {
+        match self {
+            Self::Ok | Self::DefaultAnyway => true,
+            Self::NoEffect | Self::Deprecated | Self::Refused | Self::Unknown => false,
+        }
+    }
+
+    /// Whether something has to be said of it.
+    pub fn is_wrong(self) -> bool {
+        match self {
+            Self::NoEffect | Self::Deprecated | Self::Refused => true,
+            Self::Ok | Self::DefaultAnyway | Self::Unknown => false,
+        }
+    }
+
     /// The word in JSON and on screens.
     pub fn word(self) -> &'static str {
         match self {

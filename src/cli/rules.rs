@@ -164,7 +164,10 @@ fn rule_text(rule: &Rule, rules: &RuleSet) -> String {
 fn setting_list() -> String {
     let mut out = String::new();
     for setting in settings::ALL {
-        let shape = if setting.shape == Shape::Options { "options" } else { "one value" };
+        let shape = match setting.shape {
+            Shape::Options => "options",
+            Shape::One => "one value",
+        };
         let _ = writeln!(out, "{:<24}{shape:<11}{}", setting.name, setting.doc);
     }
     out

@@ -49,7 +49,7 @@ pub fn decided(samples: &Samples) -> bool {
     let measurable = |m: &Method| samples.cell(*m, 1).is_some() && samples.cell(*m, 2).is_some();
     all.len() == samples.challengers().iter().filter(|m| measurable(m)).count()
         && samples.rounds() >= LOOKS.first().copied().unwrap_or(0)
-        && all.iter().all(|c| c.settled != Settled::NotSettled || c.gain_percent.high < 0.0)
+        && all.iter().all(|c| !c.settled.is_open() || c.gain_percent.high < 0.0)
 }
 
 fn settled(gain: Estimate) -> Settled {

@@ -2,7 +2,7 @@
 
 use super::compare::{MEANINGFUL_PERCENT, paired_gain};
 use super::summary::outcome;
-use super::{Measurement, Method, MethodResult, Settled};
+use super::{Measurement, Method, MethodResult};
 use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::facts::catalog::probe;
 use crate::facts::{FactSet, Reading, Source, Subject, Why};
@@ -115,7 +115,7 @@ fn gain_over(found: &Measurement, in_force: Method, default: Method) -> f64 {
     };
     let in_loop = in_loop(1).zip(in_loop(2)).map_or(0.0, |(one, two)| one.min(two));
     let lost = found.comparisons.iter().find(|c| c.method == in_force && found.best == default);
-    let lost = lost.filter(|c| in_force.is_flattered_by_loops() && c.settled == Settled::Settled);
+    let lost = lost.filter(|c| in_force.is_flattered_by_loops() && c.settled.is_settled());
     // `high` is the least that it lost by: t / default >= 1 - high / 100.
     let with_pauses =
         lost.map_or(0.0, |c| 100.0 * (1.0 - 1.0 / (1.0 - c.gain_percent.high / 100.0).max(1.0)));
@@ -154,7 +154,7 @@ fn rate_known(found: &Measurement) -> bool {
 }
 
 fn default_method(found: &Measurement) -> Method {
-    let direct = found.methods.iter().any(|r| r.method == Method::FdatasyncDirect && r.as_server);
+    let direct = found.methods.iter().any(|r| r.method.is_direct_default() && r.as_server);
     if direct { Method::FdatasyncDirect } else { Method::Fdatasync }
 }
 

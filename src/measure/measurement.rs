@@ -69,15 +69,55 @@ impl Method {
     /// Whether an unbroken loop makes it look cheaper than it is for a server: it writes the file's time stamp too, which
     /// changes only once per timer tick, so that most commits of the loop have nothing of the kind to write.
     pub fn is_flattered_by_loops(self) -> bool {
-        matches!(self, Self::Fsync | Self::OpenSync | Self::OpenSyncDirect)
+        match self {
+            Self::Fsync | Self::OpenSync | Self::OpenSyncDirect => true,
+            Self::Fdatasync
+            | Self::OpenDatasync
+            | Self::OpenDatasyncDirect
+            | Self::FdatasyncDirect
+            | Self::FloorDirect
+            | Self::Floor => false,
+        }
     }
 
     /// Whether it bypasses the page cache.
     pub fn is_direct(self) -> bool {
-        matches!(
-            self,
-            Self::OpenDatasyncDirect | Self::OpenSyncDirect | Self::FdatasyncDirect | Self::FloorDirect
-        )
+        match self {
+            Self::OpenDatasyncDirect | Self::OpenSyncDirect | Self::FdatasyncDirect | Self::FloorDirect => {
+                true
+            }
+            Self::Fdatasync | Self::OpenDatasync | Self::Fsync | Self::OpenSync | Self::Floor => false,
+        }
+    }
+
+    /// Whether it is what the server does by default where it writes the WAL with O_DIRECT.
+    pub fn is_direct_default(self) -> bool {
+        match self {
+            Self::FdatasyncDirect => true,
+            Self::Fdatasync
+            | Self::OpenDatasync
+            | Self::Fsync
+            | Self::OpenSync
+            | Self::OpenDatasyncDirect
+            | Self::OpenSyncDirect
+            | Self::FloorDirect
+            | Self::Floor => false,
+        }
+    }
+
+    /// Whether it flushes nothing, and goes through the page cache.
+    pub fn is_floor(self) -> bool {
+        match self {
+            Self::Floor => true,
+            Self::Fdatasync
+            | Self::OpenDatasync
+            | Self::Fsync
+            | Self::OpenSync
+            | Self::OpenDatasyncDirect
+            | Self::OpenSyncDirect
+            | Self::FdatasyncDirect
+            | Self::FloorDirect => false,
+        }
     }
 }
 
@@ -143,6 +183,30 @@ pub enum Settled {
 }
 
 impl Settled {
+    /// Whether one is better beyond doubt.
+    pub fn is_settled(self) -> bool {
+        match self {
+            Self::Settled => true,
+            Self::NoMeaningfulDifference | Self::NotSettled => false,
+        }
+    }
+
+    /// Whether the budget ended before it could be said.
+    pub fn is_open(self) -> bool {
+        match self {
+            Self::NotSettled => true,
+            Self::Settled | Self::NoMeaningfulDifference => false,
+        }
+    }
+
+    /// Whether they are alike for all that matters.
+    pub fn is_alike(self) -> bool {
+        match self {
+            Self::NoMeaningfulDifference => true,
+            Self::Settled | Self::NotSettled => false,
+        }
+    }
+
     /// The same as a fact.
     pub fn outcome(self) -> ProbeOutcome {
         match self {

@@ -2,7 +2,7 @@
 //! probe.
 
 use super::compare::LOOKS;
-use super::{Measurement, Method, Settled, Workload};
+use super::{Measurement, Method, Workload};
 
 /// What a probe is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,7 +118,7 @@ impl Measurement {
 
     /// Methods of which it is open whether they are better than the default.
     fn open(&self) -> Vec<Method> {
-        let open = self.comparisons.iter().filter(|c| c.settled == Settled::NotSettled);
+        let open = self.comparisons.iter().filter(|c| c.settled.is_open());
         open.filter(|c| c.gain_percent.high >= 0.0).map(|c| c.method).collect()
     }
 }
@@ -126,6 +126,7 @@ impl Measurement {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measure::Settled;
     use crate::measure::{Caveat, CaveatId, Cell, Circumstances, Samples, summarise};
 
     /// Two methods after so many rounds, the second of this price beside 100.

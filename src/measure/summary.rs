@@ -89,7 +89,7 @@ fn best(samples: &Samples, seen: &Circumstances, comparisons: &[Comparison], cav
         |m| samples.paced(m).is_some_and(|cell| cell.count() >= compare::LOOKS.first().copied().unwrap_or(0));
     let fairly_compared = |m: Method| !m.is_flattered_by_loops() || (enough(m) && enough(default));
     let winners = comparisons.iter().filter(|c| {
-        c.settled == Settled::Settled
+        c.settled.is_settled()
             && c.gain_percent.low > compare::MEANINGFUL_PERCENT
             && !caveats::too_fast(samples, c.method, seen)
             && fairly_compared(c.method)
@@ -99,12 +99,12 @@ fn best(samples: &Samples, seen: &Circumstances, comparisons: &[Comparison], cav
 
 /// The outcome as a whole: settled when the advice cannot change any more and one method is better than every other.
 pub fn outcome(measurement: &Measurement, default: Method) -> Settled {
-    let open = |c: &Comparison| c.settled == Settled::NotSettled && c.gain_percent.high >= 0.0;
+    let open = |c: &Comparison| c.settled.is_open() && c.gain_percent.high >= 0.0;
     if measurement.best != default {
         Settled::Settled
     } else if measurement.comparisons.is_empty() || measurement.comparisons.iter().any(open) {
         Settled::NotSettled
-    } else if measurement.comparisons.iter().any(|c| c.settled == Settled::NoMeaningfulDifference) {
+    } else if measurement.comparisons.iter().any(|c| c.settled.is_alike()) {
         Settled::NoMeaningfulDifference
     } else {
         Settled::Settled

@@ -2,7 +2,7 @@
 //!
 //! Pure text without colour; every character is one column wide. Bars share one scale, so that lengths can be compared.
 
-use super::{Measurement, Method, MethodResult, Settled};
+use super::{Measurement, MethodResult, Settled};
 use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::text;
 
@@ -110,7 +110,7 @@ struct Scale {
 
 impl Scale {
     fn of(rows: &[&MethodResult]) -> Self {
-        let measured = || rows.iter().filter(|r| r.samples > 0 && r.method != Method::Floor);
+        let measured = || rows.iter().filter(|r| r.samples > 0 && !r.method.is_floor());
         let low = measured().map(|r| r.median_us.low).fold(f64::INFINITY, f64::min);
         let high = measured().map(|r| r.median_us.high).fold(0.0, f64::max);
         Self { low, high }
@@ -142,6 +142,7 @@ impl Scale {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measure::Method;
     use crate::measure::{Comparison, Estimate};
 
     fn row(method: Method, us: f64, low: f64, high: f64) -> MethodResult {

@@ -49,7 +49,9 @@ pub(super) fn open_flags(method: Method) -> OFlags {
     let sync = match method {
         Method::OpenDatasync | Method::OpenDatasyncDirect => DATA_SYNC,
         Method::OpenSync | Method::OpenSyncDirect => OFlags::SYNC,
-        _ => OFlags::empty(),
+        Method::Fdatasync | Method::Fsync | Method::FdatasyncDirect | Method::FloorDirect | Method::Floor => {
+            OFlags::empty()
+        }
     };
     if method.is_direct() { sync | OFlags::DIRECT } else { sync }
 }
@@ -70,14 +72,26 @@ pub(super) fn flush(method: Method) -> Flush {
     match method {
         Method::Fdatasync | Method::FdatasyncDirect => Flush::Data,
         Method::Fsync => Flush::All,
-        _ => Flush::Not,
+        Method::OpenDatasync
+        | Method::OpenSync
+        | Method::OpenDatasyncDirect
+        | Method::OpenSyncDirect
+        | Method::FloorDirect
+        | Method::Floor => Flush::Not,
     }
 }
 
 /// Whether disks that count flushes count those of this method: not what may use forced unit access (only writes that
 /// are both O_DIRECT and synchronous do), and not what sends none.
 pub(super) fn is_counted(method: Method) -> bool {
-    method.is_durable() && !matches!(method, Method::OpenDatasyncDirect | Method::OpenSyncDirect)
+    match method {
+        Method::Fdatasync
+        | Method::OpenDatasync
+        | Method::Fsync
+        | Method::OpenSync
+        | Method::FdatasyncDirect => true,
+        Method::OpenDatasyncDirect | Method::OpenSyncDirect | Method::FloorDirect | Method::Floor => false,
+    }
 }
 
 #[cfg(test)]

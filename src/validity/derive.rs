@@ -70,7 +70,7 @@ pub fn rulings(facts: &FactSet, line: &Subject) -> Reading<Vec<(String, Ruling)>
 /// The type of a line, where this kernel has no such file system.
 fn refused_type(facts: &FactSet, line: &Subject) -> Reading<Vec<String>> {
     kernel_and(facts, line, &[boot::FSTYPE.name()]).map(|(fstype, version, vendor)| {
-        let refused = file_system(&fstype, &version, &vendor).effect == Effect::Refused;
+        let refused = file_system(&fstype, &version, &vendor).effect.is_refused();
         if refused { vec![fstype] } else { Vec::new() }
     })
 }

@@ -46,9 +46,11 @@ pub fn guard_with(
         }
         SettingKind::Filesystem => all(&|fs| filesystem(fs, beside.features, facts)),
         SettingKind::MkfsFeatures => all(&|word| made_with(word, beside.filesystem, facts)),
-        SettingKind::FastCommit => {
-            all(&|value| if value == "on" { feature("ext4", "fast_commit", facts) } else { Ok(()) })
-        }
+        SettingKind::FastCommit => all(&|value| match value {
+            "on" => feature("ext4", "fast_commit", facts),
+            "off" => Ok(()),
+            other => Err(format!("Fast commit is on or off, and never {other}.")),
+        }),
         SettingKind::Scheduler => {
             let (version, vendor) = kernel_of(facts)?;
             all(&|name| accepted(&format!("scheduler {name}"), &scheduler(name, &version, &vendor)))
@@ -110,7 +112,7 @@ fn filesystem(fs: &str, features: &[String], facts: &FactSet) -> Result<(), Stri
     let (version, vendor) = kernel_of(facts)?;
     let loaded = facts.value(&Subject::host(), &kernel::FILESYSTEMS).unwrap_or_default();
     let ruling = file_system(fs, &version, &vendor);
-    if !(ruling.effect == Effect::Unknown && loaded.iter().any(|name| name == fs)) {
+    if !(ruling.effect.is_unknown() && loaded.iter().any(|name| name == fs)) {
         accepted(fs, &ruling)?;
     }
     match tool(fs, facts) {
@@ -156,8 +158,7 @@ fn mysql_server(name: &str, values: &[&str], facts: &FactSet, subject: &Subject)
     let (Some(line), Some(version)) = (line, version) else {
         return Err(format!("Whether the server knows {name} is not known: its version is not."));
     };
-    let judge = |value: &&str| {
-        accepted(&format!("{name} = {value}"), &mysql_setting(name, value, line.word(), &version))
-    };
+    let judge =
+        |value: &&str| accepted(&format!("{name} = {value}"), &mysql_setting(name, value, line, &version));
     values.iter().try_for_each(judge)
 }

@@ -50,7 +50,7 @@ impl Life {
                 later.from,
                 later.is.word()
             )),
-            _ if kernel.number(0) >= NOT_YET && step.is != Effect::Refused => {
+            _ if kernel.number(0) >= NOT_YET && !step.is.is_refused() => {
                 Ruling::unknown(format!("Kernel {kernel} is newer than the table."))
             }
             _ => step.ruling(),

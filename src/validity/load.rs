@@ -230,7 +230,7 @@ fn steps_of(
             problems.add(place, format!("`{}` does not come after the step before it", raw.from));
         }
         let because = raw.because.unwrap_or_else(|| because.to_owned());
-        if because.is_empty() && matches!(raw.is, Effect::Refused | Effect::NoEffect | Effect::Deprecated) {
+        if because.is_empty() && raw.is.is_wrong() {
             problems.add(place, format!("from {} it is {}: say why", raw.from, raw.is.word()));
         }
         read.push(Step {

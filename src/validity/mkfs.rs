@@ -110,11 +110,12 @@ pub fn mkfs_defaults(fs: &str, tool: &Version, kernel: &Version, vendor: &str, w
         return Ruling { effect: Effect::Ok, because: String::new(), source: String::new() };
     };
     let names: Vec<&str> = against.iter().map(|known| known.name.as_str()).collect();
-    let effect = if backports(kernel, vendor) { Effect::Unknown } else { Effect::Refused };
+    let may_be_carried_over = backports(kernel, vendor);
+    let effect = if may_be_carried_over { Effect::Unknown } else { Effect::Refused };
     let because = format!(
         "The tools ({tool}) set {} by default, which kernel {kernel} {} mount.",
         names.join(", "),
-        if effect == Effect::Refused { "cannot" } else { "may be unable to" }
+        if may_be_carried_over { "may be unable to" } else { "cannot" }
     );
     Ruling { effect, because, source: first.source.clone() }
 }

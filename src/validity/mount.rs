@@ -69,7 +69,7 @@ fn one(
         Some(now) => Ruling { effect: now.is, because: now.because.clone(), source: row.source.clone() },
         None => row.life.at(kernel, vendor),
     };
-    if matches!(ruling.effect, Effect::Unknown | Effect::Refused) {
+    if ruling.effect.is_unknown() || ruling.effect.is_refused() {
         return ruling;
     }
     if let Some(wrong) = value.and_then(|value| row.form.wrong(value)) {

@@ -10,6 +10,7 @@ mod tests;
 
 use self::table::{Mysql, Takes, default_in, servers};
 use super::{Effect, Ruling};
+use crate::facts::catalog::cluster::ServerKind;
 use crate::version::Version;
 
 pub(super) use self::load::TEXT;
@@ -63,7 +64,7 @@ pub fn postgres_setting(name: &str, server: &Version) -> Ruling {
 /// What PostgreSQL on Linux makes of a setting with this value.
 pub fn postgres_value(name: &str, value: &str, server: &Version) -> Ruling {
     let known = postgres_setting(name, server);
-    let Some(setting) = servers().postgres.get(name).filter(|_| known.effect == Effect::Ok) else {
+    let Some(setting) = servers().postgres.get(name).filter(|_| known.effect.is_ok()) else {
         return known;
     };
     let refused = |what: &str| Ruling {
@@ -107,8 +108,8 @@ fn is_size(value: &str) -> bool {
     ["", "B", "kB", "MB", "GB", "TB"].contains(&unit) && digits.parse::<u64>().is_ok()
 }
 
-/// What MySQL or MariaDB (`line` is `mysql` or `mariadb`) makes of a setting with this value.
-pub fn mysql_setting(name: &str, value: &str, line: &str, server: &Version) -> Ruling {
+/// What MySQL or MariaDB, whichever `line` is, makes of a setting with this value.
+pub fn mysql_setting(name: &str, value: &str, line: ServerKind, server: &Version) -> Ruling {
     let mut known = servers().mysql.iter().filter(|row| row.of == line && row.name == name).peekable();
     if known.peek().is_none() {
         return Ruling::unknown(format!("The table does not know the setting {name} of {line}."));
@@ -142,11 +143,11 @@ impl Mysql {
     }
 }
 
-/// Everything that the table knows of a release of `postgres`, `mysql` or `mariadb`, each setting once.
-pub fn server_settings(of: &str, server: &Version) -> Vec<ServerSetting> {
-    if of == "postgres" {
+/// Everything that the table knows of a release of a server, each setting once.
+pub fn server_settings(of: ServerKind, server: &Version) -> Vec<ServerSetting> {
+    if of.is_postgres() {
         let known =
-            servers().postgres.iter().filter(|(name, _)| postgres_setting(name, server).effect == Effect::Ok);
+            servers().postgres.iter().filter(|(name, _)| postgres_setting(name, server).effect.is_ok());
         return known
             .map(|(name, setting)| ServerSetting {
                 name,
@@ -176,7 +177,7 @@ pub fn server_settings(of: &str, server: &Version) -> Vec<ServerSetting> {
 pub(super) fn always(name: &str, value: &str) -> bool {
     let Some(oldest) = Version::parse("9.4") else { return false };
     servers().postgres.get(name).is_some_and(|setting| setting.removed.is_none())
-        && postgres_value(name, value, &oldest).effect == Effect::Ok
+        && postgres_value(name, value, &oldest).effect.is_ok()
 }
 
 /// The major release (9.6, 10, 18) and, where it is told, the minor one.

@@ -23,6 +23,10 @@ struct Release {
     facts: FactSet,
 }
 
+fn kind(of: &str) -> cluster::ServerKind {
+    Choice::of(of).unwrap()
+}
+
 impl Release {
     fn new(of: &'static str, version: &str) -> Self {
         let version = self::version(version);
@@ -32,7 +36,7 @@ impl Release {
         facts.mention(&target);
         facts.link(&target, &subject);
         facts.link(&subject, &target);
-        facts.know(&subject, &cluster::KIND, cluster::ServerKind::of(of).unwrap(), source());
+        facts.know(&subject, &cluster::KIND, kind(of), source());
         let key = if of == "postgres" { &postgres::VERSION } else { &mysql::VERSION };
         facts.know(&subject, key, version.clone(), source());
         Self { of, version, facts }
@@ -53,7 +57,8 @@ impl Release {
         else {
             return false;
         };
-        let has = |version: &Version| server_settings(self.of, version).iter().any(|one| one.name == name);
+        let has =
+            |version: &Version| server_settings(kind(self.of), version).iter().any(|one| one.name == name);
         !has(&self.version) && ["5.7.9", "10.5.0", "12.0", "99.0"].iter().any(|other| has(&version(other)))
     }
 
@@ -176,7 +181,7 @@ fn advice_names_the_reload_or_restart_that_its_setting_needs() {
                 continue;
             }
             for release in releases.iter().filter(|release| release.may_advise(&advised)) {
-                let settings = server_settings(of, &release.version);
+                let settings = server_settings(kind(of), &release.version);
                 let known = settings.iter().find(|setting| setting.name == advised.name).unwrap();
                 let needs = match known.changed_by {
                     ChangedBy::Statement | ChangedBy::Initdb => Risk::None,
@@ -261,7 +266,7 @@ fn unconfigured(release: &Release) -> FactSet {
         Scope::Host => Subject::host(),
         _ => server.clone(),
     };
-    let settings = server_settings(release.of, &release.version);
+    let settings = server_settings(kind(release.of), &release.version);
     let own = format!("{}.", area(release.of));
     for info in catalog::all().filter(|info| info.name.starts_with(&own) && !info.name.ends_with(".version"))
     {

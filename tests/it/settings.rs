@@ -8,6 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use walwise::collect::Request;
+use walwise::facts::catalog::cluster::ServerKind;
 use walwise::facts::{FactSet, Subject, catalog};
 use walwise::host::LiveHost;
 use walwise::pipeline::Session;
@@ -28,7 +29,7 @@ fn look(data: &Path, without_programs: bool) -> FactSet {
 }
 
 /// Every setting that the table knows of some release.
-fn names(of: &str, releases: &[&str]) -> BTreeSet<&'static str> {
+fn names(of: ServerKind, releases: &[&str]) -> BTreeSet<&'static str> {
     let known = |release: &&str| server_settings(of, &Version::parse(release).unwrap());
     releases.iter().flat_map(known).map(|setting| setting.name).collect()
 }
@@ -46,7 +47,7 @@ fn defaults_that_are_read_are_those_of_the_table() {
         std::fs::write(data.join("postgresql.conf"), "").unwrap();
         let (facts, subject) = (look(&data, true), Subject::cluster(data.to_str().unwrap()));
         let mut compared = 0;
-        for setting in server_settings("postgres", &Version::parse(&major.to_string()).unwrap()) {
+        for setting in server_settings(ServerKind::Postgres, &Version::parse(&major.to_string()).unwrap()) {
             let info = catalog::find(&format!("pg.{}", setting.name));
             let Some((info, default)) = info.zip(setting.default) else { continue };
             // What a cluster was made with is no default of its server.
@@ -113,7 +114,7 @@ fn the_table_says_of_this_postgres_what_it_says_of_itself() {
     let version =
         Version::parse(&cluster.program("postgres", &["--version"]).replace("postgres (PostgreSQL) ", ""));
     let version = version.unwrap();
-    let known = server_settings("postgres", &version);
+    let known = server_settings(ServerKind::Postgres, &version);
     // With every default written out the server must come to the same as with nothing written.
     let written = known.iter().filter(|setting| setting.changed_by != ChangedBy::Initdb);
     let defaults: String = written.filter_map(|setting| Some(line(setting.name, setting.default?))).collect();
@@ -148,7 +149,7 @@ fn the_table_says_of_this_postgres_what_it_says_of_itself() {
         }
     }
     let here: BTreeSet<&str> = known.iter().map(|setting| setting.name).collect();
-    for name in names("postgres", &["9.4.21", "12.0", "16.12", "19.0"]).difference(&here) {
+    for name in names(ServerKind::Postgres, &["9.4.21", "12.0", "16.12", "19.0"]).difference(&here) {
         if rows.contains_key(*name) {
             wrong.push(format!("{name} is there"));
         }
@@ -163,7 +164,7 @@ fn a_postgres_runs_with_everything_that_a_rule_can_advise_and_refuses_what_is_he
     let cluster = Cluster::new();
     let (facts, subject) = (look(&cluster.data, false), Subject::cluster(cluster.path("data")));
     let rules = RuleSet::builtin();
-    let here = server_settings("postgres", &Version::parse("15.0").unwrap());
+    let here = server_settings(ServerKind::Postgres, &Version::parse("15.0").unwrap());
     // The last of several values for a setting is the one that it runs with; the methods have a test of their own.
     let mut runs_with: BTreeMap<&str, String> = BTreeMap::new();
     let mut refused = BTreeSet::new();
@@ -260,7 +261,7 @@ fn a_mariadb_runs_with_everything_that_a_rule_can_advise_and_is_as_the_table_say
 
     let release = server.sql("SELECT VERSION()").unwrap();
     let version = Version::parse(&release).unwrap();
-    let (known, variables) = (server_settings("mariadb", &version), variables(&server));
+    let (known, variables) = (server_settings(ServerKind::Mariadb, &version), variables(&server));
     let mut wrong = Vec::new();
     for ServerSetting { name, default, changed_by } in &known {
         match variables.get(*name) {
@@ -276,7 +277,7 @@ fn a_mariadb_runs_with_everything_that_a_rule_can_advise_and_is_as_the_table_say
         }
     }
     let here: BTreeSet<&str> = known.iter().map(|setting| setting.name).collect();
-    for name in names("mariadb", &["10.5.9", "12.3.0"]).difference(&here) {
+    for name in names(ServerKind::Mariadb, &["10.5.9", "12.3.0"]).difference(&here) {
         if variables.contains_key(*name) {
             wrong.push(format!("{name} is there"));
         }

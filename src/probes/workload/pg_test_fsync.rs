@@ -72,7 +72,7 @@ impl Part for TestPart {
         let bytes = (self.test.writes() * self.test.bytes()) as u64;
         let pass = match (self.test.method(), &self.opened) {
             (Some(_), Opened::Refused) => Pass::default(),
-            (Some(Method::Floor), Opened::Kept(file)) => unsynced(file, stage)?,
+            (Some(method), Opened::Kept(file)) if method.is_floor() => unsynced(file, stage)?,
             (Some(method), Opened::Kept(file)) => {
                 repeat(stage, bytes, || once(file, self.test, method, stage))?
             }

@@ -7,7 +7,8 @@
 
 use super::{commented, nothing};
 use crate::facts::catalog::device;
-use crate::facts::{Scope, Subject, Value};
+use crate::facts::catalog::target::Attribute;
+use crate::facts::{Choice, Scope, Subject, Value};
 use crate::quote::{Command, comment, shell};
 use crate::report::identity::{self, Identity};
 use crate::report::mkfs::{self, plain, step};
@@ -61,7 +62,9 @@ fn recipe(report: &Report, target: &TargetSummary, plan: &Plan) -> Result<Recipe
     Ok(Recipe {
         serial: serial(report, disk).filter(by_lsblk),
         identity: identity.map(compared).transpose()?,
-        nocow: attributes.is_some_and(|step| step.advice.change.values().iter().any(|word| word == "nocow")),
+        nocow: attributes.is_some_and(|step| {
+            step.advice.change.values().iter().filter_map(|word| Attribute::of(word)).any(Attribute::is_nocow)
+        }),
         mkfs: mkfs::command(&plan.steps, fstype)?,
         notes: plan
             .steps

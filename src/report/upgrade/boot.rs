@@ -112,9 +112,8 @@ fn mended<'r>(real: &'r Report, supposed: &Report, now: &Findings<'r>) -> Vec<It
             continue;
         };
         let was_wrong = real.facts.value(line, key).unwrap_or_default();
-        let right = |(option, ruling): &(String, Ruling)| {
-            was_wrong.contains(option) && matches!(ruling.effect, Effect::Ok | Effect::DefaultAnyway)
-        };
+        let right =
+            |(option, ruling): &(String, Ruling)| was_wrong.contains(option) && ruling.effect.is_right();
         // That a default has become a choice is nothing to do about.
         let then = if *part == Part::Needless { Vec::new() } else { rulings(&supposed.facts, line) };
         items.extend(then.into_iter().filter(right).map(|(option, ruling)| Item {

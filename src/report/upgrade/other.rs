@@ -6,7 +6,7 @@ use crate::facts::catalog::{host, kernel, mount};
 use crate::facts::{FactSet, Scope, Subject};
 use crate::report::Report;
 use crate::rules::{Finding, Level};
-use crate::validity::{self, Effect};
+use crate::validity;
 
 /// Everything of that kind.
 pub fn items(real: &Report, supposed: &Report) -> Vec<Item> {
@@ -97,7 +97,7 @@ fn tools(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
     let mut items = Vec::new();
     for fs in ["ext4", "xfs", "btrfs"] {
         let Some(then) = of(supposed, fs) else { continue };
-        if !matches!(then.effect, Effect::Refused | Effect::Unknown) {
+        if !then.effect.is_refused() && !then.effect.is_unknown() {
             continue;
         }
         let already = of(real, fs).is_some_and(|now| now.effect == then.effect);
@@ -127,7 +127,7 @@ fn features(supposed: &FactSet) -> Vec<Item> {
     for mounted in supposed.subjects(Scope::Mount) {
         for feature in supposed.value(mounted, &mount::EXT4_FEATURES).unwrap_or_default() {
             let ruling = validity::mkfs_feature("ext4", &feature, None, kernel);
-            if ruling.effect == Effect::Refused {
+            if ruling.effect.is_refused() {
                 items.push(Item {
                     part: Part::Blocker,
                     level: Level::Critical,

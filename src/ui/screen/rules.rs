@@ -96,7 +96,11 @@ impl View<'_> {
         let (plain, dim) = (self.theme.style(Role::Plain), self.theme.style(Role::Dim));
         let mut findings = judged.of(self.report);
         if let Some(first) = findings.next() {
-            let like = findings.filter(|finding| finding.outcome.word() == first.outcome.word()).count();
+            let like = findings
+                .filter(|finding| {
+                    std::mem::discriminant(&finding.outcome) == std::mem::discriminant(&first.outcome)
+                })
+                .count();
             let more = if like > 0 { format!(" and {like} more") } else { String::new() };
             return vec![
                 (words::level(first), self.theme.level(first.level)),

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::table::{ChangedBy, Defaults, Mysql, Postgres, PostgresValue, Servers, Takes};
+use crate::facts::Choice;
+use crate::facts::catalog::cluster::ServerKind;
 use crate::validity::Effect;
 use crate::validity::load::{Problems, read, rows};
 use crate::version::Version;
@@ -83,7 +85,7 @@ pub fn load(text: &str) -> Result<Servers, Vec<String>> {
             mysql(&mut servers, &place, raw, problems);
         }
         let wordless = |(name, setting): &(&String, &Postgres)| {
-            setting.takes == Takes::Words && !servers.values.keys().any(|(of, _)| of == *name)
+            setting.takes.is_words() && !servers.values.keys().any(|(of, _)| of == *name)
         };
         for (name, _) in servers.postgres.iter().filter(wordless) {
             problems.add("postgres", format!("{name} takes words, and no row says which"));
@@ -103,16 +105,15 @@ fn postgres(servers: &mut Servers, place: &str, raw: RawPostgres, problems: &mut
     if removed.is_some() && raw.instead.is_empty() {
         problems.add(place, "say what there is instead");
     }
-    let takes = match (raw.takes, raw.range) {
-        (None, None) => Takes::Anything,
-        (Some(Word::Switch), None) => Takes::Switch,
-        (Some(Word::Words), None) => Takes::Words,
-        (Some(Word::Size), None) => Takes::Size,
-        (None, Some([low, high])) => Takes::Number(low, high),
-        (Some(_), Some(_)) => {
-            problems.add(place, "a range is for a number alone");
-            Takes::Anything
-        }
+    if raw.takes.is_some() && raw.range.is_some() {
+        problems.add(place, "a range is for a number alone");
+    }
+    let takes = match (raw.range, raw.takes) {
+        (Some([low, high]), None) => Takes::Number(low, high),
+        (_, None) => Takes::Anything,
+        (_, Some(Word::Switch)) => Takes::Switch,
+        (_, Some(Word::Words)) => Takes::Words,
+        (_, Some(Word::Size)) => Takes::Size,
     };
     let default = defaults(place, raw.default, problems);
     for name in raw.names {
@@ -133,11 +134,11 @@ fn postgres(servers: &mut Servers, place: &str, raw: RawPostgres, problems: &mut
 
 fn value(servers: &mut Servers, place: &str, raw: RawValue, problems: &mut Problems) {
     sourced(place, &raw.source, problems);
-    if servers.postgres.get(&raw.of).is_none_or(|setting| setting.takes != Takes::Words) {
+    if servers.postgres.get(&raw.of).is_none_or(|setting| !setting.takes.is_words()) {
         problems.add(place, format!("`{}` is no setting that takes words", raw.of));
     }
     let is = raw.is.unwrap_or(Effect::Ok);
-    if is != Effect::Ok && raw.because.is_empty() {
+    if !is.is_ok() && raw.because.is_empty() {
         problems.add(place, format!("it is {}: say why", is.word()));
     }
     let since = raw.since.and_then(|text| problems.version(place, &text));
@@ -157,7 +158,8 @@ fn value(servers: &mut Servers, place: &str, raw: RawValue, problems: &mut Probl
 /// A row per name.
 fn mysql(servers: &mut Servers, place: &str, raw: RawMysql, problems: &mut Problems) {
     sourced(place, &raw.source, problems);
-    if !["mysql", "mariadb"].contains(&raw.of.as_str()) {
+    let of = ServerKind::of(&raw.of).filter(|of| !of.is_postgres());
+    if of.is_none() {
         problems.add(place, format!("`{}` is neither mysql nor mariadb", raw.of));
     }
     if raw.deprecated.is_some() && raw.because.is_empty() {
@@ -173,10 +175,10 @@ fn mysql(servers: &mut Servers, place: &str, raw: RawMysql, problems: &mut Probl
     let (deprecated, removed) = (version(raw.deprecated), version(raw.removed));
     let (dynamic, since) = (version(raw.dynamic), version(Some(raw.since)));
     let default = defaults(place, raw.default, problems);
-    let Some(since) = since else { return };
+    let Some((since, of)) = since.zip(of) else { return };
     for name in raw.names {
         servers.mysql.push(Mysql {
-            of: raw.of.clone(),
+            of,
             name,
             values: raw.values.clone(),
             range: raw.range,

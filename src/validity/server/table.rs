@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
+use crate::facts::catalog::cluster::ServerKind;
 use crate::validity::Effect;
 use crate::version::Version;
 
@@ -37,6 +38,16 @@ pub enum Takes {
     Size,
     /// A number in this range.
     Number(f64, f64),
+}
+
+impl Takes {
+    /// Whether the table lists its words.
+    pub fn is_words(self) -> bool {
+        match self {
+            Self::Words => true,
+            Self::Anything | Self::Switch | Self::Size | Self::Number(..) => false,
+        }
+    }
 }
 
 /// What holds when nothing sets a setting, each from a release on, in ascending order.
@@ -77,8 +88,8 @@ pub struct PostgresValue {
 /// A setting of MySQL or MariaDB, with some of its values or all.
 #[derive(Clone, Debug)]
 pub struct Mysql {
-    /// `mysql` or `mariadb`.
-    pub of: String,
+    /// Of which of the two.
+    pub of: ServerKind,
     /// Its name.
     pub name: String,
     /// The values that this is about; any where there are none, and no range.
