@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use super::{KeyInfo, Kind, Value};
+use super::{KeyInfo, Value};
 
 /// Declares the facts of an area: constants for code and the list `ALL` for everything that goes by name. Behind the kind
 /// stands what marks a fact, if anything does: its [`Nature`](super::Nature) and whether it `prices` a commit. A fact
@@ -73,10 +73,7 @@ pub fn find(name: &str) -> Option<&'static KeyInfo> {
 
 /// Whether a word is among those that a choice allows; true for every other kind.
 pub fn allows(info: &KeyInfo, word: &str) -> bool {
-    match info.kind {
-        Kind::Choice(words) => words.contains(&word),
-        _ => true,
-    }
+    info.kind.choices().is_none_or(|words| words.contains(&word))
 }
 
 #[cfg(test)]

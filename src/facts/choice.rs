@@ -35,9 +35,13 @@ fn not_among(word: &str, words: &[&str]) -> String {
 
 /// What is read of a fact of this kind: a word that a choice does not have is malformed.
 pub(super) fn checked(kind: Kind, reading: Reading<Value>) -> Reading<Value> {
-    let Kind::Choice(words) = kind else { return reading };
-    reading.and_then(|value| match value {
-        Value::Text(word) if words.contains(&word.as_str()) => Ok(Value::Text(word)),
+    let Some(words) = kind.choices() else { return reading };
+    reading.and_then(|value| match &value {
+        Value::Text(word) if !kind.is_list() && words.contains(&word.as_str()) => Ok(value),
+        Value::List(all) if kind.is_list() => match all.iter().find(|word| !words.contains(&word.as_str())) {
+            Some(other) => Err(not_among(other, words)),
+            None => Ok(value),
+        },
         other => Err(not_among(&other.to_string(), words)),
     })
 }

@@ -31,9 +31,41 @@ pub enum Kind {
     Version,
     /// Several words.
     List,
+    /// Several of a few words.
+    Choices(&'static [&'static str]),
 }
 
 impl Kind {
+    /// Whether a value is several words.
+    pub fn is_list(self) -> bool {
+        match self {
+            Self::List | Self::Choices(_) => true,
+            Self::Bool
+            | Self::Count
+            | Self::Bytes
+            | Self::Micros
+            | Self::Number
+            | Self::Text
+            | Self::Choice(_)
+            | Self::Version => false,
+        }
+    }
+
+    /// The words that a value can be or hold, where they are few.
+    pub fn choices(self) -> Option<&'static [&'static str]> {
+        match self {
+            Self::Choice(words) | Self::Choices(words) => Some(words),
+            Self::Bool
+            | Self::Count
+            | Self::Bytes
+            | Self::Micros
+            | Self::Number
+            | Self::Text
+            | Self::Version
+            | Self::List => None,
+        }
+    }
+
     /// In words, for listings and diagnostics.
     pub fn words(self) -> String {
         match self {
@@ -46,6 +78,7 @@ impl Kind {
             Self::Choice(words) => format!("one of: {}", words.join(", ")),
             Self::Version => "a version".to_owned(),
             Self::List => "a list of words".to_owned(),
+            Self::Choices(words) => format!("a list of: {}", words.join(", ")),
         }
     }
 }

@@ -200,9 +200,15 @@ fn read_value(key: &KeyInfo, given: &str) -> Result<Value, String> {
             let shown = text::safe(given.as_bytes());
             Version::parse(&shown).map(Value::Version)
         }
-        Kind::List => {
+        Kind::List | Kind::Choices(_) => {
             let words = given.split(',').map(str::trim).filter(|word| !word.is_empty() && given != "none");
-            Some(Value::List(words.map(|word| text::safe(word.as_bytes())).collect()))
+            let words: Vec<String> = words.map(|word| text::safe(word.as_bytes())).collect();
+            if let Some(other) = words.iter().find(|word| !catalog::allows(key, word)) {
+                let all = key.kind.choices().unwrap_or_default();
+                let help = or_list(other, all.iter().copied()).unwrap_or_default();
+                return Err(format!("{} never holds `{other}`; {help}", key.name));
+            }
+            Some(Value::List(words))
         }
     };
     value.ok_or_else(wrong)

@@ -12,6 +12,7 @@ mod kept;
 mod reviewed;
 mod seeds;
 mod table;
+mod words;
 
 fn host(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts").join(name).with_extension("host")

@@ -104,14 +104,17 @@ impl Machine {
             None if fact.starts_with("probe.") => (word, Source::Probe { id: "wal".to_owned() }),
             None => (word, Source::file("/a/file")),
         };
-        assert!(catalog::allows(info, word), "{fact} is never {word}");
+        let words: Vec<&str> =
+            if info.kind.is_list() { word.split_terminator(',').collect() } else { vec![word] };
+        assert!(words.iter().all(|word| catalog::allows(info, word)), "{fact} is never {word}");
         let value = match info.kind {
             Kind::Bool => Value::Bool(word.parse().unwrap()),
             Kind::Count | Kind::Bytes => Value::Whole(word.parse().unwrap()),
             Kind::Micros | Kind::Number => Value::Number(word.parse().unwrap()),
             Kind::Version => Value::Version(Version::parse(word).unwrap()),
-            Kind::List if word.is_empty() => Value::List(Vec::new()),
-            Kind::List => Value::List(word.split(',').map(str::to_owned).collect()),
+            Kind::List | Kind::Choices(_) => {
+                Value::List(word.split_terminator(',').map(str::to_owned).collect())
+            }
             _ => Value::Text(word.to_owned()),
         };
         self.facts.put_value(of, info, Reading::known(value, source));

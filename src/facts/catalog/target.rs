@@ -6,7 +6,7 @@ facts! {
     /// What it is: an existing `directory`, one that is to be `created`, or a blank `device`.
     KIND: TargetKind = Target "target.kind", concluded;
     /// What database servers keep on its file system: `data`, `wal`, `tablespace`, `redo`, `binlog`, `doublewrite`, `undo`; none of them when it is unused.
-    ROLES: Vec<Role> = Target "target.roles" Kind::List, concluded;
+    ROLES: Vec<Role> = Target "target.roles" Kind::Choices(Role::WORDS), concluded;
     /// The directories that those are, each behind its word, such as `wal /srv/fast/wal`.
     DIRECTORIES: Vec<String> = Target "target.directories" Kind::List, concluded;
     /// The data directories of the database servers that keep something here.
@@ -16,7 +16,7 @@ facts! {
     /// Whether the directory has nothing in it.
     EMPTY: bool = Target "target.empty" Kind::Bool, drifting;
     /// Inode flags of the directory: `nocow` (+C), `sync` (+S), `journal-data` (+j), from FS_IOC_GETFLAGS (ioctl_iflags(2)).
-    FLAGS: Vec<Attribute> = Target "target.flags" Kind::List, prices;
+    FLAGS: Vec<Attribute> = Target "target.flags" Kind::Choices(Attribute::WORDS), prices;
     /// Whether new files in it are overwritten in place on btrfs (+C on the directory, or the mount option).
     NOCOW: bool = Target "target.nocow" Kind::Bool, prices;
     /// Other targets of database servers with a disk at the bottom that this one has too.
@@ -36,7 +36,7 @@ facts! {
     /// What happens to a flush on its way down.
     FLUSH: Flush = Target "target.flush", concluded;
     /// What suppresses flushes: `mount option`, `queue override`, `file system`, `server setting`.
-    SUPPRESSED_BY: Vec<Suppressor> = Target "target.flush_suppressed_by" Kind::List, concluded;
+    SUPPRESSED_BY: Vec<Suppressor> = Target "target.flush_suppressed_by" Kind::Choices(Suppressor::WORDS), concluded;
     /// Whether advice that removes flushes could be given at all: the interlock of the durability verdict, every condition of which must be known to hold.
     INTERLOCK: bool = Target "target.flush_removal_allowed" Kind::Bool, concluded;
 }
@@ -48,3 +48,4 @@ pub use place::{Attribute, Role, TargetKind};
 pub use verdict::{Flush, Standing, Suppressor};
 
 use super::device::Cache;
+use crate::facts::Choice;

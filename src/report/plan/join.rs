@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 
 use super::{Overrides, Piece};
 use crate::facts::catalog::boot;
-use crate::facts::{FactSet, Kind, Scope, Subject, Value, catalog};
+use crate::facts::{FactSet, Scope, Subject, Value, catalog};
 use crate::report::{Alternative, Conflict, Step, options, stack};
 use crate::rules::{Advice, Change, Level, Reach};
 
@@ -219,7 +219,7 @@ fn result(facts: &FactSet, subject: &Subject, advice: &Advice) -> Option<String>
     if advice.setting.kind.is_of_mkfs() {
         return Some(options::mkfs_joined(add));
     }
-    let is_list = catalog::find(advice.setting.name).is_some_and(|info| info.kind == Kind::List);
+    let is_list = catalog::find(advice.setting.name).is_some_and(|info| info.kind.is_list());
     is_list.then(|| add.join(","))
 }
 

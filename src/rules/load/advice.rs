@@ -197,7 +197,7 @@ fn list_of(
 ) -> Option<&'static KeyInfo> {
     let item = fields.get(key)?;
     let fact = cond::fact(item, sight, problems)?;
-    if fact.kind != Kind::List {
+    if !fact.kind.is_list() {
         problems.report(item.span(), format!("{} is {}, not a list", fact.name, fact.kind.words()), None);
         return None;
     }

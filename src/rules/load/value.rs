@@ -30,8 +30,8 @@ pub(super) const OPERATORS: [&str; 13] = [
 fn fits(operator: &str, kind: Kind) -> bool {
     match operator {
         "is" | "is_not" | "known" => true,
-        "in" | "not_in" => !matches!(kind, Kind::Bool | Kind::List),
-        "has" | "lacks" | "has_any" | "has_option" | "lacks_option" => kind == Kind::List,
+        "in" | "not_in" => kind != Kind::Bool && !kind.is_list(),
+        "has" | "lacks" | "has_any" | "has_option" | "lacks_option" => kind.is_list(),
         "at_least" | "below" => {
             matches!(kind, Kind::Count | Kind::Bytes | Kind::Micros | Kind::Number | Kind::Version)
         }
@@ -52,7 +52,8 @@ pub(super) fn op(fact: &KeyInfo, operator: &str, item: Item<'_>, problems: &mut 
         return None;
     }
     let words = |item, problems: &mut Problems| {
-        let words: Vec<String> = texts(item, problems).into_iter().map(|word| word.text).collect();
+        let words: Vec<String> =
+            texts(item, problems).into_iter().filter_map(|word| allowed(fact, word, problems)).collect();
         some_of(words, item, problems)
     };
     match operator {
@@ -60,10 +61,10 @@ pub(super) fn op(fact: &KeyInfo, operator: &str, item: Item<'_>, problems: &mut 
         "is_not" => value(fact, item, problems).map(Op::IsNot),
         "in" => values(fact, item, problems).map(Op::In),
         "not_in" => values(fact, item, problems).map(Op::NotIn),
-        "has" => text(item, problems).map(|word| Op::Has(word.text)),
-        "lacks" => text(item, problems).map(|word| Op::Lacks(word.text)),
-        "has_option" => text(item, problems).map(|word| Op::HasOption(word.text)),
-        "lacks_option" => text(item, problems).map(|word| Op::LacksOption(word.text)),
+        "has" => one_of(fact, item, problems).map(Op::Has),
+        "lacks" => one_of(fact, item, problems).map(Op::Lacks),
+        "has_option" => one_of(fact, item, problems).map(Op::HasOption),
+        "lacks_option" => one_of(fact, item, problems).map(Op::LacksOption),
         "has_any" => words(item, problems).map(Op::HasAny),
         "at_least" => value(fact, item, problems).map(Op::AtLeast),
         "below" => value(fact, item, problems).map(Op::Below),
@@ -110,21 +111,29 @@ pub(super) fn value(fact: &KeyInfo, item: Item<'_>, problems: &mut Problems) -> 
             number_of(fact, number.as_str(), item, problems)
         }
         (Kind::Text, DeValue::String(_)) => text(item, problems).map(|value| Value::Text(value.text)),
-        (Kind::Choice(words), DeValue::String(_)) => {
-            let Text { text, span } = text(item, problems)?;
-            if words.contains(&text.as_str()) {
-                return Some(Value::Text(text));
-            }
-            let help = suggest::or_list(&text, words.iter().copied());
-            problems.report(span, format!("{} is never `{text}`", fact.name), help);
-            None
-        }
+        (Kind::Choice(_), DeValue::String(_)) => one_of(fact, item, problems).map(Value::Text),
         (Kind::Version, _) => version(item, problems).map(Value::Version),
-        (Kind::List, DeValue::Array(_)) => {
-            Some(Value::List(texts(item, problems).into_iter().map(|word| word.text).collect()))
+        (Kind::List | Kind::Choices(_), DeValue::Array(_)) => {
+            let words = texts(item, problems).into_iter().filter_map(|word| allowed(fact, word, problems));
+            Some(Value::List(words.collect()))
         }
         _ => wrong(fact, &wanted, item, problems),
     }
+}
+
+/// A word that the fact can be or hold.
+fn one_of(fact: &KeyInfo, item: Item<'_>, problems: &mut Problems) -> Option<String> {
+    text(item, problems).and_then(|word| allowed(fact, word, problems))
+}
+
+fn allowed(fact: &KeyInfo, word: Text, problems: &mut Problems) -> Option<String> {
+    let Text { text, span } = word;
+    let Some(words) = fact.kind.choices().filter(|words| !words.contains(&text.as_str())) else {
+        return Some(text);
+    };
+    let help = suggest::or_list(&text, words.iter().copied());
+    problems.report(span, format!("{} is never `{text}`", fact.name), help);
+    None
 }
 
 fn number_of(fact: &KeyInfo, text: &str, item: Item<'_>, problems: &mut Problems) -> Option<Value> {

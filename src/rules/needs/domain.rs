@@ -57,7 +57,7 @@ fn candidates(kind: Kind, tests: &[&Test]) -> Vec<Value> {
             around(numbers.collect()).into_iter().map(Value::Number).collect()
         }
         Kind::Version => versions(tests).into_iter().map(Value::Version).collect(),
-        Kind::List => lists(tests).into_iter().map(Value::List).collect(),
+        Kind::List | Kind::Choices(_) => lists(tests).into_iter().map(Value::List).collect(),
     }
 }
 

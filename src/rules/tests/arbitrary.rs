@@ -112,6 +112,9 @@ pub fn value(info: &'static KeyInfo) -> BoxedStrategy<Value> {
         Kind::Choice(words) => select(words).prop_map(|word| Value::Text(word.to_owned())).boxed(),
         Kind::Version => version().prop_map(Value::Version).boxed(),
         Kind::List => words().prop_map(Value::List).boxed(),
+        Kind::Choices(words) => proptest::collection::vec(select(words).prop_map(str::to_owned), 0..4)
+            .prop_map(Value::List)
+            .boxed(),
     }
 }
 
@@ -131,7 +134,7 @@ pub fn test(info: &'static KeyInfo, known: bool) -> BoxedStrategy<Test> {
     let mut ops = vec![one().prop_map(Op::Is).boxed(), one().prop_map(Op::IsNot).boxed()];
     match info.kind {
         Kind::Bool => {}
-        Kind::List => {
+        Kind::List | Kind::Choices(_) => {
             let word = || select(vec!["a", "b", "c"]).prop_map(str::to_owned);
             ops.push(word().prop_map(Op::Has).boxed());
             ops.push(word().prop_map(Op::Lacks).boxed());
@@ -144,7 +147,7 @@ pub fn test(info: &'static KeyInfo, known: bool) -> BoxedStrategy<Test> {
             ops.push(some().prop_map(Op::NotIn).boxed());
         }
     }
-    if !matches!(info.kind, Kind::Bool | Kind::List | Kind::Text | Kind::Choice(_)) {
+    if !matches!(info.kind, Kind::Bool | Kind::List | Kind::Choices(_) | Kind::Text | Kind::Choice(_)) {
         ops.push(one().prop_map(Op::AtLeast).boxed());
         ops.push(one().prop_map(Op::Below).boxed());
     }

@@ -200,7 +200,7 @@ fn value(info: &KeyInfo, text: &str) -> Value {
             Value::Text(text.to_owned())
         }
         Kind::Version => Value::Version(Version::parse(text).unwrap()),
-        Kind::List => {
+        Kind::List | Kind::Choices(_) => {
             Value::List(text.split(',').filter(|word| !word.is_empty()).map(str::to_owned).collect())
         }
     }

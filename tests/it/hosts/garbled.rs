@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use proptest::prelude::*;
-use walwise::collect::Request;
+use walwise::collect::{Request, run_all};
 use walwise::durability::Standing;
-use walwise::facts::{FactRow, Reading, Subject};
+use walwise::facts::{FactRow, FactSet, Reading, Subject};
 use walwise::host::archive::{self, Answer, Answers};
 use walwise::host::{Host, Miss, MissKind, Question};
 use walwise::pipeline::Session;
@@ -16,10 +16,17 @@ use walwise::rules::RuleSet;
 use walwise::text::is_treacherous;
 
 /// A recorded machine, with one answer that is another.
-struct Garbled<'a> {
-    answers: &'a Answers,
-    question: Option<&'a Question>,
-    answer: Answer,
+pub struct Garbled<'a> {
+    pub answers: &'a Answers,
+    pub question: Option<&'a Question>,
+    pub answer: Answer,
+}
+
+impl<'a> Garbled<'a> {
+    /// The machine as it was recorded.
+    pub fn plain(answers: &'a Answers) -> Self {
+        Self { answers, question: None, answer: Ok(Vec::new()) }
+    }
 }
 
 impl Host for Garbled<'_> {
@@ -33,7 +40,7 @@ impl Host for Garbled<'_> {
 }
 
 /// All recorded machines, with the target that each was recorded for.
-static HOSTS: LazyLock<Vec<(String, String, Answers)>> = LazyLock::new(|| {
+pub static HOSTS: LazyLock<Vec<(String, String, Answers)>> = LazyLock::new(|| {
     let of = |name: String| {
         let (answers, _) = archive::parse(&std::fs::read(super::host(&name)).unwrap()).unwrap();
         let target = super::table::target_of(&name).to_owned();
@@ -42,7 +49,13 @@ static HOSTS: LazyLock<Vec<(String, String, Answers)>> = LazyLock::new(|| {
     super::names().into_iter().map(of).collect()
 });
 
-static RULES: LazyLock<RuleSet> = LazyLock::new(RuleSet::builtin);
+pub static RULES: LazyLock<RuleSet> = LazyLock::new(RuleSet::builtin);
+
+/// What is read of a machine.
+pub fn look_only(host: &Garbled<'_>, target: &str) -> FactSet {
+    let request = Request { target: Some(target.into()), ..Request::default() };
+    run_all(host, &request, &mut |_, _| {})
+}
 
 fn look(host: &Garbled<'_>, target: &str) -> (Session, Report) {
     let request = Request { target: Some(target.into()), ..Request::default() };
@@ -122,7 +135,7 @@ fn better<'a>(
     answers: &'a Answers,
     questions: impl Iterator<Item = &'a Question>,
 ) -> BTreeSet<&'a Question> {
-    let (lies_on, standing) = judged(&Garbled { answers, question: None, answer: Ok(Vec::new()) }, target);
+    let (lies_on, standing) = judged(&Garbled::plain(answers), target);
     if standing == Some(Standing::Durable) {
         return BTreeSet::new();
     }

@@ -58,6 +58,6 @@ pub fn as_value(kind: Kind, text: &str) -> Value {
         Kind::Micros | Kind::Number => Value::Number(number(text)),
         Kind::Text | Kind::Choice(_) => Value::Text(text.to_owned()),
         Kind::Version => Value::Version(Version::parse(text).unwrap()),
-        Kind::List => Value::List(text.split(',').map(str::to_owned).collect()),
+        Kind::List | Kind::Choices(_) => Value::List(text.split(',').map(str::to_owned).collect()),
     }
 }
