@@ -92,7 +92,7 @@ pub fn judge(facts: &FactSet, target: &Subject, disks: &BTreeMap<Subject, Leaf>)
     let units: BTreeSet<&Subject> = below.keys().map(|disk| facts.unit(disk)).collect();
     let names: Vec<&str> = units.iter().map(|disk| disk.name()).collect();
     let suppressed_by: BTreeSet<Suppressor> =
-        passages.iter().chain(&at_disks).filter_map(dropped_by).collect();
+        passages.iter().chain(&at_disks).copied().filter_map(dropped_by).collect();
     let verdict = Verdict {
         target: target.clone(),
         standing,
@@ -110,9 +110,9 @@ pub fn judge(facts: &FactSet, target: &Subject, disks: &BTreeMap<Subject, Leaf>)
     Judgement { verdict, cache, flush, suppressed_by, plain, asked: ask.asked, merged }
 }
 
-fn dropped_by(passage: &Passage) -> Option<Suppressor> {
+fn dropped_by(passage: Passage) -> Option<Suppressor> {
     match passage {
-        Passage::Dropped(by) => Some(*by),
+        Passage::Dropped(by) => Some(by),
         Passage::Unknown | Passage::Sent | Passage::NotNeeded => None,
     }
 }
@@ -152,7 +152,7 @@ fn along(ask: &mut Ask, way: &Route, disks: &BTreeMap<Subject, Leaf>) -> (Vec<Pa
             evidence.push(says);
         }
     }
-    let unflushed = passages.iter().filter_map(dropped_by).any(|by| match by {
+    let unflushed = passages.iter().copied().filter_map(dropped_by).any(|by| match by {
         Suppressor::MountOption => true,
         Suppressor::FileSystem | Suppressor::QueueOverride | Suppressor::ServerSetting => false,
     });

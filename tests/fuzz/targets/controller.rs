@@ -66,7 +66,7 @@ fuzz_target!(|bytes: &[u8]| {
     let good = GOOD.iter().any(|word| said.contains(word));
     for disk in facts.subjects(Scope::Device).cloned().collect::<Vec<Subject>>() {
         let healthy = facts.value(&disk, &controller::BATTERY) == Some(controller::Battery::Healthy);
-        let protected = facts.value(&disk, &device::CACHE).is_some_and(|word| word == "protected");
+        let protected = facts.value(&disk, &device::CACHE).is_some_and(device::Cache::is_protected);
         assert!(good || !(healthy || protected), "{disk}");
         assert!(healthy || !protected, "{disk} is protected by a battery that is not healthy");
     }
