@@ -135,7 +135,7 @@ const fn options(
     current: Option<&'static KeyInfo>,
     doc: &'static str,
 ) -> Setting {
-    Setting { name, kind, doc, shape: Shape::Options, scope, current, loses: &[] }
+    Setting { shape: Shape::Options, ..one(name, kind, scope, current, doc) }
 }
 
 const fn server(

@@ -24,7 +24,7 @@ pub fn to_facts(found: &Measurement, target: &Subject, in_force: InForce, facts:
     let source = || Source::Probe { id: "commit".to_owned() };
     let known = |value| Reading::known(value, source());
     let missing = |what: &str| Reading::unknown(Why::Absent, what);
-    let default = default_method(found);
+    let default = Method::default_among(found.methods.iter().filter(|r| r.as_server).map(|r| r.method));
 
     super::workload::to_facts(&found.workloads, target, facts);
     if found.methods.is_empty() {
@@ -131,11 +131,10 @@ fn measured_in_force(
     match in_force {
         InForce::Default => Ok(default),
         InForce::Is(method) => {
+            // A server does each of its methods in one way, with O_DIRECT or without.
             let is_it = |r: &&MethodResult| r.as_server && r.method.server_method() == Some(method);
-            let mut measured = found.methods.iter().filter(is_it).map(|r| r.method);
-            let first =
-                measured.next().ok_or((Why::Absent, "the wal_sync_method in force was not measured"))?;
-            Ok(std::iter::once(first).chain(measured).find(|of| row(found, *of).is_some()).unwrap_or(first))
+            let measured = found.methods.iter().find(is_it).map(|r| r.method);
+            measured.ok_or((Why::Absent, "the wal_sync_method in force was not measured"))
         }
         InForce::Unknown => Err((Why::Ambiguous, "which wal_sync_method is in force is not known")),
     }
@@ -151,11 +150,6 @@ fn missing_bool(what: &str) -> Reading<bool> {
 
 fn rate_known(found: &Measurement) -> bool {
     found.methods.iter().any(|r| r.method.is_durable() && r.samples > 0)
-}
-
-fn default_method(found: &Measurement) -> Method {
-    let direct = found.methods.iter().any(|r| r.method.is_direct_default() && r.as_server);
-    if direct { Method::FdatasyncDirect } else { Method::Fdatasync }
 }
 
 fn row(found: &Measurement, method: Method) -> Option<&MethodResult> {

@@ -91,7 +91,7 @@ impl Method {
     }
 
     /// Whether it is what the server does by default where it writes the WAL with O_DIRECT.
-    pub fn is_direct_default(self) -> bool {
+    fn is_direct_default(self) -> bool {
         match self {
             Self::FdatasyncDirect => true,
             Self::Fdatasync
@@ -103,6 +103,13 @@ impl Method {
             | Self::FloorDirect
             | Self::Floor => false,
         }
+    }
+
+    /// The server's default among the methods that were measured as it does them: fdatasync, with O_DIRECT where it writes
+    /// the WAL so.
+    pub fn default_among(of_server: impl IntoIterator<Item = Self>) -> Self {
+        let direct = of_server.into_iter().any(Self::is_direct_default);
+        if direct { Self::FdatasyncDirect } else { Self::Fdatasync }
     }
 
     /// Whether it flushes nothing, and goes through the page cache.

@@ -72,8 +72,7 @@ impl Samples {
 
     /// The method the others are compared with: fdatasync, the Linux default, as the server does it here.
     pub fn default_method(&self) -> Method {
-        let direct = self.cells.iter().any(|c| c.method.is_direct_default() && c.as_server);
-        if direct { Method::FdatasyncDirect } else { Method::Fdatasync }
+        Method::default_among(self.cells.iter().filter(|c| c.as_server).map(|c| c.method))
     }
 
     /// The server's other methods, in order.
