@@ -1,5 +1,5 @@
-//! Joins mounts and block devices: each mount stands on its device, each loop device on the mount of its file, each
-//! overlay on the mount of its upper directory.
+//! Joins mounts and block devices: each mount stands on its device, each loop device on the mount of its file or on the
+//! device that it was given instead of one, each overlay on the mount of its upper directory.
 //!
 //! Mounts name their device by number, and where that is anonymous (btrfs, bcachefs) by path. It reads no more than a
 //! link here and there; file systems of several devices are joined in [`super::btrfs`]. The surprise: an XFS log on a
@@ -43,7 +43,7 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
             facts.stand(subject, device);
         }
     }
-    loops_on_mounts(facts);
+    loops(host, facts);
     overlays_on_mounts(facts);
 }
 
@@ -92,13 +92,16 @@ pub fn device_at(host: &dyn Host, path: &[u8], facts: &FactSet) -> Option<Subjec
     named(path).or_else(|| named(path_bytes(&host.real_path(Path::new(OsStr::from_bytes(path))).ok()?)))
 }
 
-fn loops_on_mounts(facts: &mut FactSet) {
+fn loops(host: &dyn Host, facts: &mut FactSet) {
     let loops: Vec<(Subject, String)> =
         facts.known(&device::LOOP_FILE).into_iter().map(|(subject, file)| (subject.clone(), file)).collect();
     let points = Points::of(facts);
     for (subject, file) in loops {
         let file = raw(file.strip_suffix(" (deleted)").unwrap_or(&file));
-        if let Some(mount) = points.over(&file) {
+        // The node of a device lies on a file system in memory, and what is written to it does not.
+        if let Some(device) = device_at(host, &file, facts).filter(|device| *device != subject) {
+            facts.stand(&subject, &device);
+        } else if let Some(mount) = points.over(&file) {
             facts.stand(&subject, mount);
             facts.link(&subject, mount);
         }

@@ -147,7 +147,8 @@ fn look(host: &dyn Host, name: &OsString, facts: &mut FactSet) -> Option<Node> {
         return None;
     }
     identify(host, &mut node, facts);
-    if node.kind.is_partition() && !stacked {
+    // device-mapper names its partitions itself; those of md lie in the device tree like those of disks.
+    if node.kind.is_partition() && !node.is_called("dm-") {
         match node.place.rsplit(|b| *b == b'/').nth(1) {
             Some(disk) => facts.stand(&node.subject, &self::subject(OsStr::from_bytes(disk))),
             None => facts.warn(format!("{}: its disk is not known", node.subject)),

@@ -16,6 +16,8 @@ pub enum Targets {
     Pass,
     /// At least one keeps something and asks for flushes for its own sake (`flush_supported` in drivers/md).
     Keep,
+    /// All hand flushes on (`num_flush_bios` in drivers/md); whether one keeps something meanwhile is not known.
+    Forward,
     /// At least one that is not known here.
     Other,
 }
@@ -25,27 +27,42 @@ impl Targets {
     pub fn keep(self) -> bool {
         match self {
             Self::Keep => true,
-            Self::Pass | Self::Other => false,
+            Self::Pass | Self::Forward | Self::Other => false,
         }
     }
 }
 
 const PASSING: [&str; 5] = ["linear", "striped", "crypt", "multipath", "mirror"];
-const KEEPING: [&str; 7] = ["thin", "thin-pool", "cache", "writecache", "era", "clone", "vdo"];
+const KEEPING: [&str; 8] = ["thin", "thin-pool", "cache", "writecache", "era", "clone", "vdo", "integrity"];
+const FORWARDING: [&str; 8] =
+    ["raid", "snapshot", "snapshot-origin", "snapshot-merge", "unstriped", "switch", "ebs", "zoned"];
 
-/// What the targets of a mapping do, where they were read.
+/// What the targets of a mapping do, where they were read. The worst of several counts.
 pub fn targets(facts: &FactSet, hop: &Subject) -> Option<Targets> {
     let targets = facts.value(hop, &device::DM_TARGETS)?;
-    let all_in = |known: &[&str]| targets.iter().all(|target| known.contains(&target.as_str()));
-    Some(if targets.is_empty() {
-        Targets::Other
-    } else if targets.iter().any(|target| KEEPING.contains(&target.as_str())) {
+    if unknown(&targets).is_some() {
+        return Some(Targets::Other);
+    }
+    let any_in = |known: &[&str]| targets.iter().any(|target| known.contains(&target.as_str()));
+    Some(if any_in(&KEEPING) {
         Targets::Keep
-    } else if all_in(&PASSING) {
-        Targets::Pass
+    } else if any_in(&FORWARDING) {
+        Targets::Forward
     } else {
-        Targets::Other
+        Targets::Pass
     })
+}
+
+/// The first of a mapping's targets of which nothing is known here; `none` where it has none at all.
+pub fn unknown(targets: &[String]) -> Option<&str> {
+    let is_known = |target: &&String| {
+        let known = [&PASSING[..], &KEEPING, &FORWARDING];
+        known.into_iter().flatten().any(|known| known == target)
+    };
+    match targets {
+        [] => Some("none"),
+        targets => targets.iter().find(|target| !is_known(target)).map(String::as_str),
+    }
 }
 
 /// Whether a device that stands on others keeps nothing of its own.
@@ -85,6 +102,6 @@ fn by_targets(facts: &FactSet, hop: &Subject) -> Option<Truth> {
     targets(facts, hop).map(|targets| match targets {
         Targets::Pass => Truth::True,
         Targets::Keep => Truth::False,
-        Targets::Other => Truth::Unknown,
+        Targets::Forward | Targets::Other => Truth::Unknown,
     })
 }

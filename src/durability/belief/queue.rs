@@ -174,14 +174,7 @@ fn by_its_kind(ask: &mut Ask, hop: &Subject, kind: DeviceKind) -> Option<Hop> {
             let says = format!("{name} is a kind of device that walwise cannot see through");
             Some((Passage::Unknown, evidence(ask, hop, &device::KIND, Unproven, says)))
         }
-        DeviceKind::Lvm | DeviceKind::Dm => {
-            let targets = ask.value(hop, &device::DM_TARGETS)?;
-            let holds = targets.iter().any(|target| target == "writecache")
-                || targets.iter().any(|target| target == "cache")
-                    && may_hold(ask.value(hop, &device::DM_CACHE_MODE));
-            let says = format!("{name} keeps writes in a cache, whose disk holds committed data too");
-            holds.then(|| (Passage::Sent, evidence(ask, hop, &device::DM_TARGETS, Durable, says)))
-        }
+        DeviceKind::Lvm | DeviceKind::Dm => mapping(ask, hop, kind),
         DeviceKind::Disk
         | DeviceKind::Partition
         | DeviceKind::Md
@@ -192,6 +185,29 @@ fn by_its_kind(ask: &mut Ask, hop: &Subject, kind: DeviceKind) -> Option<Hop> {
         | DeviceKind::Loop
         | DeviceKind::Other => None,
     }
+}
+
+/// A mapping, by its targets, which only root can read. A volume of LVM has LVM's own, which all hand flushes on; what
+/// another mapping does with one is not known without them.
+fn mapping(ask: &mut Ask, hop: &Subject, kind: DeviceKind) -> Option<Hop> {
+    use Standing::{Durable, Unproven};
+    let name = hop.name();
+    let Some(targets) = ask.value(hop, &device::DM_TARGETS) else {
+        if kind.is_lvm() {
+            return None;
+        }
+        ask.miss(hop, &device::DM_TARGETS, None);
+        let says = format!("what the mapping {name} does with a flush is not known, as its targets are not");
+        return Some((Passage::Unknown, evidence(ask, hop, &device::KIND, Unproven, says)));
+    };
+    if let Some(unknown) = own_state::unknown(&targets) {
+        let says = format!("{name} has a target that walwise cannot see through ({unknown})");
+        return Some((Passage::Unknown, evidence(ask, hop, &device::DM_TARGETS, Unproven, says)));
+    }
+    let holds = targets.iter().any(|target| target == "writecache")
+        || targets.iter().any(|target| target == "cache") && may_hold(ask.value(hop, &device::DM_CACHE_MODE));
+    let says = format!("{name} keeps writes in a cache, whose disk holds committed data too");
+    holds.then(|| (Passage::Sent, evidence(ask, hop, &device::DM_TARGETS, Durable, says)))
 }
 
 /// Whether a device-mapper cache holds writes back, as far as is known.

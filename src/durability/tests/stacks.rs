@@ -107,7 +107,13 @@ fn a_mapping_goes_by_its_targets_where_they_were_read() {
         ("snapshot", "write through", "on", "unproven"),
         ("snapshot", "write back", "off", "unproven"),
         ("unheard-of", "write back", "off", "unproven"),
-        ("unheard-of", "write back", "on", "durable"),
+        ("unheard-of", "write back", "on", "unproven"),
+        ("linear,unheard-of", "write back", "on", "unproven"),
+        ("flakey", "write back", "on", "unproven"),
+        ("snapshot", "write back", "on", "durable"),
+        ("raid", "write back", "on", "durable"),
+        ("integrity", "write back", "on", "durable"),
+        ("integrity", "write back", "off", "at risk"),
     ] {
         for kind in ["lvm", "dm"] {
             let machine = between(kind, queue)
@@ -118,6 +124,19 @@ fn a_mapping_goes_by_its_targets_where_they_were_read() {
                 .with("device.drive_cache", "off");
             assert_eq!(machine.word(), verdict, "{kind} {targets}: {queue}, barrier {barrier}");
         }
+    }
+}
+
+/// LVM's own targets all hand flushes on; what another mapping holds is not known where its targets are not.
+#[test]
+fn a_mapping_of_nobody_knows_what_is_unproven_without_its_targets() {
+    for (kind, verdict) in
+        [("lvm", "durable"), ("crypt", "durable"), ("multipath", "durable"), ("dm", "unproven")]
+    {
+        let top = Subject::device("top");
+        let machine = between(kind, "write back").on(&top, "dm.targets", "?");
+        assert_eq!(machine.word(), verdict, "{kind}");
+        assert_eq!(between(kind, "write back").word(), verdict, "{kind}, not collected");
     }
 }
 

@@ -96,6 +96,35 @@ fn names(subjects: &[Subject]) -> Vec<String> {
     subjects.iter().map(ToString::to_string).collect()
 }
 
+/// md0 with a partition that is mounted, as every machine with firmware RAID has it.
+#[test]
+fn a_partition_of_an_array_stands_on_it() {
+    let fake =
+        block(machine(), "md0p1", "../../devices/virtual/block/md0/md0p1", (259, 0), "partition", 800_000);
+    let fake = fake.file("/proc/self/mountinfo", "20 1 259:0 / / rw,relatime - ext4 /dev/md0p1 rw\n");
+    let facts = all(&fake);
+    let (part, array) = (Subject::device("md0p1"), Subject::device("md0"));
+    assert_eq!(facts.value(&part, &device::KIND), Some(device::DeviceKind::Partition));
+    assert_eq!(facts.below(&part), std::slice::from_ref(&array));
+    assert_eq!(names(&facts.leaves(&Subject::mount("/"))), ["device sdb", "device sda"]);
+    assert_eq!(facts.value(&part, &device::WRITE_CACHE), facts.value(&array, &device::WRITE_CACHE));
+}
+
+/// A loop over a disk, by its node or by a link to it; one over a file below /dev is a file still.
+#[test]
+fn a_loop_over_a_disk_stands_on_the_disk() {
+    for (backing, below) in
+        [("/dev/sdb", "device sdb"), ("/dev/disk/by-id/x", "device sdb"), ("/dev/shm/image", "mount /dev")]
+    {
+        let fake = machine()
+            .file("/sys/class/block/loop0/loop/backing_file", backing)
+            .answer(Question::RealPath("/dev/disk/by-id/x".into()), "/dev/sdb")
+            .file("/proc/self/mountinfo", "20 1 0:5 / /dev rw - devtmpfs udev rw\n");
+        let facts = all(&fake);
+        assert_eq!(names(facts.below(&Subject::device("loop0"))), [below], "{backing}");
+    }
+}
+
 #[test]
 fn the_stack_goes_down_to_every_disk() {
     let facts = all(&machine());

@@ -120,4 +120,26 @@ impl DeviceKind {
             | Self::Other => false,
         }
     }
+
+    /// Whether it is a volume of LVM.
+    pub fn is_lvm(self) -> bool {
+        match self {
+            Self::Lvm => true,
+            Self::Disk
+            | Self::Partition
+            | Self::Md
+            | Self::Crypt
+            | Self::Multipath
+            | Self::Dmraid
+            | Self::Vdo
+            | Self::Dm
+            | Self::Bcache
+            | Self::Drbd
+            | Self::Zvol
+            | Self::Loop
+            | Self::Zram
+            | Self::Ram
+            | Self::Other => false,
+        }
+    }
 }
