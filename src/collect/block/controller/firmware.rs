@@ -62,8 +62,8 @@ pub fn number(code: u64) -> Said<Battery> {
         (1 << 10, Battery::Failed),
         (1 << 11, Battery::Degraded),
     ];
-    // That a learn cycle is due one day says nothing of today.
-    const HARMLESS: u64 = 1 << 12 | 1 << 13;
+    // Seen where everything else says that all is well; 8192, its neighbour, means nothing that anybody has written down.
+    const HARMLESS: u64 = 1 << 12;
     let known = BITS.iter().fold(HARMLESS, |all, (bit, _)| all | bit);
     if code & !known != 0 {
         return Said::Is(Battery::Unreadable);
@@ -91,7 +91,7 @@ pub fn replacement(fields: &Fields) -> Said<Battery> {
     let key = REPLACEMENT.into_iter().find(|key| fields.has(key)).unwrap_or("replacement required");
     fields.said(key, |word| match word {
         "no" => Some(Battery::Healthy),
-        "yes" => Some(Battery::Failed),
+        "yes" => Some(Battery::Degraded),
         _ => None,
     })
 }
@@ -122,6 +122,7 @@ mod tests {
             (1 << 11, Battery::Degraded),
             // A learn cycle was asked for; also seen where there is no battery.
             (32, Battery::Unreadable),
+            (1 << 13, Battery::Unreadable),
             (1 << 20, Battery::Unreadable),
         ] {
             assert_eq!(number(code), Said::Is(state), "{code}");

@@ -96,13 +96,27 @@ fn volume(heading: &str, fields: &Fields) -> Volume {
             Said::Is(InForce::WriteThrough) | Said::Gap(..) => now.only_if(&set),
         },
         on_failure,
-        disk_cache: worst([fields.said("disk cache policy", |word| match word {
-            "disabled" => Some(DiskCache::Off),
-            "enabled" => Some(DiskCache::On),
-            "disk's default" => Some(DiskCache::DiskDefault),
-            _ => None,
-        })]),
+        disk_cache: disk_cache(fields),
     }
+}
+
+/// Caches of the member disks, and of an SSD that caches for the volume (CacheCade), of whose own nothing is told.
+fn disk_cache(fields: &Fields) -> Said<DiskCache> {
+    const CACHED: &str = "is vd cached";
+    let of_disks = fields.said("disk cache policy", |word| match word {
+        "disabled" => Some(DiskCache::Off),
+        "enabled" => Some(DiskCache::On),
+        "disk's default" => Some(DiskCache::DiskDefault),
+        _ => None,
+    });
+    let of_ssd = fields.has(CACHED).then(|| {
+        fields.said(CACHED, |word| match word {
+            "no" => Some(DiskCache::Off),
+            "yes" => Some(DiskCache::DiskDefault),
+            _ => None,
+        })
+    });
+    worst(std::iter::once(of_disks).chain(of_ssd))
 }
 
 /// The words of a policy: `WriteBack, ReadAhead, Direct, No Write Cache if Bad BBU`.

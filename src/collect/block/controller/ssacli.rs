@@ -111,6 +111,8 @@ fn volume(name: String, own: &Fields, controller: &Fields) -> Volume {
     });
     let past_the_cache =
         own.get("ld acceleration method").is_some_and(|method| plain(method).ends_with("smart path"));
+    // A cache that keeps no room for writes holds none back, whatever the volume is set to.
+    let caching = if keeps_no_writes(controller) { caching.map(|_| Policy::WriteThrough) } else { caching };
     let caching = match caching {
         Said::Is(Policy::WriteBack | Policy::AlwaysWriteBack) if past_the_cache => {
             Said::disputed("`Caching` is Enabled although Smart Path goes past the cache")
@@ -148,13 +150,18 @@ fn volume(name: String, own: &Fields, controller: &Fields) -> Volume {
     }
 }
 
+/// `Cache Ratio: 100% Read / 0% Write`.
+fn keeps_no_writes(controller: &Fields) -> bool {
+    controller.get("cache ratio").is_some_and(|ratio| ratio.split('/').any(|part| plain(part) == "0% write"))
+}
+
 /// Caches of the disks: one line before, one for each kind of disk in newer versions.
 fn disk_cache(controller: &Fields) -> Said<DiskCache> {
     const KEYS: [&str; 2] = ["drive write cache", "configured drive write cache policy"];
     let said = KEYS.into_iter().filter(|key| controller.has(key)).map(|key| {
         controller.said(key, |word| match word {
-            "disabled" => Some(DiskCache::Off),
-            "enabled" => Some(DiskCache::On),
+            "disabled" | "disable" => Some(DiskCache::Off),
+            "enabled" | "enable" => Some(DiskCache::On),
             "default" => Some(DiskCache::DiskDefault),
             _ => None,
         })

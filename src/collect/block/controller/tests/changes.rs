@@ -29,6 +29,7 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
             ("\"State\" : \"Optimal\"", "\"State\" : \"Unknown\"", 0, "unreadable"),
             ("\"State\" : \"Optimal\"", "\"State\" : \"Splendid\"", 0, "?"),
             ("\"BBU Status\" : 0", "\"BBU Status\" : 4096", 0, "healthy"),
+            ("\"BBU Status\" : 0", "\"BBU Status\" : 8192", 0, "unreadable"),
             ("\"BBU Status\" : 0", "\"BBU Status\" : 8", 0, "charging"),
             ("\"BBU Status\" : 0", "\"BBU Status\" : \"NA\"", 0, "?"),
             ("\"BBU Status\" : 0", "\"BBU Status\" : 1024", 0, "failed"),
@@ -63,7 +64,7 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
         &flash,
         &[
             ("State       Optimal", "State       Failed", 0, "failed"),
-            ("Replacement required             No", "Replacement required             Yes", 0, "failed"),
+            ("Replacement required             No", "Replacement required             Yes", 0, "degraded"),
         ],
     );
     add(
@@ -105,7 +106,7 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
                 "Battery Replacement required            : No",
                 "Battery Replacement required            : Yes",
                 0,
-                "failed",
+                "degraded",
             ),
             (
                 "Remaining Capacity Low                  : No",
@@ -139,6 +140,9 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
             ("Direct, No Write Cache if Bad BBU", "Direct", 3, "?"),
             ("Policy   : Disabled", "Policy   : Disk's Default", 4, "disk default"),
             ("Policy   : Disabled", "Policy   : Enabled", 4, "on"),
+            ("Policy   : Disabled", "Policy   : Disabled\nIs VD Cached: No", 4, "off"),
+            ("Policy   : Disabled", "Policy   : Disabled\nIs VD Cached: Yes", 4, "disk default"),
+            ("Policy   : Disabled", "Policy   : Disabled\nIs VD Cached: Perhaps", 4, "?"),
         ],
     );
     add(
@@ -156,6 +160,10 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
             ("No-Battery Write Cache: Disabled", "No-Battery Write Cache: Enabled", 1, "always write back"),
             ("No-Battery Write Cache: Disabled", "No-Battery Write Cache: Enabled", 3, "stays"),
             ("Drive Write Cache: Disabled", "Drive Write Cache: Enabled", 4, "on"),
+            ("Drive Write Cache: Disabled", "Configured Drive Write Cache Policy: Enable", 4, "on"),
+            ("Drive Write Cache: Disabled", "Configured Drive Write Cache Policy: Disable", 4, "off"),
+            ("10% Read / 90% Write", "100% Read / 0% Write", 1, "write through"),
+            ("10% Read / 90% Write", "100% Read / 0% Write", 2, "write through"),
             (
                 "Drive Write Cache: Disabled",
                 "Configured Drive Write Cache Policy: Default",
