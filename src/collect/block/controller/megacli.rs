@@ -24,6 +24,9 @@ pub fn parse(volumes: &[u8], batteries: &[u8]) -> Vec<Adapter> {
     names.into_iter().map(adapter).collect()
 }
 
+/// What a volume begins with; old versions call it a disk.
+const HEADINGS: [&str; 3] = ["Virtual Drive:", "Virtual Disk:", "CacheCade Virtual Drive:"];
+
 /// The volumes by adapter.
 fn volumes_of(answer: &[u8]) -> BTreeMap<String, Vec<Volume>> {
     let mut adapters: BTreeMap<String, Vec<Volume>> = BTreeMap::new();
@@ -39,7 +42,7 @@ fn volumes_of(answer: &[u8]) -> BTreeMap<String, Vec<Volume>> {
         if let Some(number) = adapter_heading(line) {
             close(&adapter, &mut open);
             adapter = Some(number);
-        } else if line.starts_with("Virtual Drive:") || line.starts_with("CacheCade Virtual Drive:") {
+        } else if HEADINGS.iter().any(|heading| line.starts_with(heading)) {
             close(&adapter, &mut open);
             open = Some((line.to_owned(), Fields::default()));
         } else if let Some((_, fields)) = &mut open {
@@ -59,7 +62,8 @@ fn adapter_heading(line: &str) -> Option<String> {
 /// `Virtual Drive: 1 (Target Id: 1)` and what stands below it.
 fn volume(heading: &str, fields: &Fields) -> Volume {
     let number = heading.split_once(':').map(|(_, rest)| rest.trim()).unwrap_or_default();
-    let target = heading.split_once("(Target Id:").and_then(|(_, rest)| rest.split_once(')'));
+    let heading = plain(heading);
+    let target = heading.split_once("(target id:").and_then(|(_, rest)| rest.split_once(')'));
     let number = number.split_whitespace().next().unwrap_or_default();
     let set = mode(fields, "default cache policy", Policy::WriteBack, Policy::WriteThrough);
     let now = mode(fields, "current cache policy", InForce::WriteBack, InForce::WriteThrough);

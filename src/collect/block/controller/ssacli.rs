@@ -58,21 +58,24 @@ fn slot(block: &Block) -> Option<u32> {
 }
 
 fn battery(fields: &Fields) -> Said<Battery> {
-    const STATUS: &str = "battery/capacitor status";
-    const COUNT: &str = "battery/capacitor count";
-    let count = fields.said(COUNT, |count| match count.parse() {
+    // The newer controllers have an energy pack.
+    let named =
+        |names: [&'static str; 2]| names.into_iter().find(|name| fields.has(name)).unwrap_or(names[0]);
+    let status_name = named(["battery/capacitor status", "energy pack status"]);
+    let count_name = named(["battery/capacitor count", "energy pack count"]);
+    let count = fields.said(count_name, |count| match count.parse() {
         Ok(0) => Some(Battery::Absent),
         Ok(1..=u32::MAX) => Some(Battery::Healthy),
         Err(_) => None,
     });
     if count.is().is_some_and(is_absent) {
-        return if fields.has(STATUS) {
-            Said::disputed(format!("`{COUNT}` is 0 although there is a status"))
+        return if fields.has(status_name) {
+            Said::disputed(format!("`{count_name}` is 0 although there is a status"))
         } else {
             count
         };
     }
-    let status = fields.said(STATUS, |word| match word {
+    let status = fields.said(status_name, |word| match word {
         "ok" => Some(Battery::Healthy),
         word if word.starts_with("recharging") || word.starts_with("charging") => Some(Battery::Charging),
         word if word.starts_with("failed") => Some(Battery::Failed),
