@@ -77,7 +77,7 @@ const STORAGE: &[Collector] = &[
     stripe::COLLECTOR,
     barrier::COLLECTOR,
     block::swap::COLLECTOR,
-    block::blank::COLLECTOR,
+    block::content::COLLECTOR,
     block::controller::COLLECTOR,
     block::drive::COLLECTOR,
     tools::COLLECTOR,

@@ -85,8 +85,8 @@ pub enum Question {
     UserName(u32),
     /// Allow-listed keys of a configuration file: see [`Setting`].
     Config(PathBuf, Dialect),
-    /// What reading a block device found: see [`Signatures`].
-    Signatures(PathBuf),
+    /// What reading a block device found: see [`Content`].
+    Content(PathBuf, Look),
     /// Features of the file system on a block device, from its superblock: `features` and their words on one line, by the
     /// names of `dumpe2fs -h` or, in lower case and behind the version, of `xfs_db -c version`. Neither counters nor
     /// identities.
@@ -119,7 +119,7 @@ macro_rules! path_in {
             | Question::StatFs(path)
             | Question::Flags(path)
             | Question::Config(path, _)
-            | Question::Signatures(path)
+            | Question::Content(path, _)
             | Question::Superblock(path, _)
             | Question::PgSettings(path)
             | Question::MysqlSettings(path) => Some(path),
@@ -336,8 +336,8 @@ pub trait Host: Sync {
     }
 
     /// What a device holds.
-    fn signatures(&self, device: &Path) -> Result<Signatures, Miss> {
-        Ok(Signatures::decode(&self.ask(&Question::Signatures(device.to_owned()))?))
+    fn content(&self, device: &Path, look: Look) -> Result<Content, Miss> {
+        Content::decode(&self.ask(&Question::Content(device.to_owned(), look))?)
     }
 
     /// What a program printed, standard output followed by standard error.
@@ -511,29 +511,64 @@ impl Setting {
     }
 }
 
-/// What reading the beginning, the end and the known places of a block device found.
+/// How thoroughly a device is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Look {
+    /// Nobody named it: for a second at most, and nobody is kept from it meanwhile.
+    Passing,
+    /// It was named: for ten seconds at most, and whether somebody holds it for himself alone is tried before and after.
+    Named,
+}
+
+impl Look {
+    /// All.
+    pub const ALL: [Self; 2] = [Self::Passing, Self::Named];
+}
+
+/// What reading the ends, the known places and samples of a block device found.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct Signatures {
+pub struct Content {
     /// Names of known signatures: `ext4`, `xfs`, `btrfs`, `LVM2`, `GPT`, `LUKS` …
     pub found: Vec<String>,
     /// Whether bytes were found that are neither all zeros nor all ones.
     pub data: bool,
+    /// Whether somebody has opened it for himself alone (`O_EXCL`, open(2)): tried of a named device only.
+    pub held: bool,
+    /// How much was read, in bytes.
+    pub bytes_read: u64,
+    /// The longest run that was not read, in bytes; 0 where all was.
+    pub unread_run: u64,
+    /// Known places, the ends among them, for which there was no time.
+    pub places_left: u64,
 }
 
-impl Signatures {
-    /// As an answer: a line each, `data` for the flag.
+impl Content {
+    /// As an answer: a line each.
     pub fn encode(&self) -> Vec<u8> {
-        let found = self.found.iter().map(|name| format!("signature {name}\n"));
-        let data = self.data.then(|| "data\n".to_owned());
-        found.chain(data).collect::<String>().into_bytes()
+        let Self { found, data, held, bytes_read, unread_run, places_left } = self;
+        let found = found.iter().map(|name| format!("signature {name}\n"));
+        let flags = [("data", data), ("held", held)];
+        let flags = flags.into_iter().filter(|(_, is)| **is).map(|(word, _)| format!("{word}\n"));
+        let numbers = format!("read {bytes_read}\nunread-run {unread_run}\nplaces-left {places_left}\n");
+        found.chain(flags).chain([numbers]).collect::<String>().into_bytes()
     }
 
-    fn decode(answer: &[u8]) -> Self {
+    /// What was not told was not read: an answer without its numbers is none.
+    fn decode(answer: &[u8]) -> Result<Self, Miss> {
         let text = String::from_utf8_lossy(answer);
-        Self {
+        let number = |name: &str| {
+            let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+            let number = value.and_then(|value| value.parse().ok());
+            number.ok_or_else(|| Miss::new(MissKind::Failed, format!("the answer lacks {name}")))
+        };
+        Ok(Self {
             found: text.lines().filter_map(|l| l.strip_prefix("signature ")).map(str::to_owned).collect(),
-            data: text.lines().any(|l| l == "data"),
-        }
+            data: text.lines().any(|line| line == "data"),
+            held: text.lines().any(|line| line == "held"),
+            bytes_read: number("read")?,
+            unread_run: number("unread-run")?,
+            places_left: number("places-left")?,
+        })
     }
 }
 
@@ -563,14 +598,15 @@ mod tests {
             block: Option<u64>,
             settings in prop::collection::vec(any::<(u32, Vec<u8>, Vec<u8>, u32)>(), 0..5),
             found in prop::collection::vec("[A-Za-z0-9_]{1,8}", 0..4),
-            data: bool,
+            [data, held]: [bool; 2],
+            [bytes_read, unread_run, places_left]: [u64; 3],
             noise in "[^\n\t]{0,20}",
         ) {
             prop_assert_eq!(Stat::decode(&stat.encode()), Ok(stat));
             let statfs = StatFs { magic, size, available, inodes, inodes_free, block };
             prop_assert_eq!(StatFs::decode(&statfs.encode()), Ok(statfs));
-            let signatures = Signatures { found, data };
-            prop_assert_eq!(&Signatures::decode(&signatures.encode()), &signatures);
+            let content = Content { found, data, held, bytes_read, unread_run, places_left };
+            prop_assert_eq!(Content::decode(&content.encode()), Ok(content));
             let settings: Vec<Setting> =
                 settings.into_iter().map(|(line, key, value, times)| Setting { line, key, value, times: times.max(1) }).collect();
             let mut lines: Vec<Vec<u8>> = settings.iter().map(Setting::encode).collect();
@@ -582,7 +618,7 @@ mod tests {
         fn any_bytes_do_no_harm(bytes: Vec<u8>) {
             let _ = (Stat::decode(&bytes), StatFs::decode(&bytes));
             Setting::decode_all(&bytes);
-            Signatures::decode(&bytes);
+            let _ = Content::decode(&bytes);
         }
     }
 }

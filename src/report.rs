@@ -7,6 +7,7 @@ mod bound;
 mod build;
 mod choice;
 pub mod conf;
+mod content;
 pub mod difference;
 pub mod exit;
 mod format;
@@ -31,6 +32,7 @@ pub mod upgrade;
 mod what_if;
 
 pub use build::{Circumstances, Concerns, Guard, Input, build, host_summary};
+pub use content::DeviceContent;
 pub use format::Format;
 pub use model::{
     Alternative, Conflict, DirectoryRow, HostSummary, LayerRow, Plan, ProbeResult, Report, SCHEMA_VERSION,
@@ -39,7 +41,3 @@ pub use model::{
 pub use order::Urgency;
 pub use plan::Overrides;
 pub use what_if::{Assumed, StepChange, WhatIf, WouldBeOffered, can_be_assumed};
-
-/// How a disk was found to be blank.
-const LOOKED_AT: &str =
-    "No signature was found on it; both ends and samples between were read, not every byte.";

@@ -45,7 +45,7 @@ pub(super) fn run(args: &Check) -> Done {
         report.what_if = Some(session.what_if(&report, &assumptions, machine, &request).1);
     }
     report.baseline = before.map(|before| difference(&before, &Kept::of(&report)));
-    delivery.deliver(&args.format.render(&report))?;
+    delivery.deliver(&args.format.render(&report).map_err(CliError::Usage)?)?;
     if let Some((place, found, document)) = kept {
         found.commit(document.as_bytes()).context("the report was made and not kept as a baseline")?;
         out::notice(&format!("kept as baseline: {}", place.display()));

@@ -230,7 +230,7 @@ impl Worker for Desk {
     }
 
     fn document(&self, format: Format) -> Result<String, String> {
-        Ok(format.render(&self.report()?))
+        format.render(&self.report()?)
     }
 
     fn save(&self, format: Format, document: &str, name: &str, replace: bool) -> Result<Saved, String> {

@@ -45,7 +45,7 @@ fn leads_to_files(question: &Question) -> bool {
             let of_kernel = path.starts_with("/proc") || path.starts_with("/sys");
             !of_kernel || path.iter().nth(3).is_some_and(|name| name == "root")
         }
-        Question::Signatures(_)
+        Question::Content(..)
         | Question::Superblock(..)
         | Question::Uname
         | Question::Identity

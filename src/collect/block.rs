@@ -2,11 +2,11 @@
 //! say of it. A file per kind of device or per question.
 //!
 //! File systems and databases are read beside this folder, and find devices by the subjects that [`topology`] makes. The
-//! surprise: swap and blank disks belong here, because they are answers to what a device is used for.
+//! surprise: swap and free disks belong here, because they are answers to what a device is used for.
 
 pub(super) mod bcache;
-pub(super) mod blank;
 pub(super) mod cloud;
+pub(super) mod content;
 pub(super) mod controller;
 pub(super) mod device;
 pub(super) mod dm;

@@ -14,7 +14,7 @@ use super::mounts::Points;
 use super::{Collector, Request};
 use crate::facts::catalog::{device, host as machine, mount};
 use crate::facts::{FactSet, Scope, Subject};
-use crate::host::{Host, path_bytes};
+use crate::host::{Host, Stat, path_bytes};
 use crate::text::{raw, safe};
 use crate::workers;
 
@@ -77,6 +77,15 @@ fn extra_devices(host: &dyn Host, subject: &Subject, facts: &FactSet) -> Vec<Sub
     let options = facts.value(subject, &mount::SUPER_OPTIONS).unwrap_or_default();
     let path = |option: &String| option.strip_prefix("logdev=").or(option.strip_prefix("rtdev=")).map(raw);
     options.iter().filter_map(path).filter_map(|path| device_at(host, &path, facts)).collect()
+}
+
+/// The device with the numbers of this node.
+pub fn device_of_node(host: &dyn Host, node: Stat, facts: &FactSet) -> Option<Subject> {
+    let link = format!("/sys/dev/block/{}:{}", node.node_major, node.node_minor);
+    let link = host.link(Path::new(&link)).ok()?;
+    // sysfs writes a slash in a device's name as an exclamation mark; the subject is the name in sysfs.
+    let subject = Subject::device(safe(path_bytes(Path::new(link.file_name()?))));
+    facts.contains(&subject).then_some(subject)
 }
 
 /// The device whose node this path is, links followed where the name alone does not tell.

@@ -195,7 +195,7 @@ impl FactSet {
         links.push(to.clone());
     }
 
-    /// Says that a subject is known to have none of a scope: a blank disk has no mount. Facts of that scope are then no
+    /// Says that a subject is known to have none of a scope: a free disk has no mount. Facts of that scope are then no
     /// question of it, which is something else than not knowing them.
     pub fn rule_out(&mut self, subject: &Subject, scope: Scope) {
         self.ruled_out.entry(subject.clone()).or_default().push(scope);

@@ -20,7 +20,7 @@ pub enum Scope {
     Boot,
     /// A database server's data directory, whatever the server: PostgreSQL's cluster, or that of MySQL or MariaDB.
     Cluster,
-    /// What advice is for: a directory, or a blank device.
+    /// What advice is for: a directory, or a free device.
     Target,
 }
 

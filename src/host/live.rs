@@ -4,13 +4,13 @@
 //! child runs the same code. Reads are bounded and nothing is ever opened for writing. One `LiveHost` is made per
 //! scan, because it looks at the mount table once.
 
+mod content;
 mod conversation;
 mod delegate;
 mod device;
 pub(super) mod files;
 mod hang;
 pub(super) mod machine;
-mod magic;
 mod mysql;
 mod owners;
 mod postgres;
@@ -20,11 +20,11 @@ mod superblock;
 mod trust;
 
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
-use std::time::Duration;
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use super::child::Expendable;
-use super::{Host, Miss, MissKind, Question, redact};
+use super::{Host, Look, Miss, MissKind, Question, redact};
 pub(super) use delegate::Delegate;
 use hang::Mounts;
 use owners::Owners;
@@ -37,6 +37,12 @@ const READ_DEADLINE: Duration = Duration::from_secs(2);
 /// Deadline of reading a device: a disk that sleeps takes seconds to spin up.
 const DEVICE_DEADLINE: Duration = Duration::from_secs(10);
 
+/// How long a child that reads a device may take beyond the time in which it reads: one read that was begun.
+const MORE: Duration = Duration::from_millis(500);
+
+/// How long all devices together are read that nobody named.
+const PASSING_TOGETHER: Duration = Duration::from_secs(5);
+
 /// Deadline of a question to a server, beyond the one the client keeps itself.
 const SERVER_DEADLINE: Duration = Duration::from_secs(3);
 
@@ -48,6 +54,8 @@ pub struct LiveHost {
     child: Expendable,
     owners: Owners,
     mounts: OnceLock<Mounts>,
+    /// How long devices were read in passing so far.
+    in_passing: Mutex<Duration>,
 }
 
 impl Default for LiveHost {
@@ -67,7 +75,8 @@ impl LiveHost {
     /// program does not.
     pub fn asking_through(program: PathBuf) -> Self {
         let owners = Owners::new(program.clone());
-        Self { child: Expendable::new(program), owners, mounts: OnceLock::new() }
+        let in_passing = Mutex::new(Duration::ZERO);
+        Self { child: Expendable::new(program), owners, mounts: OnceLock::new(), in_passing }
     }
 
     /// The same, with the child that a look at the whole machine needs started in the meantime.
@@ -82,7 +91,9 @@ impl LiveHost {
         match question.bare() {
             // Connecting waits without an end while a stopped server's queue is full.
             Question::PgSettings(_) | Question::MysqlSettings(_) => Some(SERVER_DEADLINE),
-            Question::Signatures(_) | Question::Superblock(..) => Some(DEVICE_DEADLINE),
+            Question::Superblock(..) => Some(DEVICE_DEADLINE),
+            Question::Content(_, Look::Passing) => Some(content::PASSING + MORE),
+            Question::Content(_, Look::Named) => Some(content::NAMED + MORE),
             // These are read out of the memory of that process, and what it has mapped there may never come; what it has
             // open may lie anywhere.
             Question::CommandLine(_) | Question::Environment(_) | Question::Tablespaces(_) => {
@@ -109,6 +120,18 @@ impl LiveHost {
             Some(deadline) => self.child.ask(question, deadline),
             None => answer(question),
         }
+    }
+
+    /// Reads a device that nobody named, one after another and while there is time for all of it.
+    fn ask_in_passing(&self, question: &Question) -> Result<Vec<u8>, Miss> {
+        let mut spent = self.in_passing.lock().unwrap_or_else(PoisonError::into_inner);
+        if *spent + content::PASSING > PASSING_TOGETHER {
+            return Err(Miss::new(MissKind::TimedOut, "the time for disks that were not named is over"));
+        }
+        let begun = Instant::now();
+        let answer = self.ask_here(question);
+        *spent += begun.elapsed();
+        answer
     }
 
     /// Asks about a process, at the cost of whose it is.
@@ -144,6 +167,7 @@ impl Host for LiveHost {
             Question::CommandLine(pid) | Question::Environment(pid) | Question::Tablespaces(pid) => {
                 self.ask_of_process(*pid, question)
             }
+            Question::Content(_, Look::Passing) => self.ask_in_passing(question),
             _ => self.ask_here(question),
         }
     }
@@ -186,7 +210,7 @@ pub(super) fn answer(question: &Question) -> Result<Vec<u8>, Miss> {
         Question::Run(tool, arguments) => {
             programs::run(*tool, arguments).map(|text| redact::printed(*tool, arguments, text))
         }
-        Question::Signatures(path) => device::signatures(path),
+        Question::Content(path, look) => content::content(path, *look),
         Question::Superblock(path, kind) => superblock::features(path, *kind),
         Question::PgSettings(path) => postgres::settings(path, None),
         Question::MysqlSettings(path) => mysql::settings(path, None),

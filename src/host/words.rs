@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-use super::{Dialect, MissKind, Question, Superblock, Tool, path_bytes};
+use super::{Dialect, Look, MissKind, Question, Superblock, Tool, path_bytes};
 use crate::text;
 
 const DIALECTS: [(Dialect, &str); 7] = [
@@ -21,6 +21,8 @@ const DIALECTS: [(Dialect, &str); 7] = [
 ];
 
 const SUPERBLOCKS: [(Superblock, &str); 2] = [(Superblock::Ext, "ext"), (Superblock::Xfs, "xfs")];
+
+const LOOKS: [(Look, &str); 2] = [(Look::Passing, "passing"), (Look::Named, "named")];
 
 const MISSES: [(MissKind, &str); 5] = [
     (MissKind::Absent, "absent"),
@@ -50,7 +52,7 @@ pub fn encode(question: &Question) -> String {
         Question::Environment(pid) => format!("environment {pid}"),
         Question::UserName(uid) => format!("user-name {uid}"),
         Question::Config(path, dialect) => with_kind("config", &DIALECTS, *dialect, path),
-        Question::Signatures(path) => with_path("signatures", path),
+        Question::Content(path, look) => with_kind("content", &LOOKS, *look, path),
         Question::Superblock(path, kind) => with_kind("superblock", &SUPERBLOCKS, *kind, path),
         Question::PgSettings(path) => with_path("pg-settings", path),
         Question::MysqlSettings(path) => with_path("mysql-settings", path),
@@ -106,7 +108,7 @@ pub fn decode(words: &str) -> Option<Question> {
         "superblock" => {
             kind_and_path(&SUPERBLOCKS, rest).map(|(path, kind)| Question::Superblock(path, kind))
         }
-        "signatures" => Some(Question::Signatures(path())),
+        "content" => kind_and_path(&LOOKS, rest).map(|(path, look)| Question::Content(path, look)),
         "pg-settings" => Some(Question::PgSettings(path())),
         "mysql-settings" => Some(Question::MysqlSettings(path())),
         "run" => {
@@ -171,7 +173,8 @@ pub mod tests {
             any::<u32>().prop_map(Question::Environment),
             any::<u32>().prop_map(Question::UserName),
             (path(), dialect).prop_map(|(p, d)| Question::Config(p, d)),
-            path().prop_map(Question::Signatures),
+            (path(), prop::sample::select(Look::ALL.to_vec()))
+                .prop_map(|(path, look)| Question::Content(path, look)),
             (path(), prop::sample::select(Superblock::ALL.to_vec()))
                 .prop_map(|(path, kind)| Question::Superblock(path, kind)),
             path().prop_map(Question::PgSettings),

@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::index::Index;
 use super::{
-    Conflict, DirectoryRow, HostSummary, Plan, ProbeResult, Report, SCHEMA_VERSION, TargetSummary,
-    ToolSummary, Withheld, bound, choice, plan, stack,
+    Conflict, DeviceContent, DirectoryRow, HostSummary, Plan, ProbeResult, Report, SCHEMA_VERSION,
+    TargetSummary, ToolSummary, Withheld, bound, choice, plan, stack,
 };
 use crate::durability::Verdict;
 use crate::facts::catalog::target::{self, TargetKind};
@@ -193,11 +193,13 @@ fn summary(
     };
     let roles = facts.value(subject, &target::ROLES);
     let directories = facts.value(subject, &target::DIRECTORIES).unwrap_or_default();
+    // What cannot be looked at is taken for a directory, as collecting it warned.
+    let kind = facts.value(subject, &target::KIND).unwrap_or(TargetKind::Directory);
     TargetSummary {
         target: subject.clone(),
         title: title(name, &path),
-        // What cannot be looked at is taken for a directory, as collecting it warned.
-        kind: facts.value(subject, &target::KIND).unwrap_or(TargetKind::Directory),
+        content: kind.is_device().then(|| DeviceContent::of(facts, subject)),
+        kind,
         roles: roles.map(|roles| roles.iter().map(ToString::to_string).collect()),
         directories: directories.into_iter().filter_map(directory).collect(),
         subjects: concerns.subjects(subject),

@@ -1,23 +1,24 @@
-//! Which of several blank disks to take first, on what can be known of a disk without writing to it.
+//! Which of several free disks to take first, on what can be known of a disk without writing to it.
 //!
 //! What keeps a commit safe comes before what makes it quick, and what is not known never comes first. The surprise: a
 //! rotational flag moves a disk back and nothing more, because virtual disks set it at random.
 
 use std::cmp::Reverse;
 
-use super::TargetSummary;
+use super::{DeviceContent, TargetSummary};
 use crate::facts::catalog::device::{self, Cache, Transport};
 use crate::facts::{FactSet, Scope};
 use crate::text;
 
-/// Gives every blank disk its rank and the reason, when there is more than one.
+/// Gives every free disk its rank and the reason, when there is more than one.
 pub fn rank(facts: &FactSet, targets: &mut [TargetSummary]) {
-    let mut blank: Vec<&mut TargetSummary> = targets.iter_mut().filter(|t| t.kind.is_device()).collect();
-    if blank.len() < 2 {
+    let free = |target: &&mut TargetSummary| target.content.as_ref().is_some_and(DeviceContent::may_be_given);
+    let mut disks: Vec<&mut TargetSummary> = targets.iter_mut().filter(free).collect();
+    if disks.len() < 2 {
         return;
     }
-    blank.sort_by_cached_key(|target| (quality(facts, target), target.target.clone()));
-    for (target, place) in blank.into_iter().zip(1..) {
+    disks.sort_by_cached_key(|target| (quality(facts, target), target.target.clone()));
+    for (target, place) in disks.into_iter().zip(1..) {
         target.rank = Some(place);
         target.rank_because = because(facts, target);
     }
@@ -98,6 +99,7 @@ mod tests {
     use crate::report::sample;
 
     use super::*;
+    use crate::facts::catalog::device::Content;
 
     #[test]
     fn safety_then_certainty_then_speed_then_size() {
@@ -112,7 +114,9 @@ mod tests {
                 facts.know(&block, &device::CACHE, Cache::of(cache).unwrap(), seen());
             }
             facts.know(&place, &target::KIND, TargetKind::Device, seen());
+            facts.know(&block, &device::CONTENT, Content::Free, seen());
             facts.stand(&place, &block);
+            facts.link(&place, &block);
         };
         disk("a", Some("none"), "usb", false, 9);
         disk("b", Some("contradictory"), "sata", false, 9);
@@ -130,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn one_blank_disk_needs_no_rank() {
-        assert_eq!(sample::blank().targets[0].rank, None);
+    fn one_free_disk_needs_no_rank() {
+        assert_eq!(sample::free_disk().targets[0].rank, None);
     }
 }

@@ -257,7 +257,7 @@ mod tests {
 
     #[test]
     fn what_was_not_measured_is_told() {
-        let mut report = sample::blank();
+        let mut report = sample::free_disk();
         report.warnings.push("not measured: the directory\nis full".to_owned());
         let text = render(&report);
         assert!(text.contains("\n# not measured: the directory?is full\n"), "{text}");

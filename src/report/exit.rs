@@ -86,7 +86,7 @@ mod tests {
             Some(Standing::Unproven),
             Some(Standing::Durable),
         ];
-        let empty = sample::blank();
+        let empty = sample::free_disk();
         for found in &levels {
             for open in &levels {
                 for standing in standings {
@@ -110,7 +110,7 @@ mod tests {
     /// beneath the target counts; and without a target asked for everything does.
     #[test]
     fn what_lies_beside_the_asked_target_does_not_count() {
-        let empty = report(&sample::blank(), None, None, None);
+        let empty = report(&sample::free_disk(), None, None, None);
         let disk = Subject::device("sdc");
         let beside = [Subject::mount("/other"), Subject::boot("/other"), Subject::device("sdz")];
         for level in Level::ALL {
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn what_only_a_measurement_lacks_is_not_open() {
-        let mut report = report(&sample::blank(), None, None, None);
+        let mut report = report(&sample::free_disk(), None, None, None);
         let cases: [(&[&[&str]], u8); 6] = [
             (&[&["probe.best"]], 0),
             (&[&["probe.best", "probe.fsync_us"]], 0),

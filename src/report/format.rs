@@ -88,17 +88,18 @@ impl Format {
         self == Self::Script
     }
 
-    /// The report in this form, whole, with a newline at its end.
-    pub fn render(self, report: &Report) -> String {
-        match self {
+    /// The report in this form, whole, with a newline at its end; or a sentence that says why there is none, as for a script
+    /// that would make a file system where something is.
+    pub fn render(self, report: &Report) -> Result<String, String> {
+        Ok(match self {
             Self::Text => text::render(report),
             Self::Json => json::render(report),
-            Self::Script => script::render(report),
+            Self::Script => return script::render(report),
             Self::Conf => conf::render(report),
             Self::Fstab => fstab::render(report),
             Self::Unit => unit::render(report),
             Self::Udev => udev::render(report),
             Self::Markdown => markdown::render(report),
-        }
+        })
     }
 }

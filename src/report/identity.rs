@@ -59,7 +59,7 @@ mod tests {
             (Vec::new(), None),
         ];
         for (facts, expect) in cases {
-            let mut report = sample::blank();
+            let mut report = sample::free_disk();
             let disk = Subject::device("sdc");
             for (fact, (file, value)) in &facts {
                 let source = Source::file(format!("/sys/class/block/sdc/{file}"));

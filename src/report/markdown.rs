@@ -61,7 +61,7 @@ fn head(document: &mut Document, report: &Report) {
         report.tool.rules,
     ));
     if report.targets.is_empty() {
-        document.para("No database, data mount or blank disk was found.");
+        document.para("No database, data mount or free disk was found.");
     }
 }
 

@@ -14,7 +14,7 @@ pub fn step(steps: &[Step], kind: SettingKind) -> Option<&Step> {
     steps.iter().find(|step| step.advice.setting.kind == kind && step.advice.change != Change::Keep)
 }
 
-/// What a plan makes on a blank disk.
+/// What a plan makes on a free disk.
 pub struct Chosen {
     /// The type of the file system.
     pub fstype: &'static str,
@@ -24,7 +24,7 @@ pub struct Chosen {
     pub mount: String,
 }
 
-/// The file system that the steps for a blank disk make, and how it is mounted; the error says why there is none.
+/// The file system that the steps for a free disk make, and how it is mounted; the error says why there is none.
 pub fn chosen(steps: &[Step]) -> Result<Chosen, String> {
     let advised = step(steps, SettingKind::Filesystem).and_then(|step| match &step.advice.change {
         Change::Set(value) => Some(value.as_str()),
@@ -78,7 +78,7 @@ pub fn command(steps: &[Step], fstype: &str) -> Result<Command, String> {
     all.ok_or_else(|| format!("mkfs options that cannot be written in a command: {line}"))
 }
 
-/// Gives the steps for a blank disk the commands that follow from all of them together, where no rule gave any.
+/// Gives the steps for a free disk the commands that follow from all of them together, where no rule gave any.
 pub fn complete(steps: &mut [Step], node: &str) {
     let chosen =
         step(steps, SettingKind::Filesystem).and_then(|step| step.advice.change.values().first().cloned());

@@ -6,9 +6,9 @@ use std::cmp::Ordering;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
-use super::WhatIf;
 use super::difference::Difference;
 use super::upgrade::Upgrade;
+use super::{DeviceContent, WhatIf};
 use crate::durability::{Standing, Verdict};
 use crate::facts::catalog::target::TargetKind;
 use crate::facts::{Choice, FactRow, FactSet, Subject, Value};
@@ -154,6 +154,9 @@ pub struct TargetSummary {
     #[serde(serialize_with = "word")]
     #[schemars(with = "String")]
     pub kind: TargetKind,
+    /// Of a device: what it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub content: Option<DeviceContent>,
     /// What database servers keep there: `data`, `wal`, `tablespace`, `redo`, `binlog`, `doublewrite`, `undo`. Empty when
     /// it is unused, absent when that is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -166,7 +169,7 @@ pub struct TargetSummary {
     pub cluster: Option<Subject>,
     /// Everything whose facts and findings concern it: itself, its stack, what the next boot mounts of it, its cluster.
     pub subjects: Vec<Subject>,
-    /// Where there are several blank disks, which to take: 1 is the first choice.
+    /// Where there are several free disks, which to take: 1 is the first choice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rank: Option<u32>,
     /// What the rank rests on; empty without one.
@@ -223,7 +226,7 @@ pub struct ProbeResult {
     pub measurement: Measurement,
 }
 
-/// The consistent, ordered set of advice for one target: no setting twice. Of a blank disk it begins with the file
+/// The consistent, ordered set of advice for one target: no setting twice. Of a free disk it begins with the file
 /// system; where there is one, what needs a new one comes last.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Plan {

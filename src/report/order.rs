@@ -23,14 +23,14 @@ pub enum Urgency {
     /// No disk, and not judged.
     Unjudged,
     /// A disk to make something of.
-    BlankDisk,
+    Device,
 }
 
 impl Report {
     /// How much a target needs somebody; `critical` is whether a critical finding about it applies.
     pub fn urgency(&self, target: &TargetSummary, critical: impl FnOnce() -> bool) -> Urgency {
         match self.verdict(&target.target).map(|verdict| verdict.standing) {
-            _ if target.kind.is_device() => Urgency::BlankDisk,
+            _ if target.kind.is_device() => Urgency::Device,
             Some(Standing::AtRisk) => Urgency::AtRisk,
             Some(Standing::Contradictory) => Urgency::Contradictory,
             _ if critical() => Urgency::Critical,

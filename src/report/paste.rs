@@ -62,7 +62,7 @@ fn pasted<S: AsRef<str>>(report: &Report, steps: &[&Step], lines: &[S]) -> Strin
     lines.iter().flat_map(|line| [comment::inline(line.as_ref()), "\n".to_owned()]).collect()
 }
 
-/// A document about what mounts at boot: each line that is to be changed, then each blank disk, told by these.
+/// A document about what mounts at boot: each line that is to be changed, then each free disk, told by these.
 fn of_boot(
     report: &Report,
     head: String,
@@ -87,15 +87,15 @@ fn of_boot(
     head + &parts.concat()
 }
 
-/// For a blank disk among other targets: where to ask, since what is made on disks is told of one disk at a time.
+/// For a free disk among other targets: where to ask, since what is made on disks is told of one disk at a time.
 fn ask_alone(target: &TargetSummary, format: &'static str) -> String {
     comments(&[
-        "A blank disk. For what belongs to the file system that is made on it:".to_owned(),
+        "A free disk. For what belongs to the file system that is made on it:".to_owned(),
         format!("  {}", Command::or_why(Command::check(target.target.name(), format))),
     ])
 }
 
-/// For a blank disk: what comes before what is told of its file system, up to the command that prints the UUID.
+/// For a free disk: what comes before what is told of its file system, up to the command that prints the UUID.
 fn not_before(target: &TargetSummary) -> String {
     let device = target.target.name();
     let script = Command::or_why(Command::check(device, " --format script"));

@@ -75,7 +75,7 @@ pub fn plan(
     Plan { target: target.target.clone(), steps, options }
 }
 
-/// The subject that owns a setting, seen from a finding within a target. What a blank disk's mount should get belongs to
+/// The subject that owns a setting, seen from a finding within a target. What a free disk's mount should get belongs to
 /// the target itself, because there is no mount yet.
 fn home(facts: &FactSet, target: &Subject, subject: &Subject, setting: &Setting) -> Subject {
     let owner = match setting.scope {
@@ -109,7 +109,7 @@ fn filesystem_of<'a>(piece: &Piece<'a>) -> Option<&'a str> {
 }
 
 /// Place of a step: what is kept comes last, the rest from the device upwards, the critical first. A new file system is
-/// the beginning of everything on a blank disk; where there is one already it comes after all that helps without it,
+/// the beginning of everything on a free disk; where there is one already it comes after all that helps without it,
 /// because data must be moved for it and nobody should wait for that.
 fn order(step: &Step, blank: bool) -> impl Ord + use<> {
     let keeps = step.advice.change == Change::Keep;

@@ -1,4 +1,4 @@
-//! Reports for tests: a database at risk on ext4 mounted `nobarrier`, and a host with a blank disk. Built from facts and
+//! Reports for tests: a database at risk on ext4 mounted `nobarrier`, and a host with a free disk. Built from facts and
 //! findings as the other layers would give them, so that the whole way through [`super::build`] is walked.
 
 use crate::settings;
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use super::{Circumstances, Input, Report, build};
 use crate::durability::{Evidence, Layer, Path, Standing, Verdict};
-use crate::facts::catalog::device::{self, Cache, DeviceKind, Transport, WriteCache};
+use crate::facts::catalog::device::{self, Cache, Content, DeviceKind, Transport, WriteCache};
 use crate::facts::catalog::target::{self, Role, TargetKind};
 use crate::facts::catalog::{boot, host, kernel, mount, postgres};
 use crate::facts::{FactSet, Need, Reading, Remedy, Source, Subject, Value, Why};
@@ -24,26 +24,26 @@ pub fn at_risk() -> Report {
     report(&facts, vec![at_risk_verdict()], at_risk_findings(), measurements)
 }
 
-/// A blank disk on a host without a database.
-pub fn blank() -> Report {
-    report(&blank_facts(), Vec::new(), blank_findings(&new_disk()), BTreeMap::new())
+/// A free disk on a host without a database.
+pub fn free_disk() -> Report {
+    report(&free_facts(), Vec::new(), free_findings(&new_disk()), BTreeMap::new())
 }
 
-/// A host with so many blank disks, all alike.
+/// A host with so many free disks, all alike.
 pub fn disks(count: usize) -> Report {
     let mut facts = FactSet::default();
     know_host(&mut facts);
     let names = (0..count).map(|number| format!("sd{number:05}"));
     let mut findings = Vec::new();
     for name in names {
-        findings.extend(know_blank(&mut facts, &name));
+        findings.extend(know_free(&mut facts, &name));
     }
     report(&facts, Vec::new(), findings, BTreeMap::new())
 }
 
 /// All of them.
 pub fn all() -> [Report; 2] {
-    [at_risk(), blank()]
+    [at_risk(), free_disk()]
 }
 
 /// A report of these parts; the guard refuses `lazytime`.
@@ -411,34 +411,37 @@ fn measurement() -> Measurement {
     }
 }
 
-fn blank_facts() -> FactSet {
+fn free_facts() -> FactSet {
     let mut facts = FactSet::default();
     know_host(&mut facts);
-    know_blank(&mut facts, "sdc");
+    know_free(&mut facts, "sdc");
     facts
 }
 
-/// Puts a blank disk into the set; what rules find of it.
-fn know_blank(facts: &mut FactSet, name: &str) -> Vec<Finding> {
+/// Puts a free disk into the set; what rules find of it.
+fn know_free(facts: &mut FactSet, name: &str) -> Vec<Finding> {
     let node = format!("/dev/{name}");
     let (disk, place) = (Subject::device(name), Subject::target(&node));
     know_disk(facts, name, "Micron_5300_MTFDDAK960TDS", Cache::Protected);
     let read = || Source::call(format!("read {node}"));
-    facts.know(&disk, &device::BLANK, true, read());
+    facts.know(&disk, &device::CONTENT, Content::Free, read());
+    facts.know(&disk, &device::HOLDS, Vec::new(), read());
+    facts.know(&disk, &device::BYTES_READ, 101 << 20, read());
+    facts.know(&disk, &device::UNREAD_RUN, 447 << 20, read());
     facts.know(&disk, &device::SIGNATURES, Vec::new(), read());
-    facts.know(&place, &target::KIND, TargetKind::Device, Source::derived(["device.blank"]));
+    facts.know(&place, &target::KIND, TargetKind::Device, Source::derived(["device.content"]));
     facts.know(&place, &target::PATH, node.clone(), Source::derived(["device.path"]));
     facts.stand(&place, &disk);
     facts.link(&place, &disk);
-    blank_findings(&place)
+    free_findings(&place)
 }
 
-/// The target of [`blank`].
+/// The target of [`free_disk`].
 pub fn new_disk() -> Subject {
     Subject::target("/dev/sdc")
 }
 
-fn blank_findings(place: &Subject) -> Vec<Finding> {
+fn free_findings(place: &Subject) -> Vec<Finding> {
     let choice = |rule: &str, value: &str, rank| {
         let advice = Advice {
             rank: Some(rank),

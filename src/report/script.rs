@@ -1,7 +1,7 @@
 //! The plan as a POSIX shell script for review. Nothing here is ever run by walwise.
 //!
-//! The script does nothing until a human has edited it. For a blank disk it makes the file system after checking once
-//! more that it is the same disk and still blank; for what is mounted already every step is a comment to be taken out by
+//! The script does nothing until a human has edited it. For a free disk it makes the file system after checking once
+//! more that it is the same disk and still free; for what is mounted already every step is a comment to be taken out by
 //! hand. The surprise: text that is not plainly safe in a shell never leaves the comments.
 
 mod existing;
@@ -11,17 +11,21 @@ use super::{Report, TargetSummary};
 use crate::facts::catalog::target::TargetKind;
 use crate::quote::{Command, comment};
 
-/// The script for every target of a report. A blank disk gets its part only when it is the one target: a script that
+/// The script for every target of a report. A free disk gets its part only when it is the one target: a script that
 /// makes file systems on several disks is asking for a mistake.
-pub fn render(report: &Report) -> String {
+/// The error says why there is none: something is on the disk, or may be.
+pub fn render(report: &Report) -> Result<String, String> {
     let alone = report.targets.len() == 1;
+    if let Some(target) = report.targets.first().filter(|_| alone) {
+        refuse_what_is_not_free(target)?;
+    }
     let mut parts = vec![head(report)];
     for target in &report.targets {
         parts.push(format!("\n# ==== {} ====\n", comment::inline(&target.title)));
         parts.push(match target.kind {
             TargetKind::Device if alone => new::part(report, target),
             TargetKind::Device => commented(&format!(
-                "A blank disk. For a script that makes its file system:\n  {}",
+                "A free disk. For a script that makes its file system:\n  {}",
                 Command::or_why(Command::check(target.target.name(), " --format script"))
             )),
             TargetKind::Directory | TargetKind::Created => existing::part(report, target),
@@ -34,7 +38,15 @@ pub fn render(report: &Report) -> String {
         );
     }
     parts.push("\nexit 0\n".to_owned());
-    parts.concat()
+    Ok(parts.concat())
+}
+
+/// No script makes a file system where something is or may be.
+fn refuse_what_is_not_free(target: &TargetSummary) -> Result<(), String> {
+    match target.content.as_ref().filter(|content| !content.may_be_given()) {
+        Some(content) => Err(format!("no script for {}: {}", target.title, content.sentence())),
+        None => Ok(()),
+    }
 }
 
 fn head(report: &Report) -> String {

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use super::layer::block;
-use super::{LayerRow, Stack, options};
+use super::{DeviceContent, LayerRow, Stack, options};
 use crate::durability::{Standing, Verdict};
 use crate::facts::catalog::device::{self, Cache, WriteCache};
 use crate::facts::catalog::mount::{self, Barrier};
@@ -53,7 +53,7 @@ fn says(facts: &FactSet, subject: &Subject) -> String {
         Scope::Device => block(facts, subject),
         Scope::Target => match facts.value(subject, &target::KIND) {
             Some(TargetKind::Created) => "directory, to be created".to_owned(),
-            Some(TargetKind::Device) => "blank disk".to_owned(),
+            Some(TargetKind::Device) => format!("device, {}", DeviceContent::of(facts, subject).words()),
             Some(TargetKind::Directory) | None => "directory".to_owned(),
         },
         Scope::Host | Scope::Boot | Scope::Cluster => String::new(),

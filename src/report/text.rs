@@ -71,7 +71,7 @@ fn head(page: &mut Page, report: &Report) {
     page.para(0, &format!("{}, {rules} rules ({pack}){origin}", report.when));
     if report.targets.is_empty() {
         page.gap();
-        page.para(0, "No database, data mount or blank disk was found. Name a directory: walwise check DIR");
+        page.para(0, "No database, data mount or free disk was found. Name a directory: walwise check DIR");
     }
 }
 
@@ -132,13 +132,13 @@ mod tests {
     }
 
     #[test]
-    fn several_blank_disks() {
+    fn several_free_disks() {
         insta::assert_snapshot!(render(&sample::disks(3)));
     }
 
     #[test]
-    fn a_blank_disk() {
-        insta::assert_snapshot!(render(&sample::blank()));
+    fn a_free_disk() {
+        insta::assert_snapshot!(render(&sample::free_disk()));
     }
 
     #[test]

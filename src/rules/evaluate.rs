@@ -144,7 +144,7 @@ fn of_scope(facts: &FactSet, scope: Scope) -> impl Iterator<Item = Subject> {
 }
 
 /// What a rule asks about. Subjects that are known to lack it are none of its business: a rule about mount options says
-/// nothing of a blank disk, and one about PostgreSQL nothing of a MySQL server.
+/// nothing of a free disk, and one about PostgreSQL nothing of a MySQL server.
 struct Concern<'r> {
     rule: &'r Rule,
     scopes: Vec<Scope>,

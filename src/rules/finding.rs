@@ -215,7 +215,7 @@ pub struct Advice {
     pub reach: Reach,
     /// What could go wrong.
     pub risk: Risk,
-    /// For one choice among several, such as the file system of a blank disk: 1 is the first choice.
+    /// For one choice among several, such as the file system of a free disk: 1 is the first choice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rank: Option<u32>,
     /// What it costs, for an option.

@@ -1,4 +1,4 @@
-//! Sessions for tests: a database at risk with its measurement, a blank disk, an empty host, and the keys to move in them.
+//! Sessions for tests: a database at risk with its measurement, a free disk, an empty host, and the keys to move in them.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -97,7 +97,7 @@ fn trace() -> Trace {
 
 /// A host on which nothing was found.
 pub fn empty() -> Report {
-    let mut report = sample::blank();
+    let mut report = sample::free_disk();
     report.targets.clear();
     report.stacks.clear();
     report.plans.clear();
@@ -105,9 +105,9 @@ pub fn empty() -> Report {
     report
 }
 
-/// Two targets: the database at risk, then a blank disk.
+/// Two targets: the database at risk, then a free disk.
 pub fn two_targets() -> Report {
-    let (mut report, blank) = (at_risk(), sample::blank());
+    let (mut report, blank) = (at_risk(), sample::free_disk());
     report.targets.extend(blank.targets);
     report.stacks.extend(blank.stacks);
     report.plans.extend(blank.plans);
@@ -130,7 +130,7 @@ pub const WORST_FIRST: [&str; 8] =
 /// A target in each state that the order knows, with long names.
 pub fn ordered() -> Report {
     use Standing::{AtRisk, Contradictory, Durable, Unproven};
-    let (mut report, blank) = (at_risk(), sample::blank());
+    let (mut report, blank) = (at_risk(), sample::free_disk());
     let verdict = report.verdicts.remove(0);
     let critical = report.findings.iter().find(|finding| finding.level == Level::Critical).cloned();
     let (of_directory, of_disk) = (report.targets.remove(0), blank.targets);
@@ -160,7 +160,7 @@ pub fn ordered() -> Report {
         }));
         report.verdicts.extend(standing.map(|standing| Verdict { target, standing, ..verdict.clone() }));
     }
-    // A blank disk stays last whatever is found of it.
+    // A free disk stays last whatever is found of it.
     for path in ["/srv/c", "/dev/a"] {
         let finding = critical.clone().map(|finding| Finding { subject: Subject::target(path), ..finding });
         report.findings.extend(finding);
@@ -448,7 +448,7 @@ pub fn states(size: (u16, u16), theme: theme::Theme) -> Vec<(&'static str, Model
         ("beginning", begun(size, theme)),
         ("failed", failed),
         ("empty", session(empty(), "esc")),
-        ("blank disk", session(sample::blank(), "esc")),
+        ("free disk", session(sample::free_disk(), "esc")),
         ("overview", session(at_risk(), "esc")),
         ("overview unfolded", session(at_risk(), "enter j G enter")),
         ("advice", session(at_risk(), "4")),
@@ -464,7 +464,7 @@ pub fn states(size: (u16, u16), theme: theme::Theme) -> Vec<(&'static str, Model
         ("storage", session(at_risk(), "2")),
         ("storage unfolded", session(at_risk(), "2 enter j enter j j j enter")),
         ("storage filtered", session(at_risk(), "2 / c a c h e")),
-        ("storage of a blank disk", session(sample::blank(), "2 enter j enter")),
+        ("storage of a free disk", session(sample::free_disk(), "2 enter j enter")),
         ("only what is unknown", session(at_risk(), "2 u enter")),
         ("rules", session(at_risk(), "5 j enter")),
         ("rules filtered", session(at_risk(), "5 / n o t enter enter")),

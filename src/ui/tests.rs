@@ -72,7 +72,7 @@ fn pictures_of_the_rest() {
     progress(&mut collecting, Partial::Reading("mounts".to_owned()));
     insta::assert_snapshot!("collecting", shown(&collecting));
     insta::assert_snapshot!("empty", shown(&with(empty(), (80, 24), RICH)));
-    insta::assert_snapshot!("blank_disk", shown(&with(sample::blank(), (80, 24), RICH)));
+    insta::assert_snapshot!("free_disk", shown(&with(sample::free_disk(), (80, 24), RICH)));
     for (name, model) in states((80, 24), RICH) {
         if ["help", "help filtered", "probe refused"].contains(&name) {
             insta::assert_snapshot!(name.replace(' ', "_"), shown(&model));
@@ -205,7 +205,7 @@ fn a_refused_or_failed_probe_says_why_and_the_screen_stays() {
 
 #[test]
 fn what_cannot_be_measured_says_so() {
-    let mut blank = with(sample::blank(), (80, 24), RICH);
+    let mut blank = with(sample::free_disk(), (80, 24), RICH);
     assert_eq!(press(&mut blank, "p"), []);
     assert!(shown(&blank).contains("undecided until mounted"));
     let mut capture = at_risk();

@@ -5,8 +5,7 @@
 
 use walwise::durability::judge;
 use walwise::facts::Scope;
-use walwise::report::paste::{fstab, udev, unit};
-use walwise::report::{Report, script};
+use walwise::report::{Format, Report};
 use walwise::rules::model::ChangeSpec;
 use walwise::rules::{Circumstances, Finding, RuleSet, evaluate_one, subjects};
 use walwise::settings;
@@ -234,8 +233,8 @@ fn the_whole_program_offers_it_for_every_allowed_value_and_no_other() {
                 let report = start().with(fact, value).report(true);
                 assert_eq!(offered(&report), expect, "{fact} = {value}");
                 assert_eq!(in_findings(&report.findings), expect.len(), "{fact} = {value}");
-                for render in [script::render, fstab::render, unit::render, udev::render] {
-                    let pasted = render(&report);
+                for format in [Format::Script, Format::Fstab, Format::Unit, Format::Udev] {
+                    let pasted = format.render(&report).unwrap();
                     let mut active = pasted.lines().filter(|line| !line.trim_start().starts_with('#'));
                     assert!(!active.any(|line| line.contains("nobarrier")), "{pasted}");
                 }

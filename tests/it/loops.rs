@@ -1,8 +1,9 @@
 //! The whole program on real file systems: facts against what the system's own tools say, verdicts, exit codes, advice
-//! that mounts, and a blank disk from plan to mount.
+//! that mounts, and a free disk from plan to mount.
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
@@ -169,10 +170,10 @@ fn every_advised_option_string_mounts() {
 
 #[test]
 #[ignore = "needs root: loop devices"]
-fn a_blank_disk_is_ranked_and_no_danger() {
+fn a_free_disk_is_ranked_and_no_danger() {
     let disk = Loop::new(512);
     let (code, report) = check_json(&[&disk.device, "--no-probe"]);
-    assert_eq!(code, 0, "a blank disk is no danger");
+    assert_eq!(code, 0, "a free disk is no danger");
     let steps = report["plans"][0]["steps"].as_array().unwrap();
     let choice = steps.iter().find(|step| step["advice"]["setting"] == "filesystem").unwrap();
     assert_eq!(choice["advice"]["change"], serde_json::json!({"set": "ext4"}));
@@ -183,7 +184,7 @@ fn a_blank_disk_is_ranked_and_no_danger() {
 
 #[test]
 #[ignore = "needs root: loop devices"]
-fn the_script_for_a_blank_disk_mounts_it_once_edited() {
+fn the_script_for_a_free_disk_mounts_it_once_edited() {
     let disk = Loop::new(512);
     let script = stdout(&walwise().args(["check", &disk.device, "--format", "script"]).output().unwrap());
     let dir = tempfile::tempdir().unwrap();
@@ -210,15 +211,31 @@ fn the_script_for_a_blank_disk_mounts_it_once_edited() {
 
 #[test]
 #[ignore = "needs root: loop devices"]
-fn a_disk_with_anything_on_it_is_not_blank() {
+fn a_disk_says_what_it_holds_and_gets_no_script_unless_it_is_free() {
     let disk = Loop::new(64);
-    let blank = |disk: &Loop| {
+    let content = |disk: &Loop| {
         let (_, report) = check_json(&[&disk.device, "--no-probe"]);
-        fact(&report, &format!("device {}", disk.name()), "device.blank").and_then(Value::as_bool)
+        let script =
+            walwise().args(["check", &disk.device, "--no-probe", "--format", "script"]).output().unwrap();
+        let held = report["targets"][0]["content"]["holds"].as_array().cloned();
+        let held: Vec<String> =
+            held.into_iter().flatten().map(|word| word.as_str().unwrap().to_owned()).collect();
+        let refused = script.status.code() == Some(2) && script.stdout.is_empty();
+        assert_eq!(refused, !held.is_empty(), "{}", stderr(&script));
+        held
     };
-    assert_eq!(blank(&disk), Some(true));
+    assert!(content(&disk).is_empty());
     run("mkswap", &[&disk.device]);
-    assert_eq!(blank(&disk), Some(false), "swap");
+    assert_eq!(content(&disk), ["swap"]);
     run("wipefs", &["-aq", &disk.device]);
-    assert_eq!(blank(&disk), Some(false), "bytes that nothing explains");
+    assert_eq!(content(&disk), ["data of no known kind"]);
+    let sole =
+        std::fs::OpenOptions::new().read(true).custom_flags(nix::libc::O_EXCL).open(&disk.device).unwrap();
+    assert_eq!(content(&disk), ["what another program has opened for itself alone"]);
+    drop(sole);
+    run("mkswap", &[&disk.device]);
+    run("swapon", &[&disk.device]);
+    let swapped = content(&disk);
+    run("swapoff", &[&disk.device]);
+    assert_eq!(swapped, ["swap in use"]);
 }

@@ -297,7 +297,7 @@ fn no_command_that_is_printed_does_what_a_name_says() {
         reports.push(asked);
         let mut found = Vec::new();
         for (report, format) in reports.iter().flat_map(|report| Format::ALL.map(|format| (report, format))) {
-            let text = format.render(report);
+            let text = format.render(report).unwrap();
             found.extend(commands(format, &text));
             if let Ok(json) = serde_json::from_str(&text) {
                 of_json(&json, &mut found);

@@ -124,10 +124,10 @@ fn plans_of_recorded_hosts_are_consistent() {
         steps += report.plans.iter().map(|plan| plan.steps.len()).sum::<usize>();
         blank += report.targets.iter().filter(|target| target.kind.is_device()).count();
     }
-    assert!(steps > 100 && blank > 0, "{steps} steps and {blank} blank disks are no proof");
+    assert!(steps > 100 && blank > 0, "{steps} steps and {blank} free disks are no proof");
 }
 
-/// A target on a mount over a disk, or a blank disk.
+/// A target on a mount over a disk, or a free disk.
 fn machine(blank: bool) -> FactSet {
     let seen = || Source::call("test");
     let (place, fs, disk) = (Subject::target("/srv/a"), Subject::mount("/srv"), Subject::device("sda"));

@@ -1,4 +1,4 @@
-//! The script for a blank disk, run by a shell on loop devices: inert as it comes, careful when edited.
+//! The script for a free disk, run by a shell on loop devices: inert as it comes, careful when edited.
 
 use std::fs;
 use std::os::unix::fs::FileExt as _;
@@ -23,7 +23,7 @@ fn script_for(disk: &Loop, fstype: &str, mkfs: &[&str], mount: &str) -> String {
     let mut facts = FactSet::default();
     facts.know(&block, &device::PATH, disk.device.clone(), seen());
     facts.know(&block, &device::SIZE, size, seen());
-    facts.know(&block, &device::BLANK, true, seen());
+    facts.know(&block, &device::CONTENT, device::Content::Free, seen());
     facts.know(&place, &target::KIND, target::TargetKind::Device, seen());
     facts.stand(&place, &block);
     facts.link(&place, &block);
@@ -54,14 +54,14 @@ fn script_for(disk: &Loop, fstype: &str, mkfs: &[&str], mount: &str) -> String {
         outcome: Outcome::Applies,
         level: Level::Advice,
         confidence: Confidence::Documented,
-        title: "a file system for a blank disk".to_owned(),
+        title: "a file system for a free disk".to_owned(),
         because: Arc::default(),
         refs: Arc::default(),
         advice: advised,
         held_back: Vec::new(),
         trace: None,
     };
-    script::render(&reports::of(&facts, vec![finding]))
+    script::render(&reports::of(&facts, vec![finding])).unwrap()
 }
 
 fn edited(script: &str, point: &Path) -> String {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use walwise::collect;
-use walwise::host::{Host, LiveHost, MissKind, Question, RecordedHost, RecordingHost};
+use walwise::host::{Host, LiveHost, Look, MissKind, Question, RecordedHost, RecordingHost};
 
 use crate::support::fuse::HeldFuse;
 use crate::support::loops::{self, Loop};
@@ -62,8 +62,8 @@ fn walwise_ends_beside_what_never_answers() {
 fn devices_say_what_they_hold() {
     let blank = Loop::new(64);
     let path = Path::new(&blank.device);
-    let found = machine().signatures(path).unwrap();
-    assert_eq!((found.found.len(), found.data), (0, false), "{found:?}");
+    let found = machine().content(path, Look::Named).unwrap();
+    assert_eq!((found.found.len(), found.data, found.unread_run), (0, false, 0), "{found:?}");
     let makers: [(&[&str], &str); 3] = [
         (&["mkfs.ext4", "-q"], "ext4"),
         (&["mkswap"], "swap"),
@@ -80,13 +80,16 @@ fn devices_say_what_they_hold() {
     for (maker, name) in makers {
         run("wipefs", &["-a", &blank.device]);
         blank.mkfs(maker);
-        let found = machine().signatures(path).unwrap();
+        let found = machine().content(path, Look::Named).unwrap();
         assert_eq!((found.found.as_slice(), found.data), (&[name.to_owned()][..], true));
     }
     run("wipefs", &["-a", &blank.device]);
-    let wiped = machine().signatures(path).unwrap();
+    let wiped = machine().content(path, Look::Named).unwrap();
     assert_eq!((wiped.found.len(), wiped.data), (0, true), "what lies there still is data: {wiped:?}");
-    assert_eq!(machine().signatures(Path::new("/etc/passwd")).unwrap_err().kind, MissKind::Failed);
+    assert_eq!(
+        machine().content(Path::new("/etc/passwd"), Look::Passing).unwrap_err().kind,
+        MissKind::Failed
+    );
 }
 
 #[test]
@@ -101,7 +104,7 @@ fn without_privileges_a_device_is_denied() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    writeln!(child.stdin.take().unwrap(), "signatures {}", disk.device).unwrap();
+    writeln!(child.stdin.take().unwrap(), "content passing {}", disk.device).unwrap();
     let answer = stdout(&child.wait_with_output().unwrap());
     assert!(answer.starts_with("denied "), "{answer}");
 }

@@ -143,7 +143,8 @@ impl Case {
             self.never.iter().filter(|word| everything.contains(*word)).map(|w| format!("advises {w}")),
         );
         problems.extend(self.only_option.iter().filter(|w| steps.contains(*w)).map(|w| format!("plans {w}")));
-        let script = script::render(&report);
+        // Where there is no script, none does it.
+        let script = script::render(&report).unwrap_or_default();
         let active = script.lines().filter(|line| !line.trim_start().starts_with('#')).collect::<String>();
         for value in self.never.iter().filter_map(|word| word.split_once(": ")).map(|(_, value)| value) {
             if value.len() > 8 && active.contains(value) {

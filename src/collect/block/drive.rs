@@ -180,7 +180,7 @@ fn wanted(request: &Request, facts: &FactSet) -> Vec<(Subject, Way)> {
         device.cloned().or_else(|| mounts::mount_of(facts, path))
     });
     let mounts = facts.which(&mount::CLASS, |class| class.is_block());
-    let unused = facts.which(&device::BLANK, |blank| *blank);
+    let unused = facts.which(&device::CONTENT, |content| content.may_be_given());
     let mut seen = BTreeSet::new();
     let mut disks = Vec::new();
     for top in asked.iter().chain(&mounts).chain(&unused) {

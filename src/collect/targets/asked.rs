@@ -8,6 +8,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::role::{self, Home};
 use super::{Place, device_of, mount_over};
+use crate::collect::stack::device_of_node;
 use crate::collect::{path_of, refused};
 use crate::facts::catalog::target::TargetKind;
 use crate::facts::catalog::{device, mount};
@@ -160,14 +161,7 @@ fn of_device(facts: &mut FactSet, path: PathBuf, subject: Subject, source: &Sour
 }
 
 fn device_subject(host: &dyn Host, path: &Path, real: &Path, stat: Stat, facts: &FactSet) -> Option<Subject> {
-    let numbers = format!("/sys/dev/block/{}:{}", stat.node_major, stat.node_minor);
-    let by_number = host.link(Path::new(&numbers)).ok();
-    let by_number = by_number.as_deref().and_then(Path::file_name).map(|name| {
-        // sysfs writes a slash in a device's name as an exclamation mark; the subject is the name in sysfs.
-        Subject::device(safe(path_bytes(Path::new(name))))
-    });
-    by_number
-        .filter(|subject| facts.contains(subject))
+    device_of_node(host, stat, facts)
         .or_else(|| device_of(facts, &safe(path_bytes(real))))
         .or_else(|| device_of(facts, &safe(path_bytes(path))))
 }

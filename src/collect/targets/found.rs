@@ -51,7 +51,7 @@ pub fn places(host: &dyn Host, homes: &[Home], facts: &mut FactSet) -> Vec<Place
     let used: BTreeSet<Subject> =
         places.iter().filter_map(|place| Some(file_system(facts, place.base.as_ref()?))).collect();
     places.extend(data_mounts(host, facts, &used));
-    places.extend(blank_devices(facts));
+    places.extend(free_devices(facts));
     if places.is_empty() {
         places.extend(asked::place(host, Path::new("/"), facts));
     }
@@ -146,16 +146,19 @@ fn for_data(facts: &FactSet, subject: &Subject, point: &Path) -> bool {
         && !PASSING.iter().any(|passing| point == Path::new(passing))
 }
 
-/// Devices of which it is proven that nothing is on them.
-fn blank_devices(facts: &FactSet) -> Vec<Place> {
+/// Devices that nobody uses and nothing was found on, and that can be written.
+fn free_devices(facts: &FactSet) -> Vec<Place> {
     let place = |subject: Subject| {
+        if facts.value(&subject, &device::READ_ONLY) == Some(true) {
+            return None;
+        }
         Some(Place {
             path: path(facts, &subject, &device::PATH)?,
-            kind: facts.get(&subject, &device::BLANK).map(|_| TargetKind::Device),
+            kind: facts.get(&subject, &device::CONTENT).map(|_| TargetKind::Device),
             existing: None,
             base: Some(subject),
             io_error: false,
         })
     };
-    facts.which(&device::BLANK, |blank| *blank).into_iter().filter_map(place).collect()
+    facts.which(&device::CONTENT, |content| content.may_be_given()).into_iter().filter_map(place).collect()
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::collect::testing::Fake;
+use crate::facts::catalog::device::Content;
 use crate::facts::catalog::mount::{self, MountClass};
 use crate::facts::catalog::postgres;
 use crate::facts::catalog::target::{self, Attribute, Role, TargetKind};
@@ -219,11 +220,15 @@ fn a_directory_in_or_around_a_cluster_belongs_to_it() {
 }
 
 #[test]
-fn without_clusters_data_mounts_and_blank_devices_are_found() {
+fn without_clusters_data_mounts_and_free_devices_are_found() {
     let mut storage = storage();
-    let blank = Subject::device("sdd");
-    storage.know(&blank, &device::PATH, "/dev/sdd".to_owned(), Source::file("/sys"));
-    storage.know(&blank, &device::BLANK, true, Source::file("/dev/sdd"));
+    let free = Subject::device("sdd");
+    storage.know(&free, &device::PATH, "/dev/sdd".to_owned(), Source::file("/sys"));
+    storage.know(&free, &device::CONTENT, Content::Free, Source::file("/dev/sdd"));
+    let locked = Subject::device("sde");
+    storage.know(&locked, &device::PATH, "/dev/sde".to_owned(), Source::file("/sys"));
+    storage.know(&locked, &device::CONTENT, Content::Free, Source::file("/dev/sde"));
+    storage.know(&locked, &device::READ_ONLY, true, Source::file("/sys"));
     let host = host();
     let facts = collect(&host, None, storage);
     assert_eq!(targets(&facts), [pair("/data", ""), pair("/dev/sdd", ""), pair("/wal", "")]);

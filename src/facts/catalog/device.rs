@@ -126,19 +126,27 @@ facts! {
     SWAP: bool = Device "device.swap" Kind::Bool, prices;
     /// What holds it (`mounted at /`, `member of md0`, `swap`, `partitioned`), empty when nothing does.
     USED_BY: Vec<String> = Device "device.used_by" Kind::List, assigned;
-    /// Signatures found on it by reading it; empty when it read as nothing but zeros or ones.
+    /// Signatures found on it by reading it; empty when none was where one is known to lie.
     SIGNATURES: Vec<String> = Device "device.signatures" Kind::List;
-    /// Whether it is blank: unused, read, and nothing found. Unreadable is never blank.
-    BLANK: bool = Device "device.blank" Kind::Bool, concluded;
+    /// What it is: it `holds` something; it is `free`, not in use and nothing found in the places read; or it is `blank`, read whole and nothing but zeros or ones. Unknown where it could not be read, which is neither.
+    CONTENT: Content = Device "device.content", concluded;
+    /// What it holds: signatures (`xfs`), who uses it (`a mount at /srv`), `data of no known kind`; empty when nothing was found.
+    HOLDS: Vec<String> = Device "device.holds" Kind::List, concluded;
+    /// How much of it was read to see whether it holds anything.
+    BYTES_READ: u64 = Device "device.bytes_read" Kind::Bytes, drifting;
+    /// The longest run of it that was not read for that, so the most data in one piece that could be missed; 0 where all was read.
+    UNREAD_RUN: u64 = Device "device.unread_run" Kind::Bytes, drifting;
 }
 
 mod cache;
+mod content;
 mod kind;
 mod layer;
 mod medium;
 mod transport;
 
 pub use cache::{Cache, CacheType, DriveCache, NvmeWarning, WriteCache};
+pub use content::Content;
 pub use kind::DeviceKind;
 pub use layer::{BcacheMode, BcacheState, ConsistencyPolicy, DmCacheMode, DrbdProtocol, SyncAction};
 pub use medium::{Medium, Shingled, Zoned};

@@ -1,7 +1,7 @@
 //! What advice is for, and what is concluded of it.
 
 facts! {
-    /// The directory, or the device of a blank disk.
+    /// The directory, or the device of a free disk.
     PATH: String = Target "target.path" Kind::Text;
     /// What it is: an existing `directory`, one that is to be `created`, or a blank `device`.
     KIND: TargetKind = Target "target.kind", concluded;

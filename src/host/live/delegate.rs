@@ -72,7 +72,7 @@ impl Delegate {
             | Question::CommandLine(_)
             | Question::Environment(_)
             | Question::UserName(_)
-            | Question::Signatures(_)
+            | Question::Content(..)
             | Question::Superblock(..)
             | Question::Run(..)
             | Question::As(..) => refuse(),
@@ -113,6 +113,7 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::host::Look;
 
     fn ours() -> Delegate {
         let uid = nix::unistd::geteuid().as_raw();
@@ -145,7 +146,7 @@ mod tests {
             Question::Read("/etc/hostname".into()),
             Question::Config("/etc/fstab".into(), Dialect::Fstab),
             Question::Environment(1),
-            Question::Signatures("/dev/null".into()),
+            Question::Content("/dev/null".into(), Look::Named),
             Question::Run(Tool::Mount, vec!["--version".to_owned()]),
             Question::MysqlSettings("/x".into()),
         ] {

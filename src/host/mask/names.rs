@@ -82,7 +82,7 @@ pub fn in_answer(question: &Question, answer: &[u8]) -> Vec<Range<usize>> {
         | Question::Servers
         | Question::Tablespaces(_)
         | Question::Superblock(..)
-        | Question::Signatures(_) => Vec::new(),
+        | Question::Content(..) => Vec::new(),
         Question::As(_, inner) => in_answer(inner, answer),
     }
 }

@@ -92,7 +92,7 @@ config mount-unit /etc/systemd/system/srv-@.mount
 |2	what	PARTLABEL=pg-@
 config kernel-command-line /proc/cmdline
 |1	root	LABEL=@-pg
-signatures /dev/mapper/@-lv
+content passing /dev/mapper/@-lv
 |data
 pg-settings /srv/@/.s.PGSQL.5432
 |data_directory	/srv/@/pg		configuration file	/srv/@/x.conf	3
@@ -186,7 +186,7 @@ fn kind(question: &Question) -> u8 {
         Question::Environment(_) => 13,
         Question::UserName(_) => 14,
         Question::Config(..) => 15,
-        Question::Signatures(_) => 16,
+        Question::Content(..) => 16,
         Question::PgSettings(_) => 17,
         Question::MysqlSettings(_) => 18,
         Question::Run(..) => 19,

@@ -104,7 +104,7 @@ impl Names {
         }
     }
 
-    /// A blank disk is a target by its node.
+    /// A free disk is a target by its node.
     fn devices_as_targets(&mut self, before: &Kept, now: &Kept) {
         for old in before.targets.keys() {
             let Some(device) = old.name().strip_prefix("/dev/").map(Subject::device) else { continue };

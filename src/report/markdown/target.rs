@@ -8,15 +8,14 @@ use crate::measure::Measurement;
 use crate::quote::comment;
 use crate::report::text::telling::Part;
 use crate::report::text::{measured, target as told, words};
-use crate::report::{DirectoryRow, LOOKED_AT, Report, TargetSummary};
+use crate::report::{DeviceContent, DirectoryRow, Report, TargetSummary};
 use crate::text::page::Page;
 
 /// The verdict of a target in words.
-pub fn standing(report: &Report, target: &TargetSummary) -> &'static str {
+pub fn standing(report: &Report, target: &TargetSummary) -> String {
     match report.verdict(&target.target) {
-        Some(verdict) => verdict.standing.word(),
-        None if target.kind.is_device() => "blank disk",
-        None => "no verdict",
+        Some(verdict) => verdict.standing.word().to_owned(),
+        None => target.content.as_ref().map_or_else(|| "no verdict".to_owned(), DeviceContent::words),
     }
 }
 
@@ -28,14 +27,9 @@ pub fn write<'a>(document: &mut Document, part: &mut Part<'_, 'a>, target: &'a T
     if let Some(verdict) = verdict {
         document.para(&strong(&verdict.sentence));
         document.para(&text(&verdict.limits));
-    } else if target.kind.is_device() {
-        document.para("Undecided until mounted: durability and the price of a commit need a file system.");
-        if told::blank(report, target) {
-            document.para(LOOKED_AT);
-        }
-        if let Some(rank) = target.rank {
-            document.para(&format!("Choice {rank} among the blank disks: {}.", text(&target.rank_because)));
-        }
+    }
+    if verdict.is_none() {
+        told::without_verdict(target).iter().for_each(|says| document.para(&text(says)));
     }
     let row = |directory: &DirectoryRow| {
         let verdict = directory.verdict.map_or("no verdict", Standing::word);

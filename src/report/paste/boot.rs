@@ -263,7 +263,7 @@ fn line_for(report: &Report, target: &TargetSummary) -> Option<[String; 2]> {
 /// Why nothing is to be changed in any of these lines.
 pub fn why_not(report: &Report, lines: &[Line<'_>]) -> Vec<String> {
     if report.targets.is_empty() {
-        return vec!["No database, data mount or blank disk was found.".to_owned()];
+        return vec!["No database, data mount or free disk was found.".to_owned()];
     }
     let right = lines.iter().map(|line| format!("{}: as it should be, as far as it was judged.", line.shown));
     let on_root = bare(report).filter(|target| is_on_root(report, target));

@@ -2,7 +2,7 @@
 //!
 //! Device, mount point, type and the two numbers at the end stay as they are written; only options change. A line of which
 //! something was not kept when it was read (what may be a password) is told as a change and never as a line. The
-//! surprise: for a blank disk there is a line too, behind a #, with words in it that no boot can mistake for a device.
+//! surprise: for a free disk there is a line too, behind a #, with words in it that no boot can mistake for a device.
 
 use super::boot::{Line, Place};
 use super::{comments, head, not_before, of_boot, part, pasted, reasons};

@@ -72,7 +72,7 @@ fn rule(report: &Report, step: &Step) -> Result<String, String> {
 
 fn why_not(report: &Report) -> Vec<String> {
     if report.targets.is_empty() {
-        return vec!["No database, data mount or blank disk was found.".to_owned()];
+        return vec!["No database, data mount or free disk was found.".to_owned()];
     }
     vec!["No plan changes a setting of a block device.".to_owned()]
 }
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn an_empty_file_says_why() {
-        let text = render(&sample::blank());
+        let text = render(&sample::free_disk());
         assert!(
             text.contains(
                 "# Nothing is to be changed here:\n# No plan changes a setting of a block device.\n"

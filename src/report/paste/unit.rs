@@ -1,5 +1,5 @@
 //! The same as systemd.mount(5) units: a drop-in for what is a unit today, and where one target was asked for a whole unit
-//! in place of its line of fstab, or for the file system of a blank disk.
+//! in place of its line of fstab, or for the file system of a free disk.
 //!
 //! What no unit can hold (a line break, a name longer than a file's) is said instead. The surprise: options that only fstab knows (`nofail`, `x-systemd.…`) keep a
 //! line in fstab, because systemd's generator makes them into other things than options.

@@ -1,9 +1,9 @@
-//! The part of a script that makes a file system on a blank disk.
+//! The part of a script that makes a file system on a free disk.
 //!
-//! Between the report and the run a disk can get another name or lose its blankness, so size, identity, use and
-//! blankness are checked again right before mkfs, and mkfs is never told to force anything. The surprise: a disk of which
-//! neither serial number nor WWN is known cannot be told from another of its size, and then somebody has to say that it
-//! is the one.
+//! Between the report and the run a disk can get another name or be used, so size, identity and use are checked again right
+//! before mkfs, and mkfs is never told to force anything. A report reads places; the script reads every byte, unless somebody
+//! edits that out. The surprise: a disk of which neither serial number nor WWN is known cannot be told from another of its
+//! size, and then somebody has to say that it is the one.
 
 use super::{commented, nothing};
 use crate::facts::catalog::device;
@@ -12,10 +12,10 @@ use crate::facts::{Choice, Scope, Subject, Value};
 use crate::quote::{Command, comment, shell};
 use crate::report::identity::{self, Identity};
 use crate::report::mkfs::{self, plain, step};
-use crate::report::{LOOKED_AT, Plan, Report, TargetSummary};
+use crate::report::{Plan, Report, TargetSummary};
 use crate::settings::SettingKind;
 
-/// The part for a blank disk.
+/// The part for a free disk.
 pub fn part(report: &Report, target: &TargetSummary) -> String {
     let Some(plan) = report.plan(&target.target) else { return nothing(target) };
     match recipe(report, target, plan) {
@@ -37,6 +37,8 @@ struct Recipe {
     mkfs: Command,
     mount: String,
     nocow: bool,
+    /// How the disk was read for the report.
+    read: String,
     notes: String,
 }
 
@@ -44,9 +46,8 @@ fn recipe(report: &Report, target: &TargetSummary, plan: &Plan) -> Result<Recipe
     let disk = target.subjects.iter().find(|subject| subject.scope() == Scope::Device);
     let disk = disk.ok_or("the disk is not known")?;
     let text = |fact: &str| report.value(disk, fact).map(ToString::to_string);
-    if report.value(disk, device::BLANK.name()) != Some(&Value::Bool(true)) {
-        return Err("the disk is not known to be blank".to_owned());
-    }
+    let content = target.content.as_ref().filter(|content| content.may_be_given());
+    let content = content.ok_or("the disk is not known to be free")?;
     let node = text(device::PATH.name()).unwrap_or_else(|| format!("/dev/{}", disk.name()));
     let name = node.strip_prefix("/dev/").filter(|name| plain(name, "_-.")).map(str::to_owned);
     let name = name.ok_or_else(|| format!("{node} is no plain device name"))?;
@@ -66,6 +67,7 @@ fn recipe(report: &Report, target: &TargetSummary, plan: &Plan) -> Result<Recipe
             step.advice.change.values().iter().filter_map(|word| Attribute::of(word)).any(Attribute::is_nocow)
         }),
         mkfs: mkfs::command(&plan.steps, fstype)?,
+        read: comment::inline(&content.sentence()),
         notes: plan
             .steps
             .iter()
@@ -95,7 +97,7 @@ fn serial(report: &Report, disk: &Subject) -> Option<String> {
 
 impl Recipe {
     fn script(&self) -> String {
-        let Self { name, node, size, fstype, pass, mkfs, mount, notes, .. } = self;
+        let Self { name, node, size, fstype, pass, mkfs, mount, read, notes, .. } = self;
         let serial = self.serial.as_deref().unwrap_or_default();
         let (file, value) = match &self.identity {
             Some((file, value)) => (file.as_str(), value.as_str()),
@@ -115,7 +117,7 @@ impl Recipe {
         };
         format!(
             r#"# Makes {fstype} on {node} and mounts it. All that is on the disk would be lost.
-# {LOOKED_AT}
+# {read}
 {notes}
 MOUNTPOINT=             # EDIT: an absolute path, such as /srv/postgresql
 
@@ -125,6 +127,9 @@ SIZE={size}             # bytes
 SERIAL={serial}
 IDENTITY_FILE={file}    # below /sys/class/block/{name}
 IDENTITY={value}
+
+# Every byte of the disk is read before mkfs, up to the first that is neither zero nor one all through.
+READ_ALL=yes            # EDIT: no, to trust the report, which did not read every byte
 {known}
 case $MOUNTPOINT in
     '') stop 'set MOUNTPOINT to the directory to mount on; nothing was done' ;;
@@ -140,13 +145,31 @@ for tool in mkfs.{fstype} blockdev wipefs blkid lsblk cmp mount; do
     command -v "$tool" >/dev/null || stop "$tool is not installed; nothing was done"
 done
 
-# Whether one MiB of the disk, from this byte on, is nothing but zeros or nothing but ones.
-is_blank_at() {{
-    cmp -s -n 1048576 -i "$1:0" "$DEVICE" /dev/zero && return 0
-    tr '\000' '\377' </dev/zero 2>/dev/null | cmp -s -n 1048576 -i "$1:0" "$DEVICE" -
+# Whether so many bytes of the disk, from this byte on, are nothing but zeros or nothing but ones.
+is_blank() {{
+    cmp -s -n "$2" -i "$1:0" "$DEVICE" /dev/zero && return 0
+    tr '\000' '\377' </dev/zero 2>/dev/null | cmp -s -n "$2" -i "$1:0" "$DEVICE" -
 }}
 
-# The same disk as in the report, in nobody's use, and still blank.
+# Reads all of the disk, a GiB at a time, and says after four of them how long the rest takes.
+read_all() {{
+    piece=1073741824
+    begun=$(date +%s)
+    at=0
+    printf 'reading all of %s: it ends at the first byte that is not blank\n' "$DEVICE"
+    while [ "$at" -lt "$SIZE" ]; do
+        length=$((SIZE - at))
+        [ "$length" -le "$piece" ] || length=$piece
+        is_blank "$at" "$length" || stop "$DEVICE is not blank: there is data between bytes $at and $((at + length)); nothing was done"
+        at=$((at + length))
+        if [ "$at" = $((4 * piece)) ]; then
+            minutes=$((($(date +%s) - begun + 1) * (SIZE / at) / 60))
+            printf 'this takes about %s hours and %s minutes\n' "$((minutes / 60))" "$((minutes % 60))"
+        fi
+    done
+}}
+
+# The same disk as in the report, in nobody's use, and still free as far as that is seen at once.
 check_disk() {{
     sys=/sys/class/block/$NAME
     [ -b "$DEVICE" ] && [ ! -L "$DEVICE" ] || stop "$DEVICE is no block device; nothing was done"
@@ -177,11 +200,18 @@ check_disk() {{
     status=0
     blkid -p "$DEVICE" >/dev/null 2>&1 || status=$?
     [ "$status" = 2 ] || stop "blkid finds something on $DEVICE or cannot read it; nothing was done"
-    is_blank_at 0 || stop "the beginning of $DEVICE is not blank; nothing was done"
-    is_blank_at "$((SIZE - 1048576))" || stop "the end of $DEVICE is not blank; nothing was done"
+    is_blank 0 1048576 || stop "the beginning of $DEVICE is not blank; nothing was done"
+    is_blank "$((SIZE - 1048576))" 1048576 || stop "the end of $DEVICE is not blank; nothing was done"
 }}
 
 lsblk -o NAME,SIZE,MODEL,SERIAL,WWN "$DEVICE"
+check_disk
+case $READ_ALL in
+    yes) read_all ;;
+    no) ;;
+    *) stop 'READ_ALL is yes or no; nothing was done' ;;
+esac
+# Reading may have taken hours.
 check_disk
 {mkfs} "$DEVICE"
 mkdir -p "$MOUNTPOINT"

@@ -3,8 +3,13 @@
 use super::*;
 use crate::facts::{Reading, Scope, Source, Subject, Value, catalog};
 use crate::quote::{Command, shell};
-use crate::report::sample;
+use crate::report::{DeviceContent, sample};
 use crate::rules::{Advice, Change, Reach, Risk};
+
+/// The script where there is one.
+fn render(report: &Report) -> String {
+    super::render(report).unwrap()
+}
 
 /// The lines that a shell would act on.
 fn active(script: &str) -> Vec<&str> {
@@ -38,12 +43,19 @@ fn what_is_mounted_already_gets_comments_only() {
 }
 
 #[test]
-fn a_blank_disk_is_checked_before_mkfs_and_nothing_is_forced() {
-    let script = render(&sample::blank());
+fn a_free_disk_is_checked_and_read_whole_before_mkfs_and_nothing_is_forced() {
+    let script = render(&sample::free_disk());
     let lines = active(&script);
     let mkfs = lines.iter().position(|line| line.starts_with("mkfs.")).unwrap();
     assert_eq!(lines[mkfs], "mkfs.xfs -i nrext64=0 \"$DEVICE\"");
     assert_eq!(lines[mkfs - 1], "check_disk");
+    let read = lines.iter().position(|line| line.trim() == "yes) read_all ;;").unwrap();
+    assert!(
+        read < mkfs
+            && lines.contains(
+                &"READ_ALL=yes            # EDIT: no, to trust the report, which did not read every byte"
+            )
+    );
     assert!(script.contains("mount -t xfs -o noatime \"$DEVICE\" \"$MOUNTPOINT\""));
     assert!(script.contains("\nMOUNTPOINT= "));
     // A mount point has no cluster, so its settings would not be found there.
@@ -52,7 +64,7 @@ fn a_blank_disk_is_checked_before_mkfs_and_nothing_is_forced() {
 
 #[test]
 fn a_serial_number_that_is_the_identity_is_compared_where_it_was_read() {
-    let mut report = sample::blank();
+    let mut report = sample::free_disk();
     let disks: Vec<Subject> = report.facts.subjects(Scope::Device).cloned().collect();
     for (file, serial, identity) in [("serial", "", "DATA-0"), ("device/serial", "DATA-0", "")] {
         for disk in &disks {
@@ -69,44 +81,52 @@ fn a_serial_number_that_is_the_identity_is_compared_where_it_was_read() {
 
 #[test]
 fn the_line_for_fstab_can_be_pasted_and_how_the_disk_was_read_is_told() {
-    let script = render(&sample::blank());
+    let script = render(&sample::free_disk());
     let line = "printf 'UUID=%s %s xfs noatime 0 0\\n' \"$uuid\" \"$MOUNTPOINT\"";
     assert!(active(&script).contains(&line), "{script}");
-    assert!(script.contains(
-        "# No signature was found on it; both ends and samples between were read, not every byte."
-    ));
+    assert!(script.contains("# Nobody uses it, and nothing was found in the places read."), "{script}");
 }
 
 #[test]
-fn a_disk_not_known_to_be_blank_gets_no_mkfs() {
-    for spoil in ["device.blank", "device.size"] {
-        let mut report = sample::blank();
-        let disks: Vec<Subject> = report.facts.subjects(Scope::Device).cloned().collect();
-        for disk in disks {
-            report.facts.put_value(&disk, catalog::find(spoil).unwrap(), Reading::not_collected());
-        }
-        let script = render(&report);
-        assert!(!active(&script).iter().any(|line| line.contains("mkfs")), "{spoil}: {script}");
+fn a_disk_of_unknown_size_gets_no_mkfs() {
+    let mut report = sample::free_disk();
+    let disks: Vec<Subject> = report.facts.subjects(Scope::Device).cloned().collect();
+    for disk in disks {
+        report.facts.put(&disk, &catalog::device::SIZE, Reading::not_collected());
+    }
+    let script = render(&report);
+    assert!(!active(&script).iter().any(|line| line.contains("mkfs")), "{script}");
+}
+
+#[test]
+fn a_disk_that_is_not_free_gets_no_script() {
+    let holds = DeviceContent::Holds { holds: vec!["xfs".to_owned()] };
+    let unreadable = DeviceContent::Unreadable { because: "Input/output error".to_owned(), remedy: None };
+    for (content, says) in [(holds, "holds xfs"), (unreadable, "Input/output error")] {
+        let mut report = sample::free_disk();
+        report.targets[0].content = Some(content);
+        let refused = super::render(&report).unwrap_err();
+        assert!(refused.contains("no script for /dev/sdc") && refused.contains(says), "{refused}");
     }
 }
 
 #[test]
 fn hostile_text_stays_in_comments() {
     let evil = "x\n; rm -rf $(id) `id` '\"\u{202e}";
-    let mut report = sample::blank();
+    let mut report = sample::free_disk();
     report.host.name = evil.to_owned();
     report.tool.version = evil.to_owned();
     for target in &mut report.targets {
         target.title = evil.to_owned();
     }
-    let before = active(&render(&sample::blank())).join("\n");
+    let before = active(&render(&sample::free_disk())).join("\n");
     for step in &mut report.plans[0].steps {
         step.title = evil.to_owned();
     }
     assert_eq!(active(&render(&report)).join("\n"), before);
 
     for setting in ["mkfs.options", "mount.options", "filesystem"] {
-        let mut report = sample::blank();
+        let mut report = sample::free_disk();
         let step = report.plans[0].steps.iter_mut().find(|step| step.advice.setting.name == setting).unwrap();
         let change = if setting == "filesystem" {
             Change::Set(evil.to_owned())
@@ -126,7 +146,7 @@ fn hostile_text_stays_in_comments() {
 #[test]
 fn force_is_no_option() {
     for word in ["-f", "-F", "-Ff", "-O x -F"] {
-        let mut report = sample::blank();
+        let mut report = sample::free_disk();
         let plan = &mut report.plans[0];
         let step = plan.steps.iter_mut().find(|step| step.advice.setting.name == "mkfs.options").unwrap();
         step.advice.change = Change::Add(vec![word.to_owned()]);

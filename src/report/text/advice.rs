@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn the_companions_of_one_rule_do_not_repeat_its_reason() {
-        let mut report = sample::blank();
+        let mut report = sample::free_disk();
         let plan = report.plans.first_mut().unwrap();
         let (first, rest) = plan.steps.split_first_mut().unwrap();
         for step in rest {

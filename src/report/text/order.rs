@@ -1,11 +1,11 @@
-//! In which order targets are told: the worst first, blank disks last. It orders only what is shown; the report itself keeps
+//! In which order targets are told: the worst first, free disks last. It orders only what is shown; the report itself keeps
 //! the order of subjects.
 
 use super::telling::Telling;
 use crate::report::TargetSummary;
 use crate::rules::{Level, Outcome};
 
-/// The targets of a report: at risk, contradictory, with critical findings, unproven, durable, blank disks by their rank.
+/// The targets of a report: at risk, contradictory, with critical findings, unproven, durable, free disks by their rank.
 pub fn worst_first<'a>(telling: &Telling<'a>) -> Vec<&'a TargetSummary> {
     let mut targets: Vec<&TargetSummary> = telling.report.targets.iter().collect();
     let urgency = |target| telling.report.urgency(target, || criticals(telling, target) > 0);
@@ -55,7 +55,7 @@ mod tests {
     #[test]
     fn a_line_of_the_summary_counts_what_is_critical_about_the_boot_line_too() {
         let text = text::render(&report((Some(Standing::Durable), true), (None, false)));
-        assert!(text.contains("\n  DURABLE, 1 critical  /a\n  BLANK DISK           /b\n"), "{text}");
+        assert!(text.contains("\n  DURABLE, 1 critical  /a\n  UNREADABLE           /b\n"), "{text}");
     }
 
     fn report(a: (Option<Standing>, bool), b: (Option<Standing>, bool)) -> crate::report::Report {

@@ -5,9 +5,8 @@ use std::collections::BTreeSet;
 use super::telling::Part;
 use super::{advice, findings, measured, shout, words};
 use crate::durability::{Path, Standing, Verdict};
-use crate::facts::catalog::device::BLANK;
-use crate::facts::{Subject, Value};
-use crate::report::{DirectoryRow, LOOKED_AT, LayerRow, Report, TargetSummary};
+use crate::facts::Subject;
+use crate::report::{DeviceContent, DirectoryRow, LayerRow, Report, TargetSummary};
 use crate::rules::{Finding, Level, Outcome};
 use crate::text::page::Page;
 
@@ -15,28 +14,17 @@ use crate::text::page::Page;
 pub fn standing_words(report: &Report, target: &TargetSummary) -> String {
     match report.verdict(&target.target) {
         Some(verdict) => shout(verdict.standing),
-        None if target.kind.is_device() => "BLANK DISK".to_owned(),
-        None => "NO VERDICT".to_owned(),
+        None => target.content.as_ref().map_or_else(|| "NO VERDICT".to_owned(), DeviceContent::heading),
     }
-}
-
-/// Whether the disk of a target was read and nothing found on it.
-pub fn blank(report: &Report, target: &TargetSummary) -> bool {
-    let is = |disk: &Subject| report.value(disk, BLANK.name()) == Some(&Value::Bool(true));
-    target.subjects.iter().any(is)
 }
 
 /// What there is to say of a target that has no verdict, in sentences.
-pub fn without_verdict(report: &Report, target: &TargetSummary) -> Vec<String> {
-    if !target.kind.is_device() {
-        return Vec::new();
-    }
+pub fn without_verdict(target: &TargetSummary) -> Vec<String> {
+    let Some(content) = &target.content else { return Vec::new() };
     let undecided = "Undecided until mounted: durability and the price of a commit need a file system.";
-    let mut says = vec![undecided.to_owned()];
-    says.extend(blank(report, target).then(|| LOOKED_AT.to_owned()));
-    let choice = |rank| format!("Choice {rank} among the blank disks: {}.", target.rank_because);
-    says.extend(target.rank.map(choice));
-    says
+    let choice = |rank| format!("Choice {rank} among the free disks: {}.", target.rank_because);
+    let free = content.may_be_given().then(|| undecided.to_owned());
+    [content.sentence()].into_iter().chain(free).chain(target.rank.map(choice)).collect()
 }
 
 /// Writes all about one target.
@@ -49,7 +37,7 @@ pub fn write<'a>(page: &mut Page, part: &mut Part<'_, 'a>, target: &'a TargetSum
             page.para(2, &verdict.sentence);
             page.para(2, &verdict.limits);
         }
-        None => without_verdict(report, target).iter().for_each(|says| page.para(2, says)),
+        None => without_verdict(target).iter().for_each(|says| page.para(2, says)),
     }
     kept(page, report, target);
     first(page, part, target);

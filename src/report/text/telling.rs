@@ -10,7 +10,7 @@ use foldhash::{HashMap, HashMapExt as _, HashSet};
 
 use crate::facts::Subject;
 use crate::report::index::Index;
-use crate::report::{Report, Step, TargetSummary};
+use crate::report::{DeviceContent, Report, Step, TargetSummary};
 use crate::rules::Finding;
 use crate::workers;
 
@@ -72,7 +72,7 @@ impl<'a> Telling<'a> {
         settled
     }
 
-    /// All that would be said of a blank disk, but for its name.
+    /// All that would be said of a free disk, but for its name.
     fn said(&self, target: &TargetSummary) -> Option<Vec<String>> {
         if !target.kind.is_device() {
             return None;
@@ -81,7 +81,8 @@ impl<'a> Telling<'a> {
         let steps = steps.map(|step| format!("{}: {}", step.advice.setting, step.advice.change.words()));
         let told = self.about(target).iter();
         let told = told.map(|finding| format!("{} {}", finding.rule, finding.outcome.word()));
-        Some(steps.chain(told).collect())
+        let content = target.content.iter().map(DeviceContent::words);
+        Some(content.chain(steps).chain(told).collect())
     }
 }
 
@@ -100,7 +101,7 @@ fn same(step: &Step) -> Same<'_> {
 /// Where everything is told that several targets have in common.
 pub struct Settled<'t, 'a> {
     telling: &'t Telling<'a>,
-    /// For a blank disk of which all is said that was said of an earlier one: that one's title.
+    /// For a free disk of which all is said that was said of an earlier one: that one's title.
     like: Vec<Option<&'a str>>,
     findings: HashMap<usize, usize>,
     steps: HashMap<Same<'a>, usize>,
@@ -135,7 +136,7 @@ pub struct Part<'t, 'a> {
     pub report: &'a Report,
     /// Findings by target.
     pub telling: &'t Telling<'a>,
-    /// For a blank disk of which all is said that was said of an earlier one: that one's title.
+    /// For a free disk of which all is said that was said of an earlier one: that one's title.
     pub like: Option<&'a str>,
     settled: &'t Settled<'t, 'a>,
     place: usize,

@@ -67,7 +67,7 @@ fn so_far(data: &Data, report: &Report, room: usize) -> Vec<Line<'static>> {
 fn no_target(data: &Data, room: usize) -> Vec<Line<'static>> {
     let mut details = Details::new(data.theme, room);
     details.gap();
-    details.paragraph("No database, data mount or blank disk was found. Name a directory: walwise DIR");
+    details.paragraph("No database, data mount or free disk was found. Name a directory: walwise DIR");
     details.lines
 }
 
@@ -76,8 +76,12 @@ fn verdict(page: &mut Page, data: &Data, report: &Report, state: &PageState, roo
     let theme = data.theme;
     let Some(verdict) = data.verdict() else {
         let mut details = Details::new(theme, room);
-        let says = report.targets.get(data.focus.at).map(|target| without_verdict(report, target));
-        says.iter().flatten().for_each(|says| details.paragraph(says));
+        if let Some(target) = report.targets.get(data.focus.at) {
+            if let Some(content) = &target.content {
+                details.paragraph(&content.heading());
+            }
+            without_verdict(target).iter().for_each(|says| details.paragraph(says));
+        }
         page.text(details.lines);
         return;
     };

@@ -239,7 +239,7 @@ fn what_is_not_known_has_the_keys_that_settle_it() {
 
 #[test]
 fn the_advice_says_what_the_plan_takes_in_the_words_of_the_text() {
-    for report in [at_risk(), sample::blank()] {
+    for report in [at_risk(), sample::free_disk()] {
         let mut model = with(report, (120, 40), RICH);
         press(&mut model, "4");
         let says = takes(model.data.plan().unwrap()).join("; ");

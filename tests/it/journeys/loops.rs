@@ -1,4 +1,4 @@
-//! The jobs from start to end on file systems of their own: a new server on a blank disk, and a look after an upgrade.
+//! The jobs from start to end on file systems of their own: a new server on a free disk, and a look after an upgrade.
 
 use std::fs;
 
@@ -47,7 +47,7 @@ fn timeless(document: &str) -> Vec<String> {
 /// Started without a target it finds the disk, and what is to be made of it is one key away.
 #[test]
 #[ignore = "needs root: loop devices"]
-fn a_blank_disk_is_found_among_all_that_is_there() {
+fn a_free_disk_is_found_among_all_that_is_there() {
     let disk = Loop::new(512);
     let mut pty = Pty::walwise(&[]);
     let mut shown = pty.until_shown("Do first");
@@ -67,7 +67,7 @@ fn a_blank_disk_is_found_among_all_that_is_there() {
 /// The whole first job: what is known of the disk and what is not, what to make of it and why, and the plan as files.
 #[test]
 #[ignore = "needs root: loop devices"]
-fn a_new_server_from_a_blank_disk_to_the_exported_plan() {
+fn a_new_server_from_a_free_disk_to_the_exported_plan() {
     let place = directory();
     let disk = Loop::new(512);
     let mut pty = Pty::walwise_in(place.path(), &[], &[&disk.device]);
@@ -82,7 +82,7 @@ fn a_new_server_from_a_blank_disk_to_the_exported_plan() {
     pty.until_shown("only a directory can be measured");
     pty.press("2");
     let shown = pty.until_shown("from the target down");
-    assert!(shown.contains("blank disk") && shown.contains(disk.name()), "{shown}");
+    assert!(shown.contains("free disk") && shown.contains(disk.name()), "{shown}");
     // What is said by hand is marked, and stays out of the plan.
     suppose_another_kernel(&mut pty);
     pty.press("W");

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::{AT_A_TIME, COLLECTOR, MOST, flag, nvme, smart};
 use crate::collect::Request;
 use crate::collect::testing::Fake;
-use crate::facts::catalog::device::{self, DriveCache};
+use crate::facts::catalog::device::{self, Content, DriveCache};
 use crate::facts::catalog::{controller, host as machine, mount};
 use crate::facts::{Choice, FactSet, Reading, Remedy, Source, Subject, Why};
 use crate::host::{MissKind, Question, Tool};
@@ -269,7 +269,7 @@ fn few_disks_are_asked() {
         }
     }
     let idle = disk(&mut facts, "sdz", "sata");
-    facts.know(&idle, &device::BLANK, true, Source::Assumed);
+    facts.know(&idle, &device::CONTENT, Content::Free, Source::Assumed);
     let host = Fake::default();
     let request = Request { target: Some("/m498/data".into()), ..Request::default() };
     (COLLECTOR.run)(&host, &request, &mut facts);

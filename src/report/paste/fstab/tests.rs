@@ -122,7 +122,7 @@ fn a_unit_and_the_boot_loader_are_named_instead() {
 
 #[test]
 fn a_blank_disk_gets_a_line_that_mounts_nothing_as_it_comes() {
-    let text = render(&sample::blank());
+    let text = render(&sample::free_disk());
     assert!(active(&text).is_empty(), "{text}");
     assert!(text.contains("\n# UUID=EDIT-THE-UUID /EDIT/THE/MOUNT/POINT xfs noatime 0 0\n"), "{text}");
     let many = render(&sample::disks(3));
@@ -140,7 +140,7 @@ fn an_empty_report_says_so() {
     ));
     assert!(
         text.contains(
-            "# Nothing is to be changed here:\n# No database, data mount or blank disk was found.\n"
+            "# Nothing is to be changed here:\n# No database, data mount or free disk was found.\n"
         ),
         "{text}"
     );

@@ -93,7 +93,7 @@ fn captures_are_locked_and_a_blank_disk_mounts_nothing_as_it_comes() {
     captured.host.live = false;
     let text = render(&captured);
     assert!(active(&text).is_empty() && text.contains("# Options=x-mine=1\n"), "{text}");
-    let blank = render(&sample::blank());
+    let blank = render(&sample::free_disk());
     assert!(active(&blank).is_empty() && blank.contains("# Type=xfs\n# Options=noatime\n"), "{blank}");
 }
 

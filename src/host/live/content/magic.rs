@@ -3,8 +3,7 @@
 //! The offsets are those of util-linux' libblkid, the kernel's headers and the formats' own documents. Names matter only
 //! for the text shown: what is not in the table is still data.
 
-/// Places beyond the beginning and the end that hold a signature: btrfs' second and third superblock.
-pub const PLACES: [u64; 2] = [64 << 20, 256 << 30];
+use super::places;
 
 /// Counted from the beginning: name, offset, bytes.
 const FROM_START: &[(&str, u64, &[u8])] = &[
@@ -117,7 +116,10 @@ impl Regions {
             self.size.checked_sub(*distance).is_some_and(|at| self.has(at, magic))
         };
         names.extend(FROM_END.iter().filter(from_end).map(|(name, ..)| *name));
-        names.extend(self.ext());
+        // What is left of a file system is told where its beginning is gone.
+        names.extend(self.ext().or_else(|| self.ext_backup().then_some("ext backup superblock")));
+        let is_xfs = names.contains(&"xfs");
+        names.extend((!is_xfs && self.xfs_backup()).then_some("xfs allocation group"));
         names.extend(self.lvm().then_some("LVM2"));
         names.extend(self.md_at_end().then_some("md"));
         names.extend(self.swap().then_some("swap"));
@@ -143,6 +145,21 @@ impl Regions {
             () if compatible & HAS_JOURNAL != 0 => "ext3",
             () => "ext2",
         })
+    }
+
+    /// A copy of the superblock of ext2, ext3 or ext4, from which `e2fsck -b` brings the file system back: the magic, and a
+    /// block size and the number of its group as such a copy has them.
+    fn ext_backup(&self) -> bool {
+        let is = |at: u64| {
+            let group = self.number(at + 0x58) >> 16;
+            self.has(at + 0x38, b"\x53\xef") && self.number(at + 0x18) <= 6 && group > 0
+        };
+        places::ext(self.size).filter(|at| *at > 0).any(|at| is(at) || is(at + 1024))
+    }
+
+    /// The header of another allocation group than the first.
+    fn xfs_backup(&self) -> bool {
+        places::xfs(self.size).any(|at| self.has(at, b"XFSB"))
     }
 
     /// A label in one of the first four sectors.

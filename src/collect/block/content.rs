@@ -1,0 +1,391 @@
+//! What holds each block device, and whether an unused one is free to be given to a database.
+//!
+//! Free needs proof: nothing uses the device, its known places have been read, and neither a signature nor other data was
+//! found. A device in use is not read at all. The surprise: reading needs root, and what could not be read is never free;
+//! nor is anything in a container, where the disks of the host are seen but not what the host does with them.
+
+mod uses;
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use self::uses::{Use, Uses};
+use crate::collect::stack::{device_at, device_of_node};
+use crate::collect::{Collector, Request, refused};
+use crate::facts::catalog::device::{self, Content, DeviceKind};
+use crate::facts::catalog::host as machine;
+use crate::facts::catalog::mount;
+use crate::facts::{FactSet, Reading, Remedy, Source, Subject, Why};
+use crate::host::{self, Host, Look, Miss, MissKind, path_bytes};
+use crate::text::safe;
+use crate::workers;
+
+/// Reads what is on unused devices.
+pub const COLLECTOR: Collector = Collector { id: "unused devices", run };
+
+/// Whether a device of this kind could be given to a database, if free.
+fn is_giveable(kind: DeviceKind) -> bool {
+    match kind {
+        DeviceKind::Disk
+        | DeviceKind::Partition
+        | DeviceKind::Md
+        | DeviceKind::Lvm
+        | DeviceKind::Crypt
+        | DeviceKind::Multipath
+        | DeviceKind::Dmraid
+        | DeviceKind::Vdo
+        | DeviceKind::Dm
+        | DeviceKind::Loop => true,
+        DeviceKind::Bcache
+        | DeviceKind::Drbd
+        | DeviceKind::Zvol
+        | DeviceKind::Zram
+        | DeviceKind::Ram
+        | DeviceKind::Other => false,
+    }
+}
+
+fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
+    let named = request.target.as_deref().and_then(|path| named(host, path, facts));
+    let uses = Uses::of(host, facts);
+    let alone = sees_every_mount(facts);
+    let devices = facts.which(&device::SIZE, |size| *size > 0);
+    let answers = workers::each(&devices, |subject| {
+        let look = if named.as_ref() == Some(subject) { Look::Named } else { Look::Passing };
+        answer(host, subject, look, uses.all(subject, facts), &alone, facts)
+    });
+    for (subject, answer) in devices.iter().zip(answers) {
+        facts.put(subject, &device::USED_BY, answer.used_by);
+        if let Some(found) = answer.found {
+            facts.put(subject, &device::SIGNATURES, found.clone().map(|found| names(&found)));
+            facts.put(subject, &device::BYTES_READ, found.clone().map(|found| found.bytes_read));
+            facts.put(subject, &device::UNREAD_RUN, found.map(|found| found.unread_run));
+        }
+        facts.put(subject, &device::CONTENT, answer.content);
+        facts.put(subject, &device::HOLDS, answer.holds);
+    }
+}
+
+/// The device that the run was asked for, by any of its names.
+fn named(host: &dyn Host, path: &Path, facts: &FactSet) -> Option<Subject> {
+    let by_number = || device_of_node(host, host.stat(path).ok().filter(host::Stat::is_block)?, facts);
+    by_number().or_else(|| device_at(host, path_bytes(path), facts))
+}
+
+/// What is said of a device.
+struct Answer {
+    used_by: Reading<Vec<String>>,
+    /// Of a device that was read.
+    found: Option<Reading<host::Content>>,
+    content: Reading<Content>,
+    holds: Reading<Vec<String>>,
+}
+
+/// Who uses a device and, where nobody does, what is on it. `alone` is what [`sees_every_mount`] says.
+fn answer(
+    host: &dyn Host,
+    subject: &Subject,
+    look: Look,
+    uses: Vec<Use>,
+    alone: &Result<(), Reading<()>>,
+    facts: &FactSet,
+) -> Answer {
+    let in_use = !uses.is_empty();
+    let source = Source::derived([mount::DEVNO.name(), "holders in sysfs", device::SWAP.name()]);
+    let used_by = match alone {
+        Err(unknown) if !in_use => unknown.clone().map(|()| Vec::new()),
+        _ => Reading::known(uses.iter().map(Use::to_string).collect(), source),
+    };
+    if in_use {
+        // What is in use is not read: nothing found on it would change the answer.
+        let source = || Source::derived([device::USED_BY.name()]);
+        let holds = uses.iter().map(Use::held).collect();
+        let content = Reading::known(Content::Holds, source());
+        return Answer { used_by, found: None, content, holds: Reading::known(holds, source()) };
+    }
+    if !facts.value(subject, &device::KIND).is_some_and(is_giveable) {
+        let unread = || Reading::unknown(Why::NotCollected, "a device of this kind is not read");
+        return Answer {
+            used_by,
+            found: None,
+            content: unread(),
+            holds: unread().map(|_: Content| Vec::new()),
+        };
+    }
+    let found = read(host, subject, look, facts);
+    let holds = found.clone().and_then(|found| match held(&found) {
+        holds if holds.is_empty() && found.places_left > 0 => Err(format!(
+            "not read in time: {} of the places where something could be known to lie",
+            found.places_left
+        )),
+        holds => Ok(holds),
+    });
+    let content = holds.clone().map(|holds| holds.is_empty());
+    let content = match (content.value(), alone, facts.get(subject, &device::SWAP)) {
+        // Where it is not known whether the device is in use, nothing but what was found on it is certain.
+        (Some(true), Err(unknown), _) => unknown.clone().map(|()| true),
+        (Some(true), _, Reading::Unknown { why, detail, remedy }) => Reading::Unknown { why, detail, remedy },
+        _ => content,
+    };
+    let whole = found.value().is_some_and(|found| found.unread_run == 0);
+    let content = content.map(|empty| match (empty, whole) {
+        (false, _) => Content::Holds,
+        (true, false) => Content::Free,
+        (true, true) => Content::Blank,
+    });
+    Answer { used_by, found: Some(found), content, holds }
+}
+
+/// What was found, in words.
+fn held(found: &host::Content) -> Vec<String> {
+    let mut holds = names(found);
+    if holds.is_empty() && found.data {
+        holds.push("data of no known kind".to_owned());
+    }
+    if found.held {
+        holds.push("what another program has opened for itself alone".to_owned());
+    }
+    holds
+}
+
+fn names(found: &host::Content) -> Vec<String> {
+    found.found.iter().map(|name| safe(name.as_bytes())).collect()
+}
+
+/// Whether all that is mounted can be seen from here; unknown in a container.
+fn sees_every_mount(facts: &FactSet) -> Result<(), Reading<()>> {
+    match facts.get(&Subject::host(), &machine::CONTAINER) {
+        Reading::Known { value, .. } if value != "none" => {
+            Err(Reading::unknown(Why::Ambiguous, "what is mounted outside this container cannot be seen"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What is on a device.
+fn read(host: &dyn Host, subject: &Subject, look: Look, facts: &FactSet) -> Reading<host::Content> {
+    let Some(path) = facts.value(subject, &device::PATH) else {
+        return Reading::unknown(Why::Absent, format!("the node of {subject} is not known"));
+    };
+    let bytes = crate::text::raw(&path);
+    let node = Path::new(OsStr::from_bytes(&bytes));
+    match ask(host, node, look) {
+        Ok(found) => Reading::known(found, Source::call(format!("reading {path}"))),
+        Err(miss) => {
+            let unread = refused(&miss, &format!("reading {path}"));
+            match (miss.kind, look) {
+                (MissKind::TimedOut, Look::Passing) => unread.or_try(Remedy::Do(format!(
+                    "name it, which takes ten seconds at most: walwise check {path}"
+                ))),
+                _ => unread,
+            }
+        }
+    }
+}
+
+/// A capture holds one of the two looks.
+fn ask(host: &dyn Host, node: &Path, look: Look) -> Result<host::Content, Miss> {
+    let other = match look {
+        Look::Passing => Look::Named,
+        Look::Named => Look::Passing,
+    };
+    match host.content(node, look) {
+        Err(miss) if miss.kind == MissKind::NotCollected => host.content(node, other),
+        answer => answer,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collect::testing::Fake;
+    use crate::facts::Choice;
+    use crate::facts::Remedy;
+    use crate::host::Question;
+
+    fn disk(facts: &mut FactSet, name: &str, kind: &str) -> Subject {
+        let subject = Subject::device(name);
+        facts.know(&subject, &device::KIND, DeviceKind::of(kind).unwrap(), Source::Assumed);
+        facts.know(&subject, &device::SIZE, 1 << 30, Source::Assumed);
+        facts.know(&subject, &device::PATH, format!("/dev/{name}"), Source::Assumed);
+        facts.know(&subject, &device::SWAP, false, Source::Assumed);
+        subject
+    }
+
+    fn asking(name: &str) -> Question {
+        Question::Content(format!("/dev/{name}").into(), Look::Passing)
+    }
+
+    /// What reading found of a disk of which a part was read.
+    fn found(found: &[&str], data: bool) -> host::Content {
+        let found = found.iter().map(|&f| f.to_owned()).collect();
+        host::Content { found, data, bytes_read: 64 << 20, unread_run: 1 << 20, ..host::Content::default() }
+    }
+
+    fn content(host: &Fake, facts: &mut FactSet, subject: &Subject) -> Option<Content> {
+        run(host, &Request::default(), facts);
+        facts.value(subject, &device::CONTENT)
+    }
+
+    #[test]
+    fn only_what_was_read_and_held_nothing_is_free_and_only_what_was_read_whole_is_blank() {
+        let whole = host::Content { unread_run: 0, ..found(&[], false) };
+        let cut = host::Content { places_left: 3, ..found(&[], false) };
+        let held = host::Content { held: true, ..whole.clone() };
+        for (answer, expect, holds) in [
+            (Some(found(&[], false)), Some(Content::Free), Some("")),
+            (Some(whole), Some(Content::Blank), Some("")),
+            (Some(cut), None, None),
+            (Some(held), Some(Content::Holds), Some("what another program has opened for itself alone")),
+            (Some(found(&["ext4"], true)), Some(Content::Holds), Some("ext4")),
+            (Some(found(&["GPT"], false)), Some(Content::Holds), Some("GPT")),
+            (Some(found(&[], true)), Some(Content::Holds), Some("data of no known kind")),
+            (None, None, None),
+        ] {
+            let mut facts = FactSet::default();
+            let subject = disk(&mut facts, "sdc", "disk");
+            let host = match answer {
+                Some(found) => Fake::default().answer(asking("sdc"), found.encode()),
+                None => Fake::default().refuse(asking("sdc"), MissKind::Denied),
+            };
+            assert_eq!(content(&host, &mut facts, &subject), expect);
+            assert_eq!(facts.value(&subject, &device::HOLDS).map(|words| words.join("; ")).as_deref(), holds);
+        }
+    }
+
+    #[test]
+    fn a_disk_that_was_named_is_read_longer() {
+        let mut facts = FactSet::default();
+        let [sdc, sdd] = ["sdc", "sdd"].map(|name| disk(&mut facts, name, "disk"));
+        let named = Question::Content("/dev/sdc".into(), Look::Named);
+        let empty = found(&[], false).encode();
+        let host = Fake::default().answer(named, &empty).answer(asking("sdd"), &empty);
+        let request = Request { target: Some("/dev/sdc".into()), ..Request::default() };
+        run(&host, &request, &mut facts);
+        let free = |disk| facts.value(disk, &device::CONTENT) == Some(Content::Free);
+        assert!(free(&sdc) && free(&sdd));
+    }
+
+    #[test]
+    fn a_disk_for_which_there_was_no_time_is_to_be_named() {
+        let mut facts = FactSet::default();
+        let sdc = disk(&mut facts, "sdc", "disk");
+        run(&Fake::default().refuse(asking("sdc"), MissKind::TimedOut), &Request::default(), &mut facts);
+        let Reading::Unknown { remedy: Some(Remedy::Do(what)), .. } = facts.get(&sdc, &device::CONTENT)
+        else {
+            panic!("{:?}", facts.get(&sdc, &device::CONTENT));
+        };
+        assert!(what.ends_with("walwise check /dev/sdc"), "{what}");
+    }
+
+    #[test]
+    fn a_partition_of_a_disk_that_something_holds_whole_is_in_use() {
+        let mut facts = FactSet::default();
+        let [sdb, part] = [("sdb", "disk"), ("sdb1", "partition")].map(|(n, k)| disk(&mut facts, n, k));
+        let mapping = disk(&mut facts, "dm-0", "dm");
+        facts.stand(&part, &sdb);
+        facts.stand(&mapping, &sdb);
+        run(
+            &Fake::default().answer(asking("dm-0"), found(&[], false).encode()),
+            &Request::default(),
+            &mut facts,
+        );
+        assert_eq!(facts.value(&part, &device::USED_BY).unwrap(), ["part of sdb, member of dm-0"]);
+        assert_eq!(facts.value(&part, &device::CONTENT), Some(Content::Holds));
+        assert_eq!(facts.value(&mapping, &device::CONTENT), Some(Content::Free));
+    }
+
+    #[test]
+    fn a_partition_beside_one_in_use_is_not() {
+        let mut facts = FactSet::default();
+        let [sdb, one, two] = [("sdb", "disk"), ("sdb1", "partition"), ("sdb2", "partition")]
+            .map(|(n, k)| disk(&mut facts, n, k));
+        facts.stand(&one, &sdb);
+        facts.stand(&two, &sdb);
+        facts.stand(&Subject::mount("/"), &one);
+        let host = Fake::default().answer(asking("sdb2"), found(&[], false).encode());
+        assert_eq!(content(&host, &mut facts, &two), Some(Content::Free));
+    }
+
+    #[test]
+    fn what_may_not_be_read_asks_for_root() {
+        let mut facts = FactSet::default();
+        let subject = disk(&mut facts, "sdc", "disk");
+        run(&Fake::default().refuse(asking("sdc"), MissKind::Denied), &Request::default(), &mut facts);
+        let reading = facts.get(&subject, &device::CONTENT);
+        assert!(matches!(reading, Reading::Unknown { remedy: Some(Remedy::RunAsRoot), .. }), "{reading:?}");
+    }
+
+    #[test]
+    fn what_is_in_use_is_not_read_and_says_by_whom() {
+        let mut facts = FactSet::default();
+        let [sda, sda1, sda2, sdb] =
+            [("sda", "disk"), ("sda1", "partition"), ("sda2", "partition"), ("sdb", "disk")]
+                .map(|(n, k)| disk(&mut facts, n, k));
+        let md = disk(&mut facts, "md0", "md");
+        let root = Subject::mount("/");
+        facts.know(&sda2, &device::SWAP, true, Source::Assumed);
+        for (top, base) in [(&sda1, &sda), (&sda2, &sda), (&md, &sda1), (&md, &sdb), (&root, &md)] {
+            facts.stand(top, base);
+        }
+        let host = Fake::default();
+        run(&host, &Request::default(), &mut facts);
+        let used = |d: &Subject| facts.value(d, &device::USED_BY).unwrap().join("; ");
+        assert_eq!(
+            [&sda, &sda1, &sda2, &sdb, &md].map(used),
+            ["partitioned", "member of md0", "swap", "member of md0", "mounted at /"]
+        );
+        assert!(host.asked().is_empty());
+        assert_eq!(facts.value(&sdb, &device::CONTENT), Some(Content::Holds));
+    }
+
+    #[test]
+    fn the_other_path_to_a_unit_in_use_is_in_use() {
+        let mut facts = FactSet::default();
+        let [sda, sdb] = ["sda", "sdb"].map(|name| disk(&mut facts, name, "disk"));
+        facts.stand(&Subject::mount("/"), &sda);
+        facts.same_unit(&sdb, &sda);
+        run(&Fake::default(), &Request::default(), &mut facts);
+        assert_eq!(facts.value(&sdb, &device::USED_BY).unwrap(), ["path to sda, mounted at /"]);
+        assert_eq!(facts.value(&sdb, &device::CONTENT), Some(Content::Holds));
+    }
+
+    #[test]
+    fn what_a_zram_writes_to_is_in_use() {
+        let mut facts = FactSet::default();
+        let [zram, sdb] = [("zram0", "zram"), ("sdb", "disk")].map(|(n, k)| disk(&mut facts, n, k));
+        facts.know(&zram, &device::ZRAM_BACKING, "/dev/sdb".to_owned(), Source::file("x"));
+        run(&Fake::default(), &Request::default(), &mut facts);
+        assert_eq!(facts.value(&sdb, &device::USED_BY).unwrap(), ["member of zram0"]);
+        assert!(facts.below(&zram).is_empty());
+    }
+
+    #[test]
+    fn in_a_container_nothing_is_unused_or_free() {
+        let nothing = found(&[], false).encode();
+        for (container, expect) in [("none", Some(Content::Free)), ("docker", None)] {
+            let mut facts = FactSet::default();
+            let sdb = disk(&mut facts, "sdb", "disk");
+            facts.know(&Subject::host(), &machine::CONTAINER, container.to_owned(), Source::file("x"));
+            assert_eq!(content(&Fake::default().answer(asking("sdb"), &nothing), &mut facts, &sdb), expect);
+            assert_eq!(facts.get(&sdb, &device::USED_BY).is_known(), expect.is_some(), "{container}");
+        }
+    }
+
+    #[test]
+    fn pools_ram_and_what_may_be_swap_are_never_free() {
+        let nothing = found(&[], false).encode();
+        let mut facts = FactSet::default();
+        let [pool, zram, maybe] =
+            [("dm-3", "lvm"), ("zram0", "zram"), ("sdd", "disk")].map(|(n, k)| disk(&mut facts, n, k));
+        facts.know(&pool, &device::DM_UUID, "LVM-abc-tpool".to_owned(), Source::Assumed);
+        facts.put(&maybe, &device::SWAP, Reading::unknown(Why::Ambiguous, "who knows"));
+        let host = ["dm-3", "zram0", "sdd"]
+            .iter()
+            .fold(Fake::default(), |fake, name| fake.answer(asking(name), &nothing));
+        assert_eq!(content(&host, &mut facts, &pool), Some(Content::Holds));
+        assert_eq!(facts.value(&zram, &device::CONTENT), None);
+        assert_eq!(facts.value(&maybe, &device::CONTENT), None);
+    }
+}

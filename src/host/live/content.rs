@@ -1,0 +1,264 @@
+//! Reads a block device to tell whether anything is on it.
+//!
+//! First the known places, then all of it where that takes a second at most, else samples until the time is over. That
+//! nothing is found is what a file system is made upon, so everything unknown counts as data, and what was not read is told.
+//! The surprise: it reads past the page cache, so that no old page is taken for the disk; only what nobody uses is read.
+
+mod magic;
+mod places;
+
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread::{self, Builder};
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::fcntl::OFlag;
+
+use self::magic::Regions;
+use self::places::{END, PIECE};
+use super::device;
+use super::files::miss;
+use crate::host::{Content, Look, Miss, path_bytes};
+
+/// How long a device is read that nobody named.
+pub const PASSING: Duration = Duration::from_secs(1);
+
+/// How long a device is read that was named.
+pub const NAMED: Duration = Duration::from_secs(10);
+
+/// How long reading all of a device may take.
+const WHOLE: Duration = Duration::from_secs(1);
+
+/// No device is read whole that is larger, in bytes: none is read so quickly.
+const LARGEST_WHOLE: u64 = 32 << 30;
+
+/// How much is read at once where all is read, in bytes.
+const RUN: u64 = 4 << 20;
+
+/// How many readings are under way at a time: a disk orders them, and a remote one answers them together.
+const LANES: usize = 8;
+
+/// What addresses and lengths of direct reads are multiples of.
+const ALIGNED: usize = 4096;
+
+/// The answer to [`crate::host::Question::Content`].
+pub fn content(path: &Path, look: Look) -> Result<Vec<u8>, Miss> {
+    let (budget, named) = match look {
+        Look::Passing => (PASSING, false),
+        Look::Named => (NAMED, true),
+    };
+    let time = Time { until: Instant::now() + budget, whole: WHOLE };
+    if named && is_held(path)? {
+        return Ok(Content { held: true, places_left: 1, ..Content::default() }.encode());
+    }
+    let device = device::open(path, OFlag::O_DIRECT)?;
+    let mut content = examine(device, seed(path), time).map_err(|e| miss(&e))?;
+    // Who took it meanwhile may have written what was read as nothing.
+    content.held = named && is_held(path)?;
+    Ok(content.encode())
+}
+
+/// Whether somebody has opened it for himself alone; whoever would in this very instant is refused.
+fn is_held(path: &Path) -> Result<bool, Miss> {
+    match device::open(path, OFlag::O_EXCL) {
+        Ok(_) => Ok(false),
+        Err(miss) if miss.detail == Errno::EBUSY.desc() => Ok(true),
+        Err(miss) => Err(miss),
+    }
+}
+
+/// The same for a path at all times, another for another path.
+fn seed(path: &Path) -> u64 {
+    path_bytes(path).iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
+fn examine(mut device: File, seed: u64, time: Time) -> io::Result<Content> {
+    let size = device.seek(SeekFrom::End(0))?;
+    let tail = places::tail(size);
+    let ends = [(0, END.min(size)), (tail, size - tail)];
+    let known = places::known(size).into_iter().map(|at| (at, PIECE));
+    let known: Vec<(u64, u64)> = ends.into_iter().chain(known).filter(|(_, length)| *length > 0).collect();
+    let mut seen = Seen { device: &device, time, ranges: Vec::new(), data: false };
+    let parts = seen.pieces(&known, Keep::Bytes)?;
+    let places_left = known.len() - seen.ranges.len();
+    let mut regions = Regions::new(size);
+    parts.into_iter().for_each(|(at, bytes)| regions.add(at, bytes));
+    if !seen.data {
+        seen.whole(size)?;
+    }
+    if !seen.data && longest_gap(&mut seen.ranges, size) > 0 {
+        let samples: Vec<_> = places::samples(size, seed).map(|at| (at, PIECE)).collect();
+        seen.pieces(&samples, Keep::Nothing)?;
+    }
+    Ok(Content {
+        found: regions.names(),
+        data: seen.data,
+        held: false,
+        unread_run: longest_gap(&mut seen.ranges, size),
+        // The gaps are told after overlaps were joined, so this counts no byte twice.
+        bytes_read: seen.ranges.iter().map(|(_, length)| length).sum(),
+        places_left: places_left as u64,
+    })
+}
+
+/// Whether what was read is still needed.
+#[derive(Clone, Copy)]
+enum Keep {
+    Bytes,
+    Nothing,
+}
+
+/// How long it may take.
+#[derive(Clone, Copy)]
+struct Time {
+    /// When all ends.
+    until: Instant,
+    /// How long reading all of a device may.
+    whole: Duration,
+}
+
+/// What was seen of a device so far.
+struct Seen<'d> {
+    device: &'d File,
+    time: Time,
+    /// Beginning and length of each run that was read.
+    ranges: Vec<(u64, u64)>,
+    /// Whether any of it is anything but all zeros or all ones.
+    data: bool,
+}
+
+impl Seen<'_> {
+    /// Reads these pieces, several at a time and in this order, until the time is over. Pieces that are kept are all read
+    /// though data was found, since their names are wanted; others end with the first data.
+    fn pieces(&mut self, pieces: &[(u64, u64)], keep: Keep) -> io::Result<Vec<(u64, Vec<u8>)>> {
+        let next = AtomicUsize::new(0);
+        let data = AtomicBool::new(self.data);
+        let done = Mutex::new(Vec::new());
+        let (device, until) = (self.device, self.time.until);
+        let lane = || -> io::Result<()> {
+            let mut room = Room::default();
+            while Instant::now() < until {
+                let Some((at, length)) = pieces.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
+                let bytes = room.read(device, *at, *length)?;
+                if bytes.chunks(4096).any(holds_data) {
+                    data.store(true, Ordering::Relaxed);
+                }
+                let kept = match keep {
+                    Keep::Bytes => bytes.to_vec(),
+                    Keep::Nothing if data.load(Ordering::Relaxed) => break,
+                    Keep::Nothing => Vec::new(),
+                };
+                let read = bytes.len() as u64;
+                done.lock().unwrap_or_else(PoisonError::into_inner).push((*at, read, kept));
+            }
+            Ok(())
+        };
+        let ended =
+            thread::scope(|scope| {
+                let lane = &lane;
+                // Where no more threads may be started, fewer read.
+                let others: Vec<_> = (1..LANES.min(pieces.len()))
+                    .filter_map(|_| Builder::new().spawn_scoped(scope, lane).ok())
+                    .collect();
+                let mut ended = vec![lane()];
+                ended.extend(others.into_iter().map(|other| {
+                    other.join().unwrap_or_else(|_| Err(io::Error::other("reading ended early")))
+                }));
+                ended
+            });
+        self.data |= data.into_inner();
+        let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+        self.ranges.extend(done.iter().map(|(at, length, _)| (*at, *length)));
+        // What was found counts even where another place could not be read.
+        match ended.into_iter().find_map(Result::err) {
+            Some(error) if !self.data => Err(error),
+            _ => Ok(done.into_iter().map(|(at, _, kept)| (at, kept)).collect()),
+        }
+    }
+
+    /// Reads all of it from the beginning where it is read so quickly; ends as soon as that is seen not to be.
+    fn whole(&mut self, size: u64) -> io::Result<()> {
+        let begun = Instant::now();
+        let mut at = 0;
+        let mut room = Room::default();
+        while size <= LARGEST_WHOLE && at < size && !self.data && Instant::now() < self.time.until {
+            let bytes = room.read(self.device, at, RUN.min(size - at))?;
+            self.data = bytes.chunks(4096).any(holds_data);
+            let read = bytes.len() as u64;
+            if read == 0 {
+                break;
+            }
+            self.ranges.push((at, read));
+            at += read;
+            // A disk that has just woken is slow at first.
+            let expected = begun.elapsed().as_secs_f64() * size as f64 / at as f64;
+            if at >= 4 * RUN && expected > self.time.whole.as_secs_f64() || begun.elapsed() > self.time.whole
+            {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Memory whose address is a multiple of what direct reads want.
+#[derive(Default)]
+struct Room(Vec<u8>);
+
+impl Room {
+    /// What is there; less at the end of the device.
+    fn read(&mut self, device: &File, offset: u64, length: u64) -> io::Result<&[u8]> {
+        let length = usize::try_from(length).unwrap_or(0).next_multiple_of(ALIGNED);
+        if self.0.len() < length + ALIGNED {
+            self.0.resize(length + ALIGNED, 0);
+        }
+        let start = self.0.as_ptr().align_offset(ALIGNED);
+        let room = self.0.get_mut(start..).and_then(|rest| rest.get_mut(..length)).unwrap_or_default();
+        let mut filled = 0;
+        while let Some(rest) = room.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+            match device.read_at(rest, offset + filled as u64) {
+                Ok(0) => break,
+                Ok(count) => filled += count,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(room.get(..filled).unwrap_or_default())
+    }
+}
+
+/// Joins ranges that touch, sorts them, and says the longest run of the device between them, in bytes.
+fn longest_gap(ranges: &mut Vec<(u64, u64)>, size: u64) -> u64 {
+    ranges.sort_unstable();
+    let mut joined: Vec<(u64, u64)> = Vec::new();
+    let (mut longest, mut end) = (0, 0);
+    for (at, length) in ranges.drain(..) {
+        match joined.last_mut() {
+            Some((from, so_far)) if at <= end => *so_far = (*so_far).max(at + length - *from),
+            _ => joined.push((at, length)),
+        }
+        longest = longest.max(at.saturating_sub(end));
+        end = end.max(at + length);
+    }
+    *ranges = joined;
+    longest.max(size.saturating_sub(end))
+}
+
+/// Whether a piece is anything but all zeros or all ones, which is what erased media hold.
+fn holds_data(piece: &[u8]) -> bool {
+    // Compared as a whole, since a device has millions of bytes to look at.
+    static ZEROS: [u8; 4096] = [0; 4096];
+    static ONES: [u8; 4096] = [0xff; 4096];
+    let is = |erased: &'static [u8]| erased.get(..piece.len()) == Some(piece);
+    !is(&ZEROS) && !is(&ONES)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,155 @@
+//! Where a block device is read when it cannot be read whole: the places where something would be known, then samples.
+//!
+//! Places are those from which a disk whose beginning or end was wiped is brought back (backup superblocks, headers of
+//! allocation groups, labels), and every MiB boundary near the ends, where partitions and volumes begin. It reads nothing.
+//! The surprise: samples come in the order of their numbers with the bits reversed, so that those read by any moment lie
+//! evenly over the device.
+
+use std::collections::BTreeSet;
+
+/// How much is read in a place and of a sample, in bytes: what holds the second superblock of any block size.
+pub const PIECE: u64 = 16 << 10;
+
+/// How much of each end is read in one run, in bytes.
+pub const END: u64 = 2 << 20;
+
+/// How far from each end every MiB boundary is read, in bytes.
+const NEAR: u64 = 64 << 20;
+
+const MIB: u64 = 1 << 20;
+
+/// How many samples are taken: 2 to this power.
+const SAMPLE_BITS: u32 = 12;
+
+/// The superblocks of btrfs behind the first (`btrfs_sb_offset` in fs/btrfs/fs.h).
+const BTRFS: [u64; 2] = [64 << 20, 256 << 30];
+
+/// Beginnings of the pieces to read between the ends, ascending, in bytes.
+pub fn known(size: u64) -> Vec<u64> {
+    let mut places: BTreeSet<u64> = BTreeSet::new();
+    places.extend((0..NEAR).step_by(to_step(MIB)));
+    let end = size / MIB * MIB;
+    places.extend((end.saturating_sub(NEAR)..=end).step_by(to_step(MIB)));
+    places.extend(BTRFS);
+    places.extend(ext(size));
+    places.extend(xfs(size));
+    places.retain(|place| *place >= END && *place < tail(size));
+    places.into_iter().collect()
+}
+
+fn to_step(bytes: u64) -> usize {
+    usize::try_from(bytes).unwrap_or(usize::MAX)
+}
+
+/// Where the run at the end begins.
+pub fn tail(size: u64) -> u64 {
+    size.saturating_sub(END) / PIECE * PIECE
+}
+
+/// Block groups of ext2, ext3 and ext4 that hold a copy of the superblock, for every block size: 0, 1, the powers of 3, 5
+/// and 7, and the last one (Documentation/filesystems/ext4/blockgroup.rst; `sparse_super2` keeps its second copy there).
+pub fn ext(size: u64) -> impl Iterator<Item = u64> {
+    (10u32..=16).flat_map(move |log| {
+        let group = 8u64 << (2 * log);
+        let last = size.saturating_sub(1) / group;
+        let powers = [3u64, 5, 7].into_iter().flat_map(move |base| {
+            std::iter::successors(Some(1u64), move |power| power.checked_mul(base))
+                .take_while(move |power| *power <= last)
+        });
+        powers.chain([last]).map(move |number| number * group).collect::<Vec<_>>()
+    })
+}
+
+/// Headers of the allocation groups that `mkfs.xfs` makes unasked (`calc_default_ag_geometry` of xfsprogs): 4 of a disk, 8
+/// to 32 of an array, of a TiB each where it is large.
+pub fn xfs(size: u64) -> impl Iterator<Item = u64> {
+    const BLOCK: u64 = 4096;
+    const LARGEST: u64 = 1 << 40;
+    let of =
+        move |length: u64| (1..size.checked_div(length).unwrap_or(0).min(64) + 1).map(move |n| n * length);
+    let shares = [4u64, 8, 16, 32].map(|groups| (size / BLOCK).div_ceil(groups) * BLOCK);
+    shares.into_iter().chain([LARGEST]).flat_map(of)
+}
+
+/// Beginnings of the samples, one in each equal part of the device, in bytes: a multiple of the piece, at a place within its
+/// part that the seed decides.
+pub fn samples(size: u64, seed: u64) -> impl Iterator<Item = u64> {
+    let part = (size >> SAMPLE_BITS) / PIECE * PIECE;
+    let slots = part / PIECE;
+    (0..1u32 << SAMPLE_BITS).map_while(move |number| {
+        let number = u64::from(number.reverse_bits() >> (u32::BITS - SAMPLE_BITS));
+        let slot = scramble(seed ^ number).checked_rem(slots)?;
+        Some(number * (size >> SAMPLE_BITS) / PIECE * PIECE + slot * PIECE)
+    })
+}
+
+/// A number that looks like chance, the same for the same input (the finaliser of splitmix64).
+fn scramble(number: u64) -> u64 {
+    let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ (number >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_backup_that_mke2fs_lists_is_a_place() {
+        // `mke2fs -n -b 4096` of 40 GiB: superblock backups stored on blocks.
+        let of_4k = [
+            32768u64, 98304, 163_840, 229_376, 294_912, 819_200, 884_736, 1_605_632, 2_654_208, 4_096_000,
+            7_962_624,
+        ];
+        let places = known(40 << 30);
+        assert!(of_4k.iter().all(|block| places.contains(&(block * 4096))));
+        // `mke2fs -n -b 1024` of 1 GiB; its first block is 1, and the place begins before it.
+        let of_1k = [8193u64, 24577, 40961, 57345, 73729, 204_801, 221_185, 401_409, 663_553, 1_024_001];
+        let places = known(1 << 30);
+        assert!(of_1k.iter().all(|block| places.contains(&((block - 1) * 1024))));
+    }
+
+    #[test]
+    fn headers_of_allocation_groups_are_places() {
+        let places = known(40 << 30);
+        assert!([10u64, 20, 30].iter().all(|gib| places.contains(&(gib << 30))));
+        assert!(known(5 << 40).contains(&(3 << 40)));
+    }
+
+    #[test]
+    fn places_are_few_whole_and_within() {
+        for size in [0, 512, 3 << 20, (64 << 20) + 512, 300 << 20, 40 << 30, 16 << 40, u64::MAX] {
+            let places = known(size);
+            assert!(places.len() < 600, "{size}: {}", places.len());
+            assert!(
+                places.iter().all(|place| place % 4096 == 0 && *place >= END && *place < tail(size)),
+                "{size}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_sample_lies_in_each_part_and_any_beginning_of_them_is_a_grid() {
+        for (size, seed) in [(1u64 << 30, 1), (40 << 30, 2), ((4 << 40) + 12345, 3)] {
+            let all: Vec<u64> = samples(size, seed).collect();
+            for bits in [3u32, 6, 12] {
+                let mut some: Vec<u64> = all.iter().copied().take(1 << bits).collect();
+                some.sort_unstable();
+                let part = size >> bits;
+                let widest = some.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap();
+                assert_eq!(some.len(), 1 << bits);
+                assert!(
+                    widest <= 2 * part && some[0] <= part && some[some.len() - 1] + 2 * part > size,
+                    "{bits}"
+                );
+            }
+        }
+        assert_ne!(samples(1 << 30, 1).next(), samples(1 << 30, 2).next());
+    }
+
+    #[test]
+    fn a_device_that_is_smaller_than_its_samples_has_none() {
+        assert_eq!(samples(32 << 20, 1).count(), 0);
+    }
+}

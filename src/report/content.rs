@@ -1,0 +1,172 @@
+//! What a device is, in the one type that every output tells: it holds something, could not be read, is free, or is blank.
+//!
+//! What is read and concluded of it is settled by then; this only says it. The surprise: *blank* is said of no device of which
+//! anything was not read, and a device that could not be read is neither free nor held.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::facts::catalog::device::{self, Content};
+use crate::facts::{FactSet, Reading, Remedy, Scope, Subject};
+use crate::text;
+
+/// What a device is to somebody who looks for one to use.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(tag = "is", rename_all = "kebab-case")]
+pub enum DeviceContent {
+    /// Somebody uses it, or something was found on it.
+    Holds {
+        /// What: `xfs`, `GPT`, `a mount at /srv`, `swap in use`, `data of no known kind`.
+        holds: Vec<String>,
+    },
+    /// Whether it holds anything is not known.
+    Unreadable {
+        /// Why.
+        because: String,
+        /// What would let it be read.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        remedy: Option<Remedy>,
+    },
+    /// Not in use, and nothing was found in the places read.
+    Free {
+        /// How much was read, in bytes.
+        bytes_read: Option<u64>,
+        /// The longest run that was not read, in bytes.
+        unread_run: Option<u64>,
+    },
+    /// Not in use, and read whole: zeros or ones.
+    Blank,
+}
+
+impl DeviceContent {
+    /// What is known of the device that a target is.
+    pub fn of(facts: &FactSet, target: &Subject) -> Self {
+        match facts.resolve(target, Scope::Device) {
+            Some(disk) => Self::of_disk(facts, &disk),
+            None => Self::Unreadable { because: "the device is not known".to_owned(), remedy: None },
+        }
+    }
+
+    fn of_disk(facts: &FactSet, disk: &Subject) -> Self {
+        match facts.get(disk, &device::CONTENT) {
+            Reading::Known { value: Content::Holds, .. } => {
+                Self::Holds { holds: facts.value(disk, &device::HOLDS).unwrap_or_default() }
+            }
+            Reading::Known { value: Content::Free, .. } => Self::Free {
+                bytes_read: facts.value(disk, &device::BYTES_READ),
+                unread_run: facts.value(disk, &device::UNREAD_RUN),
+            },
+            Reading::Known { value: Content::Blank, .. } => Self::Blank,
+            Reading::Unknown { why, detail, remedy } => {
+                let because = if detail.is_empty() { why.to_string() } else { detail };
+                Self::Unreadable { because, remedy }
+            }
+        }
+    }
+
+    /// Whether a file system may be made on it.
+    pub fn may_be_given(&self) -> bool {
+        match self {
+            Self::Free { .. } | Self::Blank => true,
+            Self::Holds { .. } | Self::Unreadable { .. } => false,
+        }
+    }
+
+    /// What it is, for a heading: `holds xfs, LVM2`, `unreadable`, `free`, `blank`.
+    pub fn words(&self) -> String {
+        match self {
+            Self::Holds { holds } => format!("holds {}", few(holds)),
+            Self::Unreadable { .. } => "unreadable".to_owned(),
+            Self::Free { .. } => "free".to_owned(),
+            Self::Blank => "blank".to_owned(),
+        }
+    }
+
+    /// The same with the word in capitals, which what it holds is not: `HOLDS xfs, LVM2`.
+    pub fn heading(&self) -> String {
+        let words = self.words();
+        let (word, rest) = words.split_at(words.find(' ').unwrap_or(words.len()));
+        word.to_uppercase() + rest
+    }
+
+    /// How that is known, in sentences.
+    pub fn sentence(&self) -> String {
+        match self {
+            Self::Holds { holds } => {
+                format!("This device holds {}. No file system is advised for it.", holds.join(", "))
+            }
+            Self::Unreadable { because, remedy } => {
+                let remedy =
+                    remedy.as_ref().map(|remedy| format!(" What would help: {remedy}.")).unwrap_or_default();
+                format!("Whether it holds anything is not known: {because}.{remedy}")
+            }
+            Self::Free { bytes_read, unread_run } => {
+                let read =
+                    bytes_read.map(|read| format!(" {} were read.", text::bytes(read))).unwrap_or_default();
+                let missed = match unread_run {
+                    Some(run) => {
+                        format!(" Data in one piece of up to {} could be missed.", text::bytes(*run))
+                    }
+                    None => " How much could be missed is not known.".to_owned(),
+                };
+                format!("Nobody uses it, and nothing was found in the places read.{read}{missed}")
+            }
+            Self::Blank => "Nobody uses it, and all of it was read: nothing but zeros or ones.".to_owned(),
+        }
+    }
+}
+
+/// The first of them, and how many more there are: a heading is one line.
+fn few(holds: &[String]) -> String {
+    const MOST: usize = 3;
+    match holds.len().checked_sub(MOST) {
+        None | Some(0) => holds.join(", "),
+        Some(more) => {
+            format!("{} and {more} more", holds.iter().take(MOST).cloned().collect::<Vec<_>>().join(", "))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::{Source, Why};
+
+    fn told(content: Reading<Content>) -> DeviceContent {
+        let (mut facts, disk) = (FactSet::default(), Subject::device("sdb"));
+        facts.put(&disk, &device::CONTENT, content);
+        facts.know(
+            &disk,
+            &device::HOLDS,
+            ["GPT", "LVM2", "ext4", "xfs"].map(str::to_owned).to_vec(),
+            Source::Assumed,
+        );
+        facts.know(&disk, &device::BYTES_READ, 64 << 20, Source::Assumed);
+        facts.know(&disk, &device::UNREAD_RUN, 20 << 20, Source::Assumed);
+        DeviceContent::of_disk(&facts, &disk)
+    }
+
+    #[test]
+    fn each_is_told_as_what_it_is_and_only_two_may_be_given() {
+        let known = |content| told(Reading::known(content, Source::Assumed));
+        let unread = told(Reading::unknown(Why::Malformed, "reading /dev/sdb: Input/output error"));
+        let cases = [
+            (known(Content::Holds), "HOLDS GPT, LVM2, ext4 and 1 more", false),
+            (unread, "UNREADABLE", false),
+            (known(Content::Free), "FREE", true),
+            (known(Content::Blank), "BLANK", true),
+        ];
+        for (content, heading, given) in cases {
+            assert_eq!((content.heading().as_str(), content.may_be_given()), (heading, given));
+        }
+    }
+
+    #[test]
+    fn a_free_device_says_how_much_could_be_missed() {
+        let says = told(Reading::known(Content::Free, Source::Assumed)).sentence();
+        assert!(
+            says.contains("64 MiB were read.") && says.contains("up to 20 MiB could be missed"),
+            "{says}"
+        );
+    }
+}
