@@ -221,3 +221,20 @@ pub(super) fn answer(question: &Question) -> Result<Vec<u8>, Miss> {
         },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn disks_that_nobody_named_are_read_while_there_is_time_for_all_of_them() {
+        let host = LiveHost::asking_through("/nonexistent".into());
+        let question = Question::Content("/dev/null".into(), Look::Passing);
+        let asked = |spent: Duration| {
+            *host.in_passing.lock().unwrap() = spent;
+            host.ask(&question).unwrap_err().kind
+        };
+        assert_ne!(asked(PASSING_TOGETHER - content::PASSING), MissKind::TimedOut);
+        assert_eq!(asked(PASSING_TOGETHER), MissKind::TimedOut);
+    }
+}

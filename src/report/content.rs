@@ -29,7 +29,9 @@ pub enum DeviceContent {
     },
     /// Not in use, and nothing was found in the places read.
     Free {
-        /// How much was read, in bytes.
+        /// Its size, in bytes.
+        size: Option<u64>,
+        /// How much of it was read, in bytes.
         bytes_read: Option<u64>,
         /// The longest run that was not read, in bytes.
         unread_run: Option<u64>,
@@ -53,6 +55,7 @@ impl DeviceContent {
                 Self::Holds { holds: facts.value(disk, &device::HOLDS).unwrap_or_default() }
             }
             Reading::Known { value: Content::Free, .. } => Self::Free {
+                size: facts.value(disk, &device::SIZE),
                 bytes_read: facts.value(disk, &device::BYTES_READ),
                 unread_run: facts.value(disk, &device::UNREAD_RUN),
             },
@@ -100,9 +103,11 @@ impl DeviceContent {
                     remedy.as_ref().map(|remedy| format!(" What would help: {remedy}.")).unwrap_or_default();
                 format!("Whether it holds anything is not known: {because}.{remedy}")
             }
-            Self::Free { bytes_read, unread_run } => {
-                let read =
-                    bytes_read.map(|read| format!(" {} were read.", text::bytes(read))).unwrap_or_default();
+            Self::Free { size, bytes_read, unread_run } => {
+                let of = size.map(|size| format!(" of {}", text::bytes(size))).unwrap_or_default();
+                let read = bytes_read
+                    .map(|read| format!(" {}{of} were read.", text::bytes(read)))
+                    .unwrap_or_default();
                 let missed = match unread_run {
                     Some(run) => {
                         format!(" Data in one piece of up to {} could be missed.", text::bytes(*run))

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::Command;
 
@@ -238,4 +239,23 @@ fn a_disk_says_what_it_holds_and_gets_no_script_unless_it_is_free() {
     let swapped = content(&disk);
     run("swapoff", &[&disk.device]);
     assert_eq!(swapped, ["swap in use"]);
+}
+
+#[test]
+#[ignore = "needs root: loop devices, and to become somebody else"]
+fn a_disk_that_cannot_be_read_is_neither_free_nor_held() {
+    let disk = Loop::new(64);
+    let unreadable = |command: &mut Command| {
+        let out = command.args(["check", &disk.device, "--no-probe"]).output().unwrap();
+        assert!(stdout(&out).contains(&format!("UNREADABLE: {}", disk.device)), "{}", stdout(&out));
+        stdout(&out)
+    };
+    let stranger = unreadable(walwise().uid(65534).gid(65534));
+    assert!(stranger.contains("run walwise as root"), "{stranger}");
+    // A disk that answers with I/O errors: the file beneath ends before it does.
+    fs::File::options().write(true).open(disk.image()).unwrap().set_len(1 << 20).unwrap();
+    let broken = unreadable(&mut walwise());
+    assert!(broken.contains("I/O error"), "{broken}");
+    let script = walwise().args(["check", &disk.device, "--format", "script"]).output().unwrap();
+    assert_eq!((script.status.code(), stdout(&script).as_str()), (Some(2), ""), "{}", stderr(&script));
 }

@@ -16,6 +16,7 @@ mod assume;
 mod baseline;
 mod captures;
 mod cli;
+mod contents;
 mod databases;
 mod drill;
 mod examples;

@@ -15,8 +15,8 @@ use walwise::settings;
 use crate::support::loops::{Loop, Point};
 use crate::support::{reports, run, stderr};
 
-/// The script that walwise would write for this loop device.
-fn script_for(disk: &Loop, fstype: &str, mkfs: &[&str], mount: &str) -> String {
+/// The script that walwise would write for this loop device, which it takes for free.
+pub fn script_for(disk: &Loop, fstype: &str, mkfs: &[&str], mount: &str) -> String {
     let (block, place) = (Subject::device(disk.name()), Subject::target(&disk.device));
     let seen = || Source::call("test");
     let size = run("blockdev", &["--getsize64", &disk.device]).trim().parse().unwrap();
@@ -64,7 +64,8 @@ fn script_for(disk: &Loop, fstype: &str, mkfs: &[&str], mount: &str) -> String {
     script::render(&reports::of(&facts, vec![finding])).unwrap()
 }
 
-fn edited(script: &str, point: &Path) -> String {
+/// The script with the edits of somebody who wants it to run.
+pub fn edited(script: &str, point: &Path) -> String {
     let mount_point = format!("MOUNTPOINT={}\n#", point.display());
     script
         .replace("I_HAVE_READ_THIS=no", "I_HAVE_READ_THIS=yes")
@@ -72,7 +73,8 @@ fn edited(script: &str, point: &Path) -> String {
         .replace("MOUNTPOINT=  ", &mount_point)
 }
 
-fn sh(script: &str) -> Output {
+/// What a shell does with it.
+pub fn sh(script: &str) -> Output {
     Command::new("/bin/sh").arg("-c").arg(script).stdin(std::process::Stdio::null()).output().unwrap()
 }
 

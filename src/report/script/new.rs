@@ -151,6 +151,15 @@ is_blank() {{
     tr '\000' '\377' </dev/zero 2>/dev/null | cmp -s -n "$2" -i "$1:0" "$DEVICE" -
 }}
 
+# The same where pieces of zeros and pieces of ones follow each other; stops at the first MiB that holds anything else.
+mixed_blank() {{
+    from=$1
+    while [ "$from" -lt "$2" ]; do
+        is_blank "$from" 1048576 || stop "$DEVICE is not blank: there is data in the MiB that begins at byte $from; nothing was done"
+        from=$((from + 1048576))
+    done
+}}
+
 # Reads all of the disk, a GiB at a time, and says after four of them how long the rest takes.
 read_all() {{
     piece=1073741824
@@ -160,7 +169,7 @@ read_all() {{
     while [ "$at" -lt "$SIZE" ]; do
         length=$((SIZE - at))
         [ "$length" -le "$piece" ] || length=$piece
-        is_blank "$at" "$length" || stop "$DEVICE is not blank: there is data between bytes $at and $((at + length)); nothing was done"
+        is_blank "$at" "$length" || mixed_blank "$at" "$((at + length))"
         at=$((at + length))
         if [ "$at" = $((4 * piece)) ]; then
             minutes=$((($(date +%s) - begun + 1) * (SIZE / at) / 60))

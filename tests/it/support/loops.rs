@@ -40,6 +40,11 @@ impl Loop {
         disk
     }
 
+    /// The file beneath one that was made blank.
+    pub fn image(&self) -> PathBuf {
+        self.dir.path().join("image")
+    }
+
     /// Its kernel name.
     pub fn name(&self) -> &str {
         self.device.trim_start_matches("/dev/")
