@@ -8,6 +8,7 @@
 
 pub mod archive;
 pub mod child;
+mod content;
 mod live;
 mod mask;
 mod recorded;
@@ -22,6 +23,7 @@ use std::fmt;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+pub use content::{Content, Look};
 pub use live::{LiveHost, doubt};
 pub use recorded::RecordedHost;
 pub use recording::RecordingHost;
@@ -511,67 +513,6 @@ impl Setting {
     }
 }
 
-/// How thoroughly a device is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Look {
-    /// Nobody named it: for a second at most, and nobody is kept from it meanwhile.
-    Passing,
-    /// It was named: for ten seconds at most, and whether somebody holds it for himself alone is tried before and after.
-    Named,
-}
-
-impl Look {
-    /// All.
-    pub const ALL: [Self; 2] = [Self::Passing, Self::Named];
-}
-
-/// What reading the ends, the known places and samples of a block device found.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct Content {
-    /// Names of known signatures: `ext4`, `xfs`, `btrfs`, `LVM2`, `GPT`, `LUKS` …
-    pub found: Vec<String>,
-    /// Whether bytes were found that are neither all zeros nor all ones.
-    pub data: bool,
-    /// Whether somebody has opened it for himself alone (`O_EXCL`, open(2)): tried of a named device only.
-    pub held: bool,
-    /// How much was read, in bytes.
-    pub bytes_read: u64,
-    /// The longest run that was not read, in bytes; 0 where all was.
-    pub unread_run: u64,
-    /// Known places, the ends among them, for which there was no time.
-    pub places_left: u64,
-}
-
-impl Content {
-    /// As an answer: a line each.
-    pub fn encode(&self) -> Vec<u8> {
-        let Self { found, data, held, bytes_read, unread_run, places_left } = self;
-        let found = found.iter().map(|name| format!("signature {name}\n"));
-        let flags = [("data", data), ("held", held)];
-        let flags = flags.into_iter().filter(|(_, is)| **is).map(|(word, _)| format!("{word}\n"));
-        let numbers = format!("read {bytes_read}\nunread-run {unread_run}\nplaces-left {places_left}\n");
-        found.chain(flags).chain([numbers]).collect::<String>().into_bytes()
-    }
-
-    /// What was not told was not read: an answer without its numbers is none.
-    fn decode(answer: &[u8]) -> Result<Self, Miss> {
-        let text = String::from_utf8_lossy(answer);
-        let number = |name: &str| {
-            let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-            let number = value.and_then(|value| value.parse().ok());
-            number.ok_or_else(|| Miss::new(MissKind::Failed, format!("the answer lacks {name}")))
-        };
-        Ok(Self {
-            found: text.lines().filter_map(|l| l.strip_prefix("signature ")).map(str::to_owned).collect(),
-            data: text.lines().any(|line| line == "data"),
-            held: text.lines().any(|line| line == "held"),
-            bytes_read: number("read")?,
-            unread_run: number("unread-run")?,
-            places_left: number("places-left")?,
-        })
-    }
-}
-
 /// The bytes of a path.
 pub fn path_bytes(path: &Path) -> &[u8] {
     OsStr::as_bytes(path.as_os_str())
@@ -597,16 +538,11 @@ mod tests {
             [magic, size, available, inodes, inodes_free]: [u64; 5],
             block: Option<u64>,
             settings in prop::collection::vec(any::<(u32, Vec<u8>, Vec<u8>, u32)>(), 0..5),
-            found in prop::collection::vec("[A-Za-z0-9_]{1,8}", 0..4),
-            [data, held]: [bool; 2],
-            [bytes_read, unread_run, places_left]: [u64; 3],
             noise in "[^\n\t]{0,20}",
         ) {
             prop_assert_eq!(Stat::decode(&stat.encode()), Ok(stat));
             let statfs = StatFs { magic, size, available, inodes, inodes_free, block };
             prop_assert_eq!(StatFs::decode(&statfs.encode()), Ok(statfs));
-            let content = Content { found, data, held, bytes_read, unread_run, places_left };
-            prop_assert_eq!(Content::decode(&content.encode()), Ok(content));
             let settings: Vec<Setting> =
                 settings.into_iter().map(|(line, key, value, times)| Setting { line, key, value, times: times.max(1) }).collect();
             let mut lines: Vec<Vec<u8>> = settings.iter().map(Setting::encode).collect();
@@ -618,7 +554,6 @@ mod tests {
         fn any_bytes_do_no_harm(bytes: Vec<u8>) {
             let _ = (Stat::decode(&bytes), StatFs::decode(&bytes));
             Setting::decode_all(&bytes);
-            let _ = Content::decode(&bytes);
         }
     }
 }

@@ -18,6 +18,7 @@ use crate::facts::catalog::host as machine;
 use crate::facts::catalog::mount;
 use crate::facts::{FactSet, Reading, Remedy, Source, Subject, Why};
 use crate::host::{self, Host, Look, Miss, MissKind, path_bytes};
+use crate::quote::Command;
 use crate::text::safe;
 use crate::workers;
 
@@ -175,9 +176,10 @@ fn read(host: &dyn Host, subject: &Subject, look: Look, facts: &FactSet) -> Read
         Err(miss) => {
             let unread = refused(&miss, &format!("reading {path}"));
             match (miss.kind, look) {
-                (MissKind::TimedOut, Look::Passing) => unread.or_try(Remedy::Do(format!(
-                    "name it, which takes ten seconds at most: walwise check {path}"
-                ))),
+                (MissKind::TimedOut, Look::Passing) => {
+                    let check = Command::or_why(Command::check(&path, ""));
+                    unread.or_try(Remedy::Do(format!("name it, which takes ten seconds at most: {check}")))
+                }
                 _ => unread,
             }
         }

@@ -86,7 +86,7 @@ fn a_new_server_from_a_free_disk_to_the_exported_plan() {
     pty.until_shown("only a directory can be measured");
     pty.press("2");
     let shown = pty.until_shown("from the target down");
-    assert!(shown.contains("free disk") && shown.contains(disk.name()), "{shown}");
+    assert!(shown.contains("device, ") && shown.contains(disk.name()), "{shown}");
     // What is said by hand is marked, and stays out of the plan.
     suppose_another_kernel(&mut pty);
     pty.press("W");

@@ -1,0 +1,100 @@
+//! What reading a block device found, as an answer.
+//!
+//! How it is read belongs to the live host. The surprise: an answer without its numbers is none, since what was not told was
+//! not read, and a device of which nothing was read would be free.
+
+use super::{Miss, MissKind};
+
+/// How thoroughly a device is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Look {
+    /// Nobody named it: for a second at most, and nobody is kept from it meanwhile.
+    Passing,
+    /// It was named: for ten seconds at most, and whether somebody holds it for himself alone is tried before and after.
+    Named,
+}
+
+impl Look {
+    /// All.
+    pub const ALL: [Self; 2] = [Self::Passing, Self::Named];
+}
+
+/// What reading the ends, the known places and samples of a block device found.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Content {
+    /// Names of known signatures: `ext4`, `xfs`, `btrfs`, `LVM2`, `GPT`, `LUKS` …
+    pub found: Vec<String>,
+    /// Whether bytes were found that are neither all zeros nor all ones.
+    pub data: bool,
+    /// Whether somebody has opened it for himself alone (`O_EXCL`, open(2)): tried of a named device only.
+    pub held: bool,
+    /// How much was read, in bytes.
+    pub bytes_read: u64,
+    /// The longest run that was not read, in bytes; 0 where all was.
+    pub unread_run: u64,
+    /// Known places, the ends among them, for which there was no time.
+    pub places_left: u64,
+}
+
+impl Content {
+    /// As an answer: a line each.
+    pub fn encode(&self) -> Vec<u8> {
+        let Self { found, data, held, bytes_read, unread_run, places_left } = self;
+        let found = found.iter().map(|name| format!("signature {name}\n"));
+        let flags = [("data", data), ("held", held)];
+        let flags = flags.into_iter().filter(|(_, is)| **is).map(|(word, _)| format!("{word}\n"));
+        let numbers = format!("read {bytes_read}\nunread-run {unread_run}\nplaces-left {places_left}\n");
+        found.chain(flags).chain([numbers]).collect::<String>().into_bytes()
+    }
+
+    /// What was not told was not read: an answer without its numbers is none.
+    pub fn decode(answer: &[u8]) -> Result<Self, Miss> {
+        let text = String::from_utf8_lossy(answer);
+        let number = |name: &str| {
+            let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+            let number = value.and_then(|value| value.parse().ok());
+            number.ok_or_else(|| Miss::new(MissKind::Failed, format!("the answer lacks {name}")))
+        };
+        Ok(Self {
+            found: text.lines().filter_map(|l| l.strip_prefix("signature ")).map(str::to_owned).collect(),
+            data: text.lines().any(|line| line == "data"),
+            held: text.lines().any(|line| line == "held"),
+            bytes_read: number("read")?,
+            unread_run: number("unread-run")?,
+            places_left: number("places-left")?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn answers_read_as_they_were_written(
+            found in prop::collection::vec("[A-Za-z0-9_]{1,8}", 0..4),
+            [data, held]: [bool; 2],
+            [bytes_read, unread_run, places_left]: [u64; 3],
+        ) {
+            let content = Content { found, data, held, bytes_read, unread_run, places_left };
+            prop_assert_eq!(Content::decode(&content.encode()), Ok(content));
+        }
+
+        #[test]
+        fn any_bytes_do_no_harm(bytes: Vec<u8>) {
+            let _ = Content::decode(&bytes);
+        }
+    }
+
+    #[test]
+    fn an_answer_without_its_numbers_is_none() {
+        let whole = String::from_utf8(Content::default().encode()).unwrap();
+        for line in whole.lines() {
+            let cut = whole.replace(&format!("{line}\n"), "");
+            assert!(Content::decode(cut.as_bytes()).is_err(), "{line}");
+        }
+    }
+}
