@@ -259,3 +259,16 @@ fn a_disk_that_cannot_be_read_is_neither_free_nor_held() {
     let script = walwise().args(["check", &disk.device, "--format", "script"]).output().unwrap();
     assert_eq!((script.status.code(), stdout(&script).as_str()), (Some(2), ""), "{}", stderr(&script));
 }
+
+#[test]
+#[ignore = "needs root: loop devices"]
+fn a_disk_beneath_a_loop_is_held_by_it() {
+    let disk = Loop::new(64);
+    let upper = Loop::over(Path::new(&disk.device));
+    let told = |device: &str| {
+        let (_, report) = check_json(&[device, "--no-probe"]);
+        report["targets"][0]["content"].clone()
+    };
+    assert_eq!(told(&disk.device)["holds"], serde_json::json!([format!("a member of {}", upper.name())]));
+    assert!(["free", "blank"].contains(&told(&upper.device)["is"].as_str().unwrap()));
+}
