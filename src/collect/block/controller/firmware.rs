@@ -38,7 +38,7 @@ pub fn state(word: &str) -> Option<Battery> {
     match word {
         "optimal" | "operational" => Some(Battery::Healthy),
         "missing" | "absent" | "not present" => Some(Battery::Absent),
-        "failed" | "dead" => Some(Battery::Failed),
+        "failed" | "dead" | "non operational" => Some(Battery::Failed),
         "unknown" => Some(Battery::Unreadable),
         word if word.starts_with("charging") => Some(Battery::Charging),
         word if word.starts_with("learn") => Some(Battery::Learning),

@@ -92,7 +92,15 @@ fn smaller_answers(answer: &str) -> Vec<String> {
 #[test]
 fn taking_anything_away_makes_nothing_safer() {
     // A line that not all firmware prints can only be believed where it is.
-    const NOT_EVERYWHERE: [&str; 4] = ["isSOHGood", "Smart Path", "Is VD Cached", "/ 0% Write"];
+    const NOT_EVERYWHERE: [&str; 7] = [
+        "isSOHGood",
+        "Smart Path",
+        "Something New",
+        "I/O Bypass",
+        "Is VD Cached",
+        "/ 0% Write",
+        ": 0 percent",
+    ];
     let not_everywhere = |new: &str| NOT_EVERYWHERE.iter().any(|line| new.contains(line));
     let changed = changes().into_iter().filter(|(_, _, new, ..)| !not_everywhere(new));
     let changed = changed.map(|(machine, old, new, ..)| machine.but(old, new));
@@ -172,6 +180,8 @@ fn who_may_not_ask_or_has_no_tool_is_told_what_helps() {
     assert_eq!(install(Machine { model: "DELL PERC H730 Mini", ..Machine::storcli() }), "perccli");
     assert_eq!(install(Machine::ssacli()), "ssacli");
     assert_eq!(install(Machine::arcconf()), "arcconf");
+    assert_eq!(install(Machine::storcli2()), "storcli2");
+    assert_eq!(install(Machine { model: "DELL PERC H965i Front", ..Machine::storcli2() }), "perccli2");
     let unknown = Machine { driver: "arcmsr", ..Machine::storcli() };
     assert!(matches!(
         reading(&unknown, &request, true),
@@ -206,6 +216,17 @@ fn masked_captures_tell_the_same_of_nobodys_hardware() {
         "5A4321B0C9D",
         "Z1P35ABC",
         "5000C5000707AA3C",
+        "SPE4900042",
+        "500062b220ab0040",
+        "600062b220ab004069fa000000ce7e62",
+        "00627ece000000fa694000ab20b26200",
+        "1A17G300042",
+        "50000D1F04800042",
+        "600508B1001C50CDC910104454AF0042",
+        "600508b1001c50cdc910104454af0042",
+        "BTYF000000H9240AGN",
+        "1B8F7E4BCC858DAE8029D94522BC0042",
+        "Z1P34951",
     ];
     let mut told = 0;
     for machine in Machine::all() {
@@ -234,13 +255,15 @@ proptest! {
         super::megacli::parse(&answer, &answer);
         super::ssacli::parse(&answer, &[(0, answer.clone())]);
         super::arcconf::parse(1, &answer);
+        super::storcli2::parse(&answer, STORCLI2_VOLUMES.as_bytes());
+        super::storcli2::parse(STORCLI2_ALL.as_bytes(), &answer);
         super::arcconf::count(&answer);
     }
 
     /// A line that is not known costs nothing, wherever it stands.
     #[test]
-    fn lines_of_strangers_cost_nothing(which in 0_usize..4, at: prop::sample::Index, line in "~[ -9;-~]{0,30}(: [ -~]{0,20})?") {
-        let machines = [Machine::megacli(), Machine::ssacli(), Machine::arcconf(), Machine::storcli_tables("/c0/cv show status nolog", STORCLI_FLASH)];
+    fn lines_of_strangers_cost_nothing(which in 0_usize..6, at: prop::sample::Index, line in "~[ -9;-~]{0,30}(: [ -~]{0,20})?") {
+        let machines = [Machine::megacli(), Machine::ssacli(), Machine::arcconf(), Machine::storcli_tables("/c0/cv show status nolog", STORCLI_FLASH), Machine::smartraid(), Machine::arcconf_two("0:0:0:0")];
         let machine = machines[which].clone();
         let last = machine.answers.len() - 1;
         let mut lines: Vec<&str> = machine.answers[last].2.lines().collect();
@@ -264,30 +287,5 @@ proptest! {
         let machine = Machine::storcli();
         let after = machine.clone().with_answer(0, answer).words();
         prop_assert!(safer(&machine.words(), &after).is_none());
-    }
-}
-
-/// Their successors answer in another form: where they are is said, and nothing that they might mean is guessed.
-#[test]
-fn tools_that_are_not_read_are_named_and_nothing_is_concluded() {
-    const TOOL: &str = "/opt/MegaRAID/perccli2/perccli2";
-    let stat = "mode=33261 uid=0 gid=0 major=8 minor=1 node_major=0 node_minor=0 inode=9 size=1";
-    for (host, words) in [
-        (Fake::default().answer(Question::Stat(TOOL.into()), stat), TOOL),
-        (Fake::default(), "install storcli2"),
-    ] {
-        let (disk, mut facts) = (Subject::device("sda"), FactSet::default());
-        facts.know(&disk, &device::KIND, device::DeviceKind::Disk, Source::Assumed);
-        facts.know(&disk, &device::DRIVER, "mpi3mr".to_owned(), Source::Assumed);
-        (COLLECTOR.run)(&host, &Request::default(), &mut facts);
-        for key in WORDS {
-            let Reading::Unknown { remedy: Some(Remedy::Do(remedy)), .. } = facts.reading(&disk, key.name)
-            else {
-                panic!("{}", key.name);
-            };
-            assert!(remedy.contains(words), "{remedy}");
-        }
-        let ran = host.asked().iter().any(|question| matches!(question, Question::Run(..)));
-        assert!(!ran, "what is not read is not run");
     }
 }
