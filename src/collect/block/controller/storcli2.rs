@@ -1,9 +1,9 @@
 //! storcli2 and perccli2, of the MegaRAID 9600 and PERC 12 controllers: `/call show all nolog J` and
 //! `/call/vall show all nolog J`.
 //!
-//! Shapes after scality/raidmgmt (testdata, a 9660-16i) and project-machine/disko (mpi3mr), words after Broadcom's
-//! StorCLI2 user guide. The surprise: the envelope is storcli's and nothing in it is where it was; there is no *Cache
-//! When BBU Bad* any more, since `WB` falls back without an energy pack and `AWB` does not.
+//! Shapes after scality/raidmgmt (testdata, a 9660-16i) and project-machine/disko (mpi3mr); `WB`, `WT` and `AWB` after
+//! the help of Broadcom's MegaRAID Storage Manager. The surprise: the envelope is storcli's and nothing in it is where it
+//! was; there is no *Cache When BBU Bad* any more, since `WB` falls back without an energy pack and `AWB` does not.
 
 use serde_json::Value;
 

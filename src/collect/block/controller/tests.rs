@@ -3,6 +3,7 @@
 
 mod changes;
 mod machine;
+mod public;
 
 use proptest::prelude::*;
 use serde_json::Value;
@@ -288,4 +289,53 @@ proptest! {
         let after = machine.clone().with_answer(0, answer).words();
         prop_assert!(safer(&machine.words(), &after).is_none());
     }
+}
+
+/// A storage system elsewhere stands between controllers; its battery is not theirs.
+#[test]
+fn what_another_storage_system_has_is_not_the_controllers() {
+    let elsewhere =
+        "MSA1500 CS in MY STORAGE\n   Battery/Capacitor Count: 1\n   Battery/Capacitor Status: OK\n";
+    let machine = Machine::ssacli();
+    let with = |detail: String| machine.clone().with_answer(0, detail).words();
+    let without =
+        SSACLI_DETAIL.replace("   Battery/Capacitor Count: 1\n   Battery/Capacitor Status: OK\n", "");
+    assert_eq!(with(format!("{without}\n{elsewhere}"))[0], "?");
+    assert_eq!(with(format!("{SSACLI_DETAIL}\n{elsewhere}")), HEALTHY);
+    assert_eq!(with(format!("\n{elsewhere}{SSACLI_DETAIL}")), HEALTHY);
+}
+
+/// The caches of disks count for the volume that stands on them, and for no other.
+#[test]
+fn the_disks_of_other_volumes_say_nothing() {
+    let [own, other] = ["0:0:0:0", "0:0:1:0"].map(Machine::arcconf_two);
+    assert_eq!(own.words(), HEALTHY);
+    assert_eq!(other.words(), ["healthy", "write back", "write back", "write through", "on"]);
+    for answer in smaller_answers(ARCCONF_TWO) {
+        let words = other.clone().with_answer(0, answer.clone()).words();
+        assert!(words[4] != "off", "{answer}");
+    }
+}
+
+/// Where the interlock opens, every word alone lets it: no two that close it open it together.
+#[test]
+fn no_two_deviations_come_to_what_opens_the_interlock() {
+    let opens = |machine: &Machine| machine.words() == HEALTHY;
+    let all: Vec<_> = changes().into_iter().map(|(machine, old, new, ..)| (machine, old, new)).collect();
+    let says = |machine: &Machine, old: &str| machine.answers.iter().any(|(.., answer)| answer.contains(old));
+    let (mut alone, mut pairs) = (0, 0);
+    for (at, (machine, old, new)) in all.iter().enumerate() {
+        let first = machine.clone().but(old, new);
+        alone += usize::from(opens(&first));
+        let same = |other: &Machine| other.answers == machine.answers && other.address == machine.address;
+        for (_, also, then) in
+            all.iter().skip(at + 1).filter(|(other, also, _)| same(other) && says(&first, also))
+        {
+            let second = machine.clone();
+            let fine = opens(&first) && says(&second, also) && opens(&second.but(also, then));
+            assert!(fine || !opens(&first.clone().but(also, then)), "{old:?} {new:?} {also:?} {then:?}");
+            pairs += 1;
+        }
+    }
+    assert!(alone > 5 && pairs > 1000, "{alone} {pairs}");
 }
