@@ -26,7 +26,10 @@ impl Modes {
 /// From the fields of the volume and those of the controller's cache. `keeps_no_writes` is whether the cache has no room
 /// for writes.
 pub fn modes(own: &Fields, cache: &Fields, keeps_no_writes: bool) -> Modes {
-    let caching = own.said("caching", |word| match word {
+    // Before it was called caching.
+    const ACCELERATOR: &str = "array accelerator";
+    let key = if own.has(ACCELERATOR) && !own.has("caching") { ACCELERATOR } else { "caching" };
+    let caching = own.said(key, |word| match word {
         "enabled" => Some(Policy::WriteBack),
         "disabled" => Some(Policy::WriteThrough),
         _ => None,

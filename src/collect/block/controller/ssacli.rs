@@ -61,6 +61,11 @@ fn is_heading(line: &str) -> bool {
     !line.starts_with(' ') && line.contains(" in Slot ")
 }
 
+/// `Array A` or `Array: A`, and not the volume's `Array Accelerator: Enabled`.
+fn is_array(line: &str) -> bool {
+    line.starts_with("array:") || line.starts_with("array ") && !line.contains(':')
+}
+
 fn slot(block: &Block) -> Option<u32> {
     block.fields.get("slot")?.parse().ok()
 }
@@ -103,7 +108,7 @@ fn volumes_of(answer: &[u8], controller: &Fields) -> Vec<Volume> {
         if let Some(number) = number {
             let number = number.split_whitespace().next().unwrap_or_default();
             volumes.push((format!("logical drive {number}"), Fields::default()));
-        } else if trimmed.starts_with("array ") || trimmed.starts_with("array:") || is_heading(&line) {
+        } else if is_array(&trimmed) || is_heading(&line) {
             // What follows belongs to no volume until the next one is named.
             volumes.push((String::new(), Fields::default()));
         } else if let Some((_, fields)) = volumes.last_mut() {
@@ -116,16 +121,22 @@ fn volumes_of(answer: &[u8], controller: &Fields) -> Vec<Volume> {
 
 fn volume(name: String, own: &Fields, controller: &Fields) -> Volume {
     smart::modes(own, controller, keeps_no_writes(controller)).into(Volume {
-        node: own.get("disk name").filter(|node| node.starts_with("/dev/")).map(str::to_owned),
+        // Some versions print the mount points behind it.
+        node: first_word(own, "disk name").filter(|node| node.starts_with("/dev/")).map(str::to_owned),
         wwn: own.get("unique identifier").and_then(wwn),
         disk_cache: disk_cache(controller),
         ..Volume::unread(name)
     })
 }
 
-/// `Cache Ratio: 100% Read / 0% Write`.
+fn first_word<'a>(own: &'a Fields, key: &str) -> Option<&'a str> {
+    own.get(key)?.split_whitespace().next()
+}
+
+/// `Cache Ratio: 100% Read / 0% Write`; an accelerator's in old versions.
 fn keeps_no_writes(controller: &Fields) -> bool {
-    controller.get("cache ratio").is_some_and(|ratio| ratio.split('/').any(|part| plain(part) == "0% write"))
+    let ratio = ["cache ratio", "accelerator ratio"].into_iter().find_map(|key| controller.get(key));
+    ratio.is_some_and(|ratio| ratio.split('/').any(|part| plain(part) == "0% write"))
 }
 
 /// Caches of the disks: one line before, one for each kind of disk in newer versions.

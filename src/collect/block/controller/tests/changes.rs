@@ -32,7 +32,7 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
             ("\"BBU Status\" : 0", "\"BBU Status\" : 8192", 0, "unreadable"),
             ("\"BBU Status\" : 0", "\"BBU Status\" : 8", 0, "charging"),
             ("\"BBU Status\" : 0", "\"BBU Status\" : \"NA\"", 0, "?"),
-            ("\"BBU Status\" : 0", "\"BBU Status\" : 1024", 0, "failed"),
+            ("\"BBU Status\" : 0", "\"BBU Status\" : 1024", 0, "degraded"),
             ("\"BBU\" : \"Present\"", "\"BBU\" : \"Faulty\"", 0, "failed"),
             // It has no battery and lists one.
             ("\"BBU\" : \"Present\"", "\"BBU\" : \"Absent\"", 0, "?"),
@@ -86,7 +86,7 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
                 0,
                 "learning",
             ),
-            ("should be replaced No", "should be replaced Yes", 0, "failed"),
+            ("should be replaced No", "should be replaced Yes", 0, "degraded"),
         ],
     );
     add(
@@ -188,6 +188,20 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
             ("Drive Write Cache: Disabled", "Configured Drive Write Cache Policy: Disable", 4, "off"),
             ("10% Read / 90% Write", "100% Read / 0% Write", 1, "write through"),
             ("10% Read / 90% Write", "100% Read / 0% Write", 2, "write through"),
+            // hpacucli's words for the same, before there were others.
+            (
+                "Cache Ratio: 10% Read / 90% Write",
+                "Accelerator Ratio: 100% Read / 0% Write",
+                2,
+                "write through",
+            ),
+            ("Cache Ratio: 10% Read / 90% Write", "Accelerator Ratio: 25% Read / 75% Write", 2, "write back"),
+            ("Caching:  Enabled", "Array Accelerator: Enabled", 1, "write back"),
+            ("Caching:  Enabled", "Array Accelerator: Disabled", 2, "write through"),
+            ("Caching:  Enabled", "Array Accelerator: Perhaps", 1, "?"),
+            // One line where there should be two.
+            ("Disk Name: /dev/sda\n         Mount", "Disk Name: /dev/sda          Mount", 1, "write back"),
+            ("Disk Name: /dev/sda\n         Mount", "Disk Name: /dev/sdb          Mount", 1, "?"),
             (
                 "Drive Write Cache: Disabled",
                 "Configured Drive Write Cache Policy: Default",
