@@ -196,7 +196,11 @@ fn battery(backup: Option<&Fields>) -> Said<Battery> {
         let also = fields.has("status").then(|| fields.said("status", meaning));
         return worst(PARTS.map(|key| fields.said(key, meaning)).into_iter().chain(also));
     }
-    fields.said("status", meaning)
+    const HEAT: &str = "over temperature";
+    let heat = fields.has(HEAT).then(|| {
+        fields.said(HEAT, |word| Some(if word == "no" { Battery::Healthy } else { Battery::Degraded }))
+    });
+    worst([fields.said("status", meaning)].into_iter().chain(heat))
 }
 
 /// A SmartRAID controller's flash backup, with its battery or capacitor (`kGreenBackupInfoStatus*` and

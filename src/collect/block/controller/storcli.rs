@@ -177,7 +177,7 @@ fn volume(row: &Value, data: &Value, properties: &Value, bad_battery: &Said<OnFa
         policy,
         in_force,
         on_failure,
-        disk_cache: worst([disk_cache(own), group_cache(data, group)]),
+        disk_cache: worst([disk_cache(own), group_cache(data, group)].into_iter().chain(ssd_cache(row))),
         name: format!("VD {number}"),
     })
 }
@@ -225,6 +225,13 @@ fn disk_cache(own: &Value) -> Said<DiskCache> {
         "disk's default" => Some(DiskCache::DiskDefault),
         _ => None,
     })
+}
+
+/// Where newer versions say that an SSD caches for the volume (CacheCade): nothing is told of that SSD's own cache.
+fn ssd_cache(row: &Value) -> Option<Said<DiskCache>> {
+    let key = "Cac";
+    row.get(key)?;
+    Some(said(row, &[key], |word| Some(if word == "-" { DiskCache::Off } else { DiskCache::DiskDefault })))
 }
 
 /// The disk caches of a drive group as the table of drive groups says them (`PDC`).

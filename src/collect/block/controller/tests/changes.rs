@@ -61,6 +61,9 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
             ("\"PDC\" : \"dsbl\"", "\"PDC\" : \"enbl\"", 4, "on"),
             ("\"PDC\" : \"dsbl\"", "\"PDC\" : \"dflt\"", 4, "disk default"),
             ("\"PDC\" : \"dsbl\"", "\"PDC\" : \"?\"", 4, "?"),
+            // An SSD that caches for the volume.
+            ("\"Cache\" : \"RWBD\"", "\"Cache\" : \"RWBD\", \"Cac\" : \"-\"", 4, "off"),
+            ("\"Cache\" : \"RWBD\"", "\"Cache\" : \"RWBD\", \"Cac\" : \"R\"", 4, "disk default"),
         ],
     );
     add(
@@ -225,6 +228,8 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
             (BACKUP_UNIT, "   Status : ZMM Optimal", 0, "healthy"),
             (BACKUP_UNIT, "   Status : Optimal", 0, "healthy"),
             (BACKUP_UNIT, "   Status : Charging", 0, "charging"),
+            (BACKUP_UNIT, "   Status : Optimal\n   Over temperature : No", 0, "healthy"),
+            (BACKUP_UNIT, "   Status : Optimal\n   Over temperature : Yes", 0, "degraded"),
             (BACKUP_UNIT, "   Status : ZMM not installed", 0, "absent"),
             (BACKUP_UNIT, "   Status : Failed", 0, "failed"),
             (
