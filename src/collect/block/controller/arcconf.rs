@@ -177,6 +177,7 @@ fn heading(line: &str, before: &Part) -> Option<Part> {
 }
 
 fn battery(backup: Option<&Fields>) -> Said<Battery> {
+    const HEAT: &str = "over temperature";
     let Some(fields) = backup else { return Said::missing("battery or backup unit information") };
     let meaning = |word: &str| match word.strip_prefix("zmm ").unwrap_or(word) {
         "optimal" | "ready" => Some(Battery::Healthy),
@@ -196,7 +197,6 @@ fn battery(backup: Option<&Fields>) -> Said<Battery> {
         let also = fields.has("status").then(|| fields.said("status", meaning));
         return worst(PARTS.map(|key| fields.said(key, meaning)).into_iter().chain(also));
     }
-    const HEAT: &str = "over temperature";
     let heat = fields.has(HEAT).then(|| {
         fields.said(HEAT, |word| Some(if word == "no" { Battery::Healthy } else { Battery::Degraded }))
     });
@@ -240,13 +240,13 @@ impl Logical {
         };
         let is_classic =
             ["setting", "status", "mode"].map(|key| self.fields.has(&format!("write-cache {key}")));
-        if !is_classic.contains(&true) {
+        if is_classic.contains(&true) {
+            classic(&self.fields, Volume { disk_cache: caches.classic(&self.members), ..found })
+        } else {
             let keeps_no_writes =
                 cache.get("write cache percentage").is_some_and(|share| share == "0 percent");
             let disk_cache = caches.smart(&self.members);
             smart::modes(&self.fields, cache, keeps_no_writes).into(Volume { disk_cache, ..found })
-        } else {
-            classic(&self.fields, Volume { disk_cache: caches.classic(&self.members), ..found })
         }
     }
 }

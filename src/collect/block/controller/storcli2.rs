@@ -110,10 +110,9 @@ fn mode(row: &Value, own: &Value, key: &str) -> Said<Policy> {
             Said::disputed(format!("`{key}` is said in two ways"))
         }
         (
-            Some(Policy::WriteBack | Policy::WriteThrough),
             Some(Policy::WriteBack | Policy::WriteThrough) | None,
-        )
-        | (None, Some(Policy::WriteBack | Policy::WriteThrough) | None) => listed.only_if(&shown),
+            Some(Policy::WriteBack | Policy::WriteThrough) | None,
+        ) => listed.only_if(&shown),
     }
 }
 

@@ -13,10 +13,9 @@ use self::machine::{ALL, HEALTHY, Machine, words};
 use super::samples::*;
 use super::{COLLECTOR, WORDS};
 use crate::collect::Request;
-use crate::collect::testing::Fake;
-use crate::facts::catalog::{controller, device};
-use crate::facts::{FactSet, Reading, Remedy, Source, Subject, Why};
-use crate::host::{Question, RecordedHost, RecordingHost, Tool};
+use crate::facts::catalog::controller;
+use crate::facts::{Reading, Remedy, Subject, Why};
+use crate::host::{RecordedHost, RecordingHost, Tool};
 
 /// Words by which something safe could be concluded, in the order of [`WORDS`].
 const SAFE: [&[&str]; 5] =
