@@ -62,6 +62,26 @@ fn power(battery: Battery) -> Power {
     }
 }
 
+/// Why the battery is what it is for a time only.
+fn passing(battery: Option<Battery>) -> Option<&'static str> {
+    match battery {
+        Some(Battery::Learning) => Some("its battery runs a learn cycle"),
+        Some(Battery::Charging) => Some("its battery charges"),
+        Some(
+            Battery::Healthy | Battery::Degraded | Battery::Failed | Battery::Absent | Battery::Unreadable,
+        )
+        | None => None,
+    }
+}
+
+/// Whether a volume that could hold writes does not.
+fn fell_back(policy: Option<Policy>) -> bool {
+    match policy {
+        Some(Policy::WriteBack | Policy::AlwaysWriteBack) => true,
+        Some(Policy::WriteThrough) | None => false,
+    }
+}
+
 /// What the volume's cache is, and what speaks for that.
 pub fn judge(ask: &mut Ask, disk: &Subject) -> (Cache, Evidence) {
     use Standing::{AtRisk, Durable, Unproven};
@@ -117,7 +137,13 @@ pub fn judge(ask: &mut Ask, disk: &Subject) -> (Cache, Evidence) {
             format!("the controller of {name} holds writes in its cache although its battery is {battery}"),
         ),
         _ if members_write_through && writes_through => {
-            (Cache::None, Durable, format!("the controller of {name} writes through, and so do its disks"))
+            let until = passing(battery).filter(|_| fell_back(policy));
+            let until = until.map(|why| format!(" while {why}")).unwrap_or_default();
+            (
+                Cache::None,
+                Durable,
+                format!("the controller of {name} writes through{until}, and so do its disks"),
+            )
         }
         Some((Power::Sound, _)) if members_write_through && holds && guarded => (
             Cache::Protected,
@@ -129,9 +155,14 @@ pub fn judge(ask: &mut Ask, disk: &Subject) -> (Cache, Evidence) {
         Some((Power::Doubtful, battery)) if !writes_through => (
             Cache::Unknown,
             Unproven,
-            format!(
-                "the battery of the controller before {name} is {battery}, so whether it protects the cache is not shown"
-            ),
+            match passing(Some(battery)) {
+                Some(why) => format!(
+                    "of the controller before {name} it is not shown that its cache is protected while {why}"
+                ),
+                None => format!(
+                    "the battery of the controller before {name} is {battery}, so whether it protects the cache is not shown"
+                ),
+            },
         ),
         Some((Power::Sound, _)) if unguarded => (
             Cache::Unknown,

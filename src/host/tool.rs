@@ -18,6 +18,10 @@ pub enum Tool {
     Storcli,
     /// The same under Dell's name.
     Perccli,
+    /// storcli's successor for MegaRAID 9600 controllers, for `show`.
+    Storcli2,
+    /// The same under Dell's name, for PERC 12.
+    Perccli2,
     /// LSI's MegaCli, which storcli replaced, for what is called `Info` and `Get`.
     MegaCli,
     /// HPE's tool for Smart Array controllers, for `show`.
@@ -54,7 +58,7 @@ pub enum Tool {
 
 impl Tool {
     /// All programs but those of PostgreSQL, of which each version has its own.
-    pub const FIXED: [Self; 21] = [
+    pub const FIXED: [Self; 23] = [
         Self::Mke2fs,
         Self::MkfsXfs,
         Self::MkfsBtrfs,
@@ -62,6 +66,8 @@ impl Tool {
         Self::Mount,
         Self::Storcli,
         Self::Perccli,
+        Self::Storcli2,
+        Self::Perccli2,
         Self::MegaCli,
         Self::Ssacli,
         Self::Hpssacli,
@@ -88,6 +94,8 @@ impl Tool {
             Self::Mount => "mount".to_owned(),
             Self::Storcli => "storcli".to_owned(),
             Self::Perccli => "perccli".to_owned(),
+            Self::Storcli2 => "storcli2".to_owned(),
+            Self::Perccli2 => "perccli2".to_owned(),
             Self::MegaCli => "MegaCli".to_owned(),
             Self::Ssacli => "ssacli".to_owned(),
             Self::Hpssacli => "hpssacli".to_owned(),
@@ -128,6 +136,8 @@ impl Tool {
             Self::Mount => "util-linux",
             Self::Storcli => "storcli",
             Self::Perccli => "perccli",
+            Self::Storcli2 => "storcli2",
+            Self::Perccli2 => "perccli2",
             Self::MegaCli => "MegaCli",
             Self::Ssacli => "ssacli",
             Self::Hpssacli => "hpssacli",

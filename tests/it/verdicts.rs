@@ -222,7 +222,7 @@ fn generate() -> String {
         ],
     );
 
-    text.push_str("\n## Behind a RAID controller\n\nAs the controller's own tool tells (storcli, perccli, MegaCli, ssacli, arcconf). *belief* is what the kernel makes of it.\n");
+    text.push_str("\n## Behind a RAID controller\n\nAs the controller's own tool tells (storcli, perccli, storcli2, MegaCli, ssacli, arcconf). *belief* is what the kernel makes of it.\n");
     table(
         &mut text,
         &Machine::protected().with("probe.flush_cost", "?"),

@@ -8,13 +8,16 @@ mod arcconf;
 mod ask;
 mod fields;
 mod firmware;
+mod json;
 mod megacli;
 mod place;
 mod said;
 #[cfg(test)]
 mod samples;
+mod smart;
 mod ssacli;
 mod storcli;
+mod storcli2;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -41,8 +44,6 @@ pub struct Family {
     install: &'static str,
     /// How volumes stand among SCSI addresses.
     addresses: Addresses,
-    /// Where tools lie that know them and whose answers walwise does not read.
-    unread: &'static [&'static str],
 }
 
 /// All families. What is here without tools is a RAID controller whose tool walwise cannot read.
@@ -52,43 +53,37 @@ const FAMILIES: &[Family] = &[
         tools: &[Tool::Storcli, Tool::Perccli, Tool::MegaCli],
         install: "storcli",
         addresses: Addresses::MegaRaid,
-        unread: &[],
     },
     Family {
         drivers: &["hpsa", "cciss"],
         tools: &[Tool::Ssacli, Tool::Hpssacli, Tool::Hpacucli],
         install: "ssacli",
         addresses: Addresses::SmartArray,
-        unread: &[],
     },
     Family {
         drivers: &["smartpqi"],
         tools: &[Tool::Ssacli, Tool::Arcconf],
         install: "ssacli",
         addresses: Addresses::Opaque,
-        unread: &[],
     },
-    // MegaRAID 9600 and PERC 12: the tools have successors whose JSON has another shape, of which there is no public sample.
+    // MegaRAID 9600 and PERC 12. Their volumes have numbers of their own among the SCSI targets.
     Family {
         drivers: &["mpi3mr"],
-        tools: &[],
+        tools: &[Tool::Storcli2, Tool::Perccli2],
         install: "storcli2",
         addresses: Addresses::Opaque,
-        unread: &["/opt/MegaRAID/storcli2/storcli2", "/opt/MegaRAID/perccli2/perccli2"],
     },
     Family {
         drivers: &["aacraid"],
         tools: &[Tool::Arcconf],
         install: "arcconf",
         addresses: Addresses::Aacraid,
-        unread: &[],
     },
     Family {
         drivers: &["megaraid", "arcmsr", "3w-9xxx", "3w-sas", "hptiop", "esas2r", "ips"],
         tools: &[],
         install: "",
         addresses: Addresses::Opaque,
-        unread: &[],
     },
 ];
 
@@ -136,7 +131,7 @@ fn ask(
     disks: &[Subject],
 ) -> Result<Answers, Reading<String>> {
     if family.tools.is_empty() {
-        return Err(unread(host, family));
+        return Err(unread());
     }
     if request.without_programs {
         return Err(tools::not_run());
@@ -156,31 +151,19 @@ fn ask(
     let dells = disks
         .iter()
         .any(|disk| facts.value(disk, &device::MODEL).is_some_and(|model| model.contains("PERC")));
-    let install = if dells && family.tools.contains(&Tool::Perccli) { "perccli" } else { family.install };
+    let dell = [Tool::Perccli, Tool::Perccli2].into_iter().find(|tool| family.tools.contains(tool));
+    let install = dell.filter(|_| dells).map_or(family.install, Tool::package);
     Err(refusal.unwrap_or_else(|| {
         Reading::unknown(Why::Absent, format!("no tool for {} is installed", family.drivers.join(", ")))
             .or_try(Remedy::Install(install.to_owned()))
     }))
 }
 
-/// What there is to say of controllers whose tools walwise does not read, and where theirs is.
-fn unread(host: &dyn Host, family: &Family) -> Reading<String> {
-    let says = "walwise cannot read this controller's tool";
-    let installed = family.unread.iter().find(|path| host.stat(Path::new(path)).is_ok());
-    let remedy = match (installed, family.unread) {
-        (Some(tool), _) => format!(
-            "read it yourself as root: `{tool} /call show all` and `{tool} /call/vall show all` tell the write cache of each \
-             volume and the state of the battery or flash module"
-        ),
-        (None, [_, ..]) => format!(
-            "install {} (of Dell: perccli2) and read it yourself as root: walwise does not know the form of its answers",
-            family.install
-        ),
-        (None, []) => {
-            "see in the controller's own tool whether its cache and its battery protect each other".to_owned()
-        }
-    };
-    Reading::unknown(Why::Absent, says).or_try(Remedy::Do(remedy))
+/// What there is to say of controllers whose tools walwise does not read.
+fn unread() -> Reading<String> {
+    let remedy = "see in the controller's own tool whether its cache and its battery protect each other";
+    Reading::unknown(Why::Absent, "walwise cannot read this controller's tool")
+        .or_try(Remedy::Do(remedy.to_owned()))
 }
 
 fn leave_unknown(disk: &Subject, unknown: &Reading<String>, facts: &mut FactSet) {

@@ -1,7 +1,7 @@
 //! What a RAID controller's own tool says of the volume that a disk really is.
 
 facts! {
-    /// The controller's own tool that answered: `storcli`, `perccli`, `MegaCli`, `ssacli`, `hpssacli`, `hpacucli`, `arcconf`.
+    /// The controller's own tool that answered: `storcli`, `perccli`, `storcli2`, `perccli2`, `MegaCli`, `ssacli`, `hpssacli`, `hpacucli`, `arcconf`.
     TOOL: String = Device "controller.tool" Kind::Text;
     /// Which of the controller's volumes the disk is, in the words of its tool; `none` where the controller only passes the disk on, so that its battery protects nothing.
     VOLUME: String = Device "controller.volume" Kind::Text;
@@ -24,6 +24,7 @@ choice! {
     pub enum Battery {
         Healthy = "healthy",
         Charging = "charging",
+        /// A learn cycle runs: the battery is discharged and charged anew, and most controllers write through meanwhile.
         Learning = "learning",
         Degraded = "degraded",
         Failed = "failed",

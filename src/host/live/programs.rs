@@ -70,6 +70,8 @@ fn is_controllers(tool: Tool) -> bool {
         tool,
         Tool::Storcli
             | Tool::Perccli
+            | Tool::Storcli2
+            | Tool::Perccli2
             | Tool::MegaCli
             | Tool::Ssacli
             | Tool::Hpssacli
@@ -103,6 +105,8 @@ fn candidates(tool: Tool) -> Vec<PathBuf> {
                 // Where their makers' packages put them; distributions have none.
                 Tool::Storcli => &["/opt/MegaRAID/storcli/storcli64", "/opt/MegaRAID/storcli/storcli"][..],
                 Tool::Perccli => &["/opt/MegaRAID/perccli/perccli64", "/opt/MegaRAID/perccli/perccli"],
+                Tool::Storcli2 => &["/opt/MegaRAID/storcli2/storcli2"],
+                Tool::Perccli2 => &["/opt/MegaRAID/perccli2/perccli2"],
                 Tool::MegaCli => {
                     &["/opt/MegaRAID/MegaCli/MegaCli64", "/opt/MegaRAID/MegaCli/MegaCli", "/usr/sbin/megacli"]
                 }

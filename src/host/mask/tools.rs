@@ -9,12 +9,14 @@ use std::ops::Range;
 use super::Kind;
 
 /// Keys in lower case with single blanks, whose value is a serial number or a name made of one.
-const SERIALS: [&str; 14] = [
+const SERIALS: [&str; 17] = [
     "backup unit serial number",
+    "board tracer number",
     "battery serial number",
     "cache serial number",
     "controller serial number",
     "drive serial number",
+    "drive unique id",
     "host serial number",
     "logical drive label",
     "safe id",
@@ -24,10 +26,12 @@ const SERIALS: [&str; 14] = [
     "sn",
     "unique identifier",
     "unit serial number",
+    "volume unique identifier",
 ];
 
 /// Keys whose value is an address or a world-wide name.
-const NAMES: [&str; 8] = [
+const NAMES: [&str; 9] = [
+    "controller world wide name",
     "logical_unit_id",
     "sas address",
     "sas address 0",
@@ -37,6 +41,9 @@ const NAMES: [&str; 8] = [
     "wwid",
     "wwn",
 ];
+
+/// How keys begin behind which a disk's place and its serial number stand.
+const MEMBERS: [&str; 3] = ["segment ", "device ", "group "];
 
 /// Where identities stand in the answer of a program.
 pub fn places(answer: &[u8]) -> Vec<(Range<usize>, Kind)> {
@@ -61,7 +68,7 @@ fn in_line(line: &[u8]) -> Vec<(Range<usize>, Kind)> {
             Kind::Serial
         } else if NAMES.contains(&key.as_str()) {
             Kind::Wwn
-        } else if key.starts_with("segment ") {
+        } else if MEMBERS.iter().any(|member| key.starts_with(member)) {
             places.extend(last_word(after, colon));
             continue;
         } else {

@@ -18,13 +18,15 @@ mod shown;
 /// A machine with a controller, and the tool that is asked.
 type Machine = (RecordedHost, &'static [Tool]);
 
-static MACHINES: LazyLock<[Machine; 4]> = LazyLock::new(|| {
+static MACHINES: LazyLock<[Machine; 6]> = LazyLock::new(|| {
     let host = |bytes: &[u8]| RecordedHost::parse(bytes).expect("a host archive");
     [
         (host(include_bytes!("../../hosts/megaraid-healthy.host")), &[Tool::Storcli]),
         (host(include_bytes!("../../hosts/megaraid-healthy.host")), &[Tool::MegaCli]),
         (host(include_bytes!("../../hosts/hpe-healthy.host")), &[Tool::Ssacli]),
         (host(include_bytes!("../../hosts/adaptec-arcconf.host")), &[Tool::Arcconf]),
+        (host(include_bytes!("../../hosts/megaraid-9600.host")), &[Tool::Storcli2]),
+        (host(include_bytes!("../../hosts/smartraid-arcconf.host")), &[Tool::Arcconf]),
     ]
 });
 
@@ -43,7 +45,7 @@ impl Host for Answering<'_> {
         let (host, tools) = self.machine;
         match question {
             Question::Run(tool, arguments) if tools.contains(tool) => {
-                let is_second = arguments.iter().any(|word| word.contains("/vALL") || word == "ld" || word.contains("Bbu"));
+                let is_second = arguments.iter().any(|word| word.contains("/vALL") || word.contains("/vall") || word == "ld" || word.contains("Bbu"));
                 Ok(if is_second { self.second } else { self.first }.to_vec())
             }
             Question::Run(..) => Err(Miss::new(MissKind::Absent, "not installed")),
@@ -54,7 +56,7 @@ impl Host for Answering<'_> {
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((which, text)) = bytes.split_first() else { return };
-    let Some(machine) = MACHINES.get(usize::from(which & 3)) else { return };
+    let Some(machine) = MACHINES.get(usize::from(which & 7)) else { return };
     let mut parts = text.splitn(2, |b| *b == 0x1e);
     let (first, second) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
     let host = Answering { machine, first, second };

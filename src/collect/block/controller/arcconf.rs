@@ -1,11 +1,16 @@
 //! arcconf: `getconfig N`.
 //!
-//! Shapes after the reports in glensc/nagios-plugin-check_raid, t/data/arcconf. Headings have no colon and fields do, so
-//! the dashes around headings are not needed. The surprise: a plain *Enabled (write-back)* holds writes back with any
-//! battery or none; only *when protected by battery/ZMM* falls back.
+//! Shapes after the reports in glensc/nagios-plugin-check_raid, t/data/arcconf; words of SmartRAID controllers, the
+//! successors, also after project-machine/disko (smartpqi) and the header of Microchip's storage library. Headings have
+//! no colon and fields do, so the dashes around headings are not needed. The surprise: a plain *Enabled (write-back)*
+//! holds writes back with any battery or none; only *when protected by battery/ZMM* falls back.
 
-use super::fields::{Fields, lines, plain};
-use super::said::{Adapter, Said, Volume, pci_field, worst};
+mod disks;
+
+use self::disks::{Disk, Disks, Member, setting};
+use super::fields::{Fields, lines, plain, split};
+use super::said::{Adapter, Said, Volume, is_absent, pci_field, worst, wwn};
+use super::smart;
 use crate::facts::catalog::controller::{Battery, DiskCache, InForce, OnFailure, Policy};
 
 /// How many controllers an answer counts, of which each has to be asked.
@@ -17,64 +22,108 @@ pub fn count(answer: &[u8]) -> u32 {
 
 /// Reads one controller, the one that this number asked for.
 pub fn parse(number: u32, answer: &[u8]) -> Adapter {
-    let mut controller = Fields::default();
-    let mut backup: Option<Fields> = None;
-    let mut volumes: Vec<(String, Fields)> = Vec::new();
-    let mut disks: Vec<Fields> = Vec::new();
-    let mut unnamed = Fields::default();
-    let mut part = Part::Other;
-    for line in lines(answer) {
-        let line = line.trim();
-        if line.is_empty() || line.starts_with("---") {
-            continue;
-        }
-        match (line.contains(':'), &part) {
-            (false, _) => match heading(&plain(line)) {
-                Some(new) => {
-                    match &new {
-                        Part::Volume(name) => volumes.push((name.clone(), Fields::default())),
-                        Part::Disk => disks.push(Fields::default()),
-                        Part::Backup => {
-                            backup.get_or_insert_default();
-                        }
-                        Part::Controller | Part::Disks | Part::Other => {}
-                    }
-                    part = new;
-                }
-                None => {
-                    // `Device is a Hard drive` is a sentence about the disk.
-                    if let (Part::Disk, Some(disk)) = (&part, disks.last_mut()) {
-                        disk.put(plain(line), String::new());
-                    }
-                }
-            },
-            (true, Part::Controller) => controller.add(line),
-            (true, Part::Backup) => backup.get_or_insert_default().add(line),
-            (true, Part::Volume(_)) => {
-                if let Some((_, fields)) = volumes.last_mut() {
-                    fields.add(line);
-                }
-            }
-            (true, Part::Disk) => {
-                if let Some(disk) = disks.last_mut() {
-                    disk.add(line);
-                }
-            }
-            (true, Part::Disks) => unnamed.add(line),
-            (true, Part::Other) => {}
-        }
-    }
-    // A disk whose heading was lost.
-    if unnamed.has("write cache") {
-        disks.push(unnamed);
-    }
-    let disk_cache = disk_cache(&controller, &disks);
+    let read = Answer::of(answer);
+    let members: Vec<&[Member]> = read.volumes.iter().map(|volume| volume.members.as_slice()).collect();
+    let disks = Disks::new(read.disks, &members);
+    let caches = Caches { controller: &read.controller, policy: &read.policy, disks };
     Adapter {
         name: number.to_string(),
-        model: controller.get("controller model").map(str::to_owned).filter(|model| !model.is_empty()),
-        pci: pci_field(&controller),
-        battery: battery(backup.as_ref()),
-        volumes: volumes.into_iter().map(|(name, fields)| volume(&name, &fields, &disk_cache)).collect(),
+        model: read.controller.get("controller model").map(str::to_owned).filter(|model| !model.is_empty()),
+        pci: pci_field(&read.controller),
+        battery: battery(read.backup.as_ref()),
+        volumes: read.volumes.iter().map(|volume| volume.read(&read.cache, &caches)).collect(),
+    }
+}
+
+/// The parts of an answer.
+#[derive(Default)]
+struct Answer {
+    controller: Fields,
+    backup: Option<Fields>,
+    cache: Fields,
+    policy: Fields,
+    volumes: Vec<Logical>,
+    disks: Vec<Disk>,
+}
+
+/// A logical device.
+struct Logical {
+    number: String,
+    fields: Fields,
+    members: Vec<Member>,
+}
+
+impl Answer {
+    fn of(answer: &[u8]) -> Self {
+        let mut read = Self::default();
+        let mut unnamed = Fields::default();
+        let mut part = Part::Other;
+        for line in lines(answer) {
+            let line = line.trim();
+            if line.is_empty() || line.starts_with("---") {
+                continue;
+            }
+            if line.contains(':') {
+                read.field(&part, line, &mut unnamed);
+                continue;
+            }
+            let words = plain(line);
+            match (heading(&words, &part), &part, read.disks.last_mut()) {
+                (Some(new), ..) => {
+                    read.open(&new);
+                    part = new;
+                }
+                // `Device is a Hard drive` is a sentence about the disk.
+                (None, Part::Disk(_), Some(disk)) => disk.fields.put(words, String::new()),
+                (None, ..) => {}
+            }
+        }
+        // A disk whose heading was lost.
+        if unnamed.has("write cache") {
+            read.disks.push(Disk { fields: unnamed, ..Disk::default() });
+        }
+        read
+    }
+
+    fn open(&mut self, part: &Part) {
+        match part {
+            Part::Volume(number) => {
+                let number = number.clone();
+                self.volumes.push(Logical { number, fields: Fields::default(), members: Vec::new() });
+            }
+            Part::Disk(number) => {
+                self.disks.push(Disk { number: number.clone(), fields: Fields::default() });
+            }
+            Part::Backup => {
+                self.backup.get_or_insert_default();
+            }
+            Part::Controller | Part::Cache | Part::Policy | Part::Members | Part::Disks | Part::Other => {}
+        }
+    }
+
+    fn field(&mut self, part: &Part, line: &str, unnamed: &mut Fields) {
+        match part {
+            Part::Controller => self.controller.add(line),
+            Part::Cache => self.cache.add(line),
+            Part::Policy => self.policy.add(line),
+            Part::Backup => self.backup.get_or_insert_default().add(line),
+            Part::Volume(_) | Part::Members => {
+                if let Some(volume) = self.volumes.last_mut() {
+                    match (split(line).and_then(Member::of), part) {
+                        (Some(member), _) => volume.members.push(member),
+                        (None, Part::Volume(_)) => volume.fields.add(line),
+                        (None, _) => {}
+                    }
+                }
+            }
+            Part::Disk(_) => {
+                if let Some(disk) = self.disks.last_mut() {
+                    disk.fields.add(line);
+                }
+            }
+            Part::Disks => unnamed.add(line),
+            Part::Other => {}
+        }
     }
 }
 
@@ -82,20 +131,37 @@ pub fn parse(number: u32, answer: &[u8]) -> Adapter {
 enum Part {
     Controller,
     Backup,
+    Cache,
+    Policy,
     Volume(String),
+    Members,
     Disks,
-    Disk,
+    Disk(String),
     Other,
 }
 
-fn heading(line: &str) -> Option<Part> {
-    if line == "controller information" {
-        return Some(Part::Controller);
+fn heading(line: &str, before: &Part) -> Option<Part> {
+    match line {
+        "controller information" => return Some(Part::Controller),
+        "cache properties" => return Some(Part::Cache),
+        "physical drive write cache policy information" => return Some(Part::Policy),
+        "physical device information" => return Some(Part::Disks),
+        "logical device segment information" | "array physical device information" => {
+            return Some(match before {
+                Part::Volume(_) | Part::Members => Part::Members,
+                // In the list of arrays, before any volume.
+                _ => Part::Other,
+            });
+        }
+        // It parts a volume's own fields from its members, and is nothing else.
+        "consistency check information" => return None,
+        _ => {}
     }
     if line.starts_with("controller battery information")
         || line.starts_with("controller zmm information")
         || line.contains("cache backup unit information")
         || line.starts_with("supercap information")
+        || line == "green backup information"
     {
         return Some(Part::Backup);
     }
@@ -103,35 +169,90 @@ fn heading(line: &str) -> Option<Part> {
     if let Some(number) = volume.iter().find_map(|words| line.strip_prefix(words)) {
         return Some(Part::Volume(number.to_owned()));
     }
-    if line == "physical device information" {
-        return Some(Part::Disks);
+    if let Some(number) = line.strip_prefix("device #") {
+        return Some(Part::Disk(number.to_owned()));
     }
-    if line.starts_with("device #") {
-        return Some(Part::Disk);
-    }
-    line.ends_with("information").then_some(Part::Other)
+    let ends = ["information", "properties", "settings", "counters"];
+    ends.iter().any(|end| line.ends_with(end)).then_some(Part::Other)
 }
 
 fn battery(backup: Option<&Fields>) -> Said<Battery> {
+    const HEAT: &str = "over temperature";
     let Some(fields) = backup else { return Said::missing("battery or backup unit information") };
     let meaning = |word: &str| match word.strip_prefix("zmm ").unwrap_or(word) {
         "optimal" | "ready" => Some(Battery::Healthy),
         "charging" => Some(Battery::Charging),
+        "reconditioning" => Some(Battery::Learning),
         "failed" => Some(Battery::Failed),
         "degraded" | "not ready" => Some(Battery::Degraded),
         "not installed" | "not present" => Some(Battery::Absent),
         _ => None,
     };
+    if ["backup power status", "battery/capacitor pack count"].iter().any(|key| fields.has(key)) {
+        return green(fields);
+    }
     if fields.has("overall backup unit status") {
         const PARTS: [&str; 3] =
             ["overall backup unit status", "non-volatile storage status", "supercap status"];
         let also = fields.has("status").then(|| fields.said("status", meaning));
         return worst(PARTS.map(|key| fields.said(key, meaning)).into_iter().chain(also));
     }
-    fields.said("status", meaning)
+    let heat = fields.has(HEAT).then(|| {
+        fields.said(HEAT, |word| Some(if word == "no" { Battery::Healthy } else { Battery::Degraded }))
+    });
+    worst([fields.said("status", meaning)].into_iter().chain(heat))
 }
 
-fn volume(name: &str, fields: &Fields, disk_cache: &Said<DiskCache>) -> Volume {
+/// A SmartRAID controller's flash backup, with its battery or capacitor (`kGreenBackupInfoStatus*` and
+/// `kGreenBackupInfoHardware*` in the library's header).
+fn green(fields: &Fields) -> Said<Battery> {
+    let count = fields.said("battery/capacitor pack count", |count| match count.parse() {
+        Ok(0) => Some(Battery::Absent),
+        Ok(1..=u32::MAX) => Some(Battery::Healthy),
+        Err(_) => None,
+    });
+    let status = fields.said("backup power status", |word| match word {
+        "ok" => Some(Battery::Healthy),
+        "not fully charged" | "not charged" => Some(Battery::Charging),
+        "not present" | "not installed" | "disconnected" => Some(Battery::Absent),
+        word if word.starts_with("charging") => Some(Battery::Charging),
+        word if word.starts_with("fail") => Some(Battery::Failed),
+        _ => None,
+    });
+    if count.is().is_some_and(is_absent) {
+        let says_more = status.is().is_some_and(|status| !is_absent(status));
+        return if says_more { Said::disputed("there is no pack although there is a status") } else { count };
+    }
+    let error = fields.said("hardware error", |word| {
+        Some(if word == "no error" { Battery::Healthy } else { Battery::Degraded })
+    });
+    worst([count, status, error])
+}
+
+impl Logical {
+    fn read(&self, cache: &Fields, caches: &Caches) -> Volume {
+        let node = self.fields.get("disk name").and_then(|text| text.split_whitespace().next());
+        let found = Volume {
+            target: self.number.parse().ok(),
+            node: node.filter(|node| node.starts_with("/dev/")).map(str::to_owned),
+            wwn: self.fields.get("volume unique identifier").and_then(wwn),
+            ..Volume::unread(format!("logical device {}", self.number))
+        };
+        let is_classic =
+            ["setting", "status", "mode"].map(|key| self.fields.has(&format!("write-cache {key}")));
+        if is_classic.contains(&true) {
+            classic(&self.fields, Volume { disk_cache: caches.classic(&self.members), ..found })
+        } else {
+            let keeps_no_writes =
+                cache.get("write cache percentage").is_some_and(|share| share == "0 percent");
+            let disk_cache = caches.smart(&self.members);
+            smart::modes(&self.fields, cache, keeps_no_writes).into(Volume { disk_cache, ..found })
+        }
+    }
+}
+
+/// How a volume's cache writes, in the words of the controllers before SmartRAID.
+fn classic(fields: &Fields, found: Volume) -> Volume {
     const SETTING: &str = "write-cache setting";
     let is_on = |word: &str| word.starts_with("enabled") || word == "on" || word.starts_with("on when");
     let is_off = |word: &str| word.starts_with("disabled") || word == "off";
@@ -164,35 +285,30 @@ fn volume(name: &str, fields: &Fields, disk_cache: &Said<DiskCache>) -> Volume {
         Said::Is(InForce::WriteThrough) => in_force.only_if(&policy),
         Said::Is(InForce::WriteBack) | Said::Gap(..) => in_force,
     };
-    let node = fields.get("disk name").and_then(|text| text.split_whitespace().next());
-    Volume {
-        name: format!("logical device {name}"),
-        target: name.parse().ok(),
-        node: node.filter(|node| node.starts_with("/dev/")).map(str::to_owned),
-        wwn: None,
-        policy,
-        in_force,
-        on_failure,
-        disk_cache: disk_cache.clone(),
-    }
+    Volume { policy, in_force, on_failure, ..found }
 }
 
-/// Caches of all disks of the controller together, whichever volume they belong to.
-fn disk_cache(controller: &Fields, disks: &[Fields]) -> Said<DiskCache> {
-    const GLOBAL: &str = "global physical device write cache policy";
-    let meaning = |word: &str| match word {
-        word if word.starts_with("disabled") => Some(DiskCache::Off),
-        word if word.starts_with("enabled") => Some(DiskCache::On),
-        _ => None,
-    };
-    let is_disk = |fields: &&Fields| !fields.has("device is an enclosure services device");
-    let of_disks: Vec<Said<DiskCache>> =
-        disks.iter().filter(is_disk).map(|disk| disk.said("write cache", meaning)).collect();
-    if of_disks.is_empty() {
-        return Said::missing("write cache of the disks");
+/// What is said of the caches of disks: one by one, and of all together.
+struct Caches<'a> {
+    controller: &'a Fields,
+    policy: &'a Fields,
+    disks: Disks,
+}
+
+impl Caches<'_> {
+    fn classic(&self, members: &[Member]) -> Said<DiskCache> {
+        const GLOBAL: &str = "global physical device write cache policy";
+        let global = self.controller.said(GLOBAL, |word| match word {
+            "drive specific" => Some(DiskCache::Off),
+            word => setting(word),
+        });
+        let global = self.controller.has(GLOBAL).then_some(global);
+        worst([self.disks.of(members)].into_iter().chain(global))
     }
-    let global = controller
-        .said(GLOBAL, |word| meaning(word).or((word == "drive specific").then_some(DiskCache::Off)));
-    let global = controller.has(GLOBAL).then_some(global);
-    worst(of_disks.into_iter().chain(global))
+
+    /// The policy is always told, the disks' own caches only by newer versions.
+    fn smart(&self, members: &[Member]) -> Said<DiskCache> {
+        let of_disks = self.disks.tell().then(|| self.disks.of(members));
+        worst([self.policy.said("configured drives", setting)].into_iter().chain(of_disks))
+    }
 }

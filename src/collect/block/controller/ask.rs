@@ -1,7 +1,7 @@
 //! Runs the tools, each with the few commands that its parser wants, and no command twice.
 
 use super::said::{Adapter, Said};
-use super::{arcconf, megacli, ssacli, storcli};
+use super::{arcconf, megacli, ssacli, storcli, storcli2};
 use crate::collect::refused;
 use crate::facts::{Reading, Why};
 use crate::host::{Host, Miss, MissKind, Tool};
@@ -24,6 +24,7 @@ pub struct Answers {
 pub fn all(host: &dyn Host, tool: Tool) -> Result<Answers, Option<Reading<String>>> {
     let (adapters, command) = match tool {
         Tool::Storcli | Tool::Perccli => storcli(host, tool)?,
+        Tool::Storcli2 | Tool::Perccli2 => storcli2(host, tool)?,
         Tool::MegaCli => megacli(host)?,
         Tool::Arcconf => arcconf(host)?,
         _ => ssacli(host, tool)?,
@@ -61,6 +62,13 @@ fn storcli(host: &dyn Host, tool: Tool) -> Result<Told, Option<Reading<String>>>
         }
     }
     Ok((adapters, ALL))
+}
+
+fn storcli2(host: &dyn Host, tool: Tool) -> Result<Told, Option<Reading<String>>> {
+    const ALL: &str = "/call show all nolog J";
+    let all = ask(host, tool, ALL)?;
+    let volumes = ask(host, tool, "/call/vall show all nolog J").unwrap_or_default();
+    Ok((storcli2::parse(&all, &volumes), ALL))
 }
 
 fn megacli(host: &dyn Host) -> Result<Told, Option<Reading<String>>> {

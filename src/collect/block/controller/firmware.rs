@@ -19,7 +19,7 @@ const FLAGS: [(&str, &str, Battery); 11] = [
     ("battery pack missing", "no", Battery::Absent),
     ("remaining capacity low", "no", Battery::Degraded),
     ("no space to cache offload", "no", Battery::Degraded),
-    ("pack is about to fail & should be replaced", "no", Battery::Failed),
+    ("pack is about to fail & should be replaced", "no", Battery::Degraded),
     ("cache offload premium feature required", "no", Battery::Degraded),
 ];
 
@@ -38,7 +38,7 @@ pub fn state(word: &str) -> Option<Battery> {
     match word {
         "optimal" | "operational" => Some(Battery::Healthy),
         "missing" | "absent" | "not present" => Some(Battery::Absent),
-        "failed" | "dead" => Some(Battery::Failed),
+        "failed" | "dead" | "non operational" => Some(Battery::Failed),
         "unknown" => Some(Battery::Unreadable),
         word if word.starts_with("charging") => Some(Battery::Charging),
         word if word.starts_with("learn") => Some(Battery::Learning),
@@ -59,7 +59,8 @@ pub fn number(code: u64) -> Said<Battery> {
         (1 << 7, Battery::Degraded),
         (1 << 8, Battery::Degraded),
         (1 << 9, Battery::Degraded),
-        (1 << 10, Battery::Failed),
+        // It is to be replaced, which says nothing of today.
+        (1 << 10, Battery::Degraded),
         (1 << 11, Battery::Degraded),
     ];
     // Seen where everything else says that all is well; 8192, its neighbour, means nothing that anybody has written down.
@@ -117,7 +118,7 @@ mod tests {
             (8, Battery::Charging),
             (64, Battery::Learning),
             (64 | 8, Battery::Learning),
-            (1 << 10 | 8, Battery::Failed),
+            (1 << 10 | 8, Battery::Degraded),
             (1, Battery::Absent),
             (1 << 11, Battery::Degraded),
             // A learn cycle was asked for; also seen where there is no battery.

@@ -204,6 +204,22 @@ pub struct Volume {
     pub disk_cache: Said<DiskCache>,
 }
 
+impl Volume {
+    /// One of which nothing but the name is known.
+    pub fn unread(name: String) -> Self {
+        Self {
+            name,
+            target: None,
+            node: None,
+            wwn: None,
+            policy: Said::missing("write cache"),
+            in_force: Said::missing("write cache"),
+            on_failure: Said::missing("write cache"),
+            disk_cache: Said::missing("cache of the disks"),
+        }
+    }
+}
+
 /// Hexadecimal digits in lower case, when it is nothing else and long enough to be a world-wide name.
 pub fn wwn(text: &str) -> Option<String> {
     let digits = text.trim().trim_start_matches("0x");

@@ -3,6 +3,10 @@
 //! glensc/nagios-plugin-check_raid (t/data), tables of storcli after thomas-krenn/check_lsi_raid, ssacli after HPE's
 //! user guide. All of them are healthy; tests say what differs.
 
+mod newer;
+
+pub use newer::*;
+
 pub const STORCLI_ALL: &str = r#"{
 "Controllers":[
 {

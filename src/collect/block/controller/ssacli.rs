@@ -5,8 +5,9 @@
 //! a cache that is *Temporarily Disabled* writes through although every volume is set to cache.
 
 use super::fields::{Fields, lines, plain};
-use super::said::{Adapter, Said, Volume, in_force, is_absent, pci_field, worst, write_back, wwn};
-use crate::facts::catalog::controller::{Battery, DiskCache, InForce, OnFailure, Policy};
+use super::said::{Adapter, Said, Volume, is_absent, pci_field, worst, wwn};
+use super::smart;
+use crate::facts::catalog::controller::{Battery, DiskCache};
 
 /// One controller in `ctrl all show detail`.
 struct Block {
@@ -40,17 +41,29 @@ pub fn parse(detail: &[u8], volumes: &[(u32, Vec<u8>)]) -> Vec<Adapter> {
 fn blocks(answer: &[u8]) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     for line in lines(answer) {
-        if is_heading(&line) {
+        if is_enclosure(&line) {
             blocks.push(Block { heading: line.trim().to_owned(), fields: Fields::default() });
         } else if let Some(block) = blocks.last_mut() {
             block.fields.add(&line);
         }
     }
+    // What stands below a storage system elsewhere is no controller's here.
+    blocks.retain(|block| is_heading(&block.heading));
     blocks
+}
+
+/// `MSA1500 CS in MY STORAGE`, or a controller in a slot.
+fn is_enclosure(line: &str) -> bool {
+    !line.starts_with(' ') && line.contains(" in ") && !line.contains(':')
 }
 
 fn is_heading(line: &str) -> bool {
     !line.starts_with(' ') && line.contains(" in Slot ")
+}
+
+/// `Array A` or `Array: A`, and not the volume's `Array Accelerator: Enabled`.
+fn is_array(line: &str) -> bool {
+    line.starts_with("array:") || line.starts_with("array ") && !line.contains(':')
 }
 
 fn slot(block: &Block) -> Option<u32> {
@@ -95,7 +108,7 @@ fn volumes_of(answer: &[u8], controller: &Fields) -> Vec<Volume> {
         if let Some(number) = number {
             let number = number.split_whitespace().next().unwrap_or_default();
             volumes.push((format!("logical drive {number}"), Fields::default()));
-        } else if trimmed.starts_with("array ") || trimmed.starts_with("array:") || is_heading(&line) {
+        } else if is_array(&trimmed) || is_heading(&line) {
             // What follows belongs to no volume until the next one is named.
             volumes.push((String::new(), Fields::default()));
         } else if let Some((_, fields)) = volumes.last_mut() {
@@ -107,55 +120,23 @@ fn volumes_of(answer: &[u8], controller: &Fields) -> Vec<Volume> {
 }
 
 fn volume(name: String, own: &Fields, controller: &Fields) -> Volume {
-    let caching = own.said("caching", |word| match word {
-        "enabled" => Some(Policy::WriteBack),
-        "disabled" => Some(Policy::WriteThrough),
-        _ => None,
-    });
-    let past_the_cache =
-        own.get("ld acceleration method").is_some_and(|method| plain(method).ends_with("smart path"));
-    // A cache that keeps no room for writes holds none back, whatever the volume is set to.
-    let caching = if keeps_no_writes(controller) { caching.map(|_| Policy::WriteThrough) } else { caching };
-    let caching = match caching {
-        Said::Is(Policy::WriteBack | Policy::AlwaysWriteBack) if past_the_cache => {
-            Said::disputed("`Caching` is Enabled although Smart Path goes past the cache")
-        }
-        Said::Is(Policy::WriteBack | Policy::AlwaysWriteBack | Policy::WriteThrough) | Said::Gap(..) => {
-            caching
-        }
-    };
-    let unguarded = controller.said("no-battery write cache", |word| match word {
-        "disabled" => Some(OnFailure::WriteThrough),
-        "enabled" => Some(OnFailure::Stays),
-        _ => None,
-    });
-    let cache = controller.said("cache status", |word| match word {
-        "ok" => Some(InForce::WriteBack),
-        word if word.starts_with("temporarily disabled") || word.starts_with("permanently disabled") => {
-            Some(InForce::WriteThrough)
-        }
-        _ => None,
-    });
-    let (policy, in_force) = match caching.is() {
-        // What a volume is set to cache, the controller may hold back from caching.
-        Some(Policy::WriteBack | Policy::AlwaysWriteBack) => (unguarded.clone().map(write_back), cache),
-        Some(Policy::WriteThrough) | None => (caching.clone().only_if(&unguarded), caching.map(in_force)),
-    };
-    Volume {
-        name,
-        target: None,
-        node: own.get("disk name").filter(|node| node.starts_with("/dev/")).map(str::to_owned),
+    smart::modes(own, controller, keeps_no_writes(controller)).into(Volume {
+        // Some versions print the mount points behind it.
+        node: first_word(own, "disk name").filter(|node| node.starts_with("/dev/")).map(str::to_owned),
         wwn: own.get("unique identifier").and_then(wwn),
-        policy,
-        in_force,
-        on_failure: unguarded,
         disk_cache: disk_cache(controller),
-    }
+        ..Volume::unread(name)
+    })
 }
 
-/// `Cache Ratio: 100% Read / 0% Write`.
+fn first_word<'a>(own: &'a Fields, key: &str) -> Option<&'a str> {
+    own.get(key)?.split_whitespace().next()
+}
+
+/// `Cache Ratio: 100% Read / 0% Write`; an accelerator's in old versions.
 fn keeps_no_writes(controller: &Fields) -> bool {
-    controller.get("cache ratio").is_some_and(|ratio| ratio.split('/').any(|part| plain(part) == "0% write"))
+    let ratio = ["cache ratio", "accelerator ratio"].into_iter().find_map(|key| controller.get(key));
+    ratio.is_some_and(|ratio| ratio.split('/').any(|part| plain(part) == "0% write"))
 }
 
 /// Caches of the disks: one line before, one for each kind of disk in newer versions.

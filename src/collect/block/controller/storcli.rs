@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::fields::{self, Fields, plain};
 use super::firmware;
+use super::json::{document, entries, number, response, rows, said, said_exactly, text};
 use super::said::{Adapter, Said, Volume, in_force, is_absent, pci, worst, wwn};
 use crate::facts::Choice;
 use crate::facts::catalog::controller::{Battery, DiskCache, InForce, OnFailure, Policy};
@@ -20,54 +21,6 @@ pub fn parse(all: &[u8], volumes: &[u8]) -> Vec<Adapter> {
         return Vec::new();
     };
     entries(&all).map(|entry| adapter(entry, &volumes)).collect()
-}
-
-/// The first JSON document in an answer; tools print complaints before and behind it.
-fn document(answer: &[u8]) -> Option<Value> {
-    let start = answer.iter().position(|b| *b == b'{')?;
-    serde_json::Deserializer::from_slice(answer.get(start..)?).into_iter().next()?.ok()
-}
-
-fn entries(document: &Value) -> impl Iterator<Item = &Value> {
-    document.get("Controllers").and_then(Value::as_array).into_iter().flatten()
-}
-
-/// Number of the controller that an entry is about.
-fn number(entry: &Value) -> Option<String> {
-    text(entry, &["Command Status", "Controller"])
-}
-
-/// The data of an entry, unless the command failed.
-fn response(entry: &Value) -> Option<&Value> {
-    let done = text(entry, &["Command Status", "Status"]).is_some_and(|status| status == "Success");
-    entry.get("Response Data").filter(|_| done)
-}
-
-/// The text or number at a path, trimmed.
-fn text(value: &Value, path: &[&str]) -> Option<String> {
-    let mut at = value;
-    for key in path {
-        at = at.get(key)?;
-    }
-    let text = match at {
-        Value::String(text) => text.clone(),
-        Value::Number(number) => number.to_string(),
-        _ => return None,
-    };
-    Some(crate::text::safe(text.trim().as_bytes()))
-}
-
-/// What the text at a path means.
-fn said<T: Copy>(value: &Value, path: &[&str], meaning: impl Fn(&str) -> Option<T>) -> Said<T> {
-    let what = path.join("/");
-    match text(value, path) {
-        None => Said::missing(&what),
-        Some(word) => meaning(&plain(&word)).map_or_else(|| Said::unknown(&what, &word), Said::Is),
-    }
-}
-
-fn rows<'a>(data: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
-    data.get(key).and_then(Value::as_array).into_iter().flatten()
 }
 
 fn adapter(entry: &Value, properties: &Value) -> Adapter {
@@ -200,7 +153,7 @@ fn volume(row: &Value, data: &Value, properties: &Value, bad_battery: &Said<OnFa
     let (group, number) = name.split_once('/')?;
     let target: u32 = number.parse().ok()?;
     let own = properties.get(format!("VD{number} Properties")).unwrap_or(&Value::Null);
-    let now = said(row, &["Cache"], write_mode);
+    let now = said_exactly(row, &["Cache"], write_mode);
     let set = said(own, &["Write Cache(initial setting)"], |word| match word.replace(' ', "").as_str() {
         "writeback" => Some(Policy::WriteBack),
         "writethrough" => Some(Policy::WriteThrough),
@@ -224,24 +177,26 @@ fn volume(row: &Value, data: &Value, properties: &Value, bad_battery: &Said<OnFa
         policy,
         in_force,
         on_failure,
-        disk_cache: worst([disk_cache(own), group_cache(data, group)]),
+        disk_cache: worst([disk_cache(own), group_cache(data, group)].into_iter().chain(ssd_cache(row))),
         name: format!("VD {number}"),
     })
 }
 
-/// The code for a volume's cache: read ahead or not, how it writes, cached or direct.
+/// The code for a volume's cache: read ahead, adaptive or not (`R`, `Ra`, `NR`), how it writes, cached or direct. Old
+/// versions have `Ra`, so `RaWBD` is no `AWB` where `RAWBD` is.
 fn write_mode(code: &str) -> Option<Policy> {
-    let rest = code.strip_prefix("nr").or_else(|| code.strip_prefix('r'))?;
-    match rest.strip_suffix(['c', 'd'])? {
-        "wb" => Some(Policy::WriteBack),
-        "wt" => Some(Policy::WriteThrough),
-        "awb" | "fwb" => Some(Policy::AlwaysWriteBack),
+    let reads = ["NR", "Ra", "R"];
+    let rest = reads.into_iter().find_map(|reads| code.strip_prefix(reads))?;
+    match rest.strip_suffix(['C', 'D'])? {
+        "WB" => Some(Policy::WriteBack),
+        "WT" => Some(Policy::WriteThrough),
+        "AWB" | "FWB" => Some(Policy::AlwaysWriteBack),
         _ => None,
     }
 }
 
 /// Policy that was set and policy in force, from the initial setting and what the list shows now.
-fn policies(set: &Said<Policy>, now: &Said<Policy>) -> (Said<Policy>, Said<InForce>) {
+pub fn policies(set: &Said<Policy>, now: &Said<Policy>) -> (Said<Policy>, Said<InForce>) {
     let disputed = || format!("set to `{}`, shown as `{}`", show(set), show(now));
     let shown = now.clone().map(in_force);
     match now {
@@ -272,8 +227,15 @@ fn disk_cache(own: &Value) -> Said<DiskCache> {
     })
 }
 
+/// Where newer versions say that an SSD caches for the volume (CacheCade): nothing is told of that SSD's own cache.
+fn ssd_cache(row: &Value) -> Option<Said<DiskCache>> {
+    let key = "Cac";
+    row.get(key)?;
+    Some(said(row, &[key], |word| Some(if word == "-" { DiskCache::Off } else { DiskCache::DiskDefault })))
+}
+
 /// The disk caches of a drive group as the table of drive groups says them (`PDC`).
-fn group_cache(data: &Value, group: &str) -> Said<DiskCache> {
+pub fn group_cache(data: &Value, group: &str) -> Said<DiskCache> {
     let of_group = rows(data, "TOPOLOGY").filter(|row| text(row, &["DG"]).as_deref() == Some(group));
     let said = of_group.map(|row| {
         said(row, &["PDC"], |word| match word {

@@ -3,6 +3,7 @@
 
 mod changes;
 mod machine;
+mod public;
 
 use proptest::prelude::*;
 use serde_json::Value;
@@ -12,10 +13,9 @@ use self::machine::{ALL, HEALTHY, Machine, words};
 use super::samples::*;
 use super::{COLLECTOR, WORDS};
 use crate::collect::Request;
-use crate::collect::testing::Fake;
-use crate::facts::catalog::{controller, device};
-use crate::facts::{FactSet, Reading, Remedy, Source, Subject, Why};
-use crate::host::{Question, RecordedHost, RecordingHost, Tool};
+use crate::facts::catalog::controller;
+use crate::facts::{Reading, Remedy, Subject, Why};
+use crate::host::{RecordedHost, RecordingHost, Tool};
 
 /// Words by which something safe could be concluded, in the order of [`WORDS`].
 const SAFE: [&[&str]; 5] =
@@ -92,7 +92,18 @@ fn smaller_answers(answer: &str) -> Vec<String> {
 #[test]
 fn taking_anything_away_makes_nothing_safer() {
     // A line that not all firmware prints can only be believed where it is.
-    const NOT_EVERYWHERE: [&str; 4] = ["isSOHGood", "Smart Path", "Is VD Cached", "/ 0% Write"];
+    const NOT_EVERYWHERE: [&str; 10] = [
+        "Over temperature",
+        "Cac\" : \"R",
+        "/dev/sdb",
+        "isSOHGood",
+        "Smart Path",
+        "Something New",
+        "I/O Bypass",
+        "Is VD Cached",
+        "/ 0% Write",
+        ": 0 percent",
+    ];
     let not_everywhere = |new: &str| NOT_EVERYWHERE.iter().any(|line| new.contains(line));
     let changed = changes().into_iter().filter(|(_, _, new, ..)| !not_everywhere(new));
     let changed = changed.map(|(machine, old, new, ..)| machine.but(old, new));
@@ -172,6 +183,8 @@ fn who_may_not_ask_or_has_no_tool_is_told_what_helps() {
     assert_eq!(install(Machine { model: "DELL PERC H730 Mini", ..Machine::storcli() }), "perccli");
     assert_eq!(install(Machine::ssacli()), "ssacli");
     assert_eq!(install(Machine::arcconf()), "arcconf");
+    assert_eq!(install(Machine::storcli2()), "storcli2");
+    assert_eq!(install(Machine { model: "DELL PERC H965i Front", ..Machine::storcli2() }), "perccli2");
     let unknown = Machine { driver: "arcmsr", ..Machine::storcli() };
     assert!(matches!(
         reading(&unknown, &request, true),
@@ -206,6 +219,17 @@ fn masked_captures_tell_the_same_of_nobodys_hardware() {
         "5A4321B0C9D",
         "Z1P35ABC",
         "5000C5000707AA3C",
+        "SPE4900042",
+        "500062b220ab0040",
+        "600062b220ab004069fa000000ce7e62",
+        "00627ece000000fa694000ab20b26200",
+        "1A17G300042",
+        "50000D1F04800042",
+        "600508B1001C50CDC910104454AF0042",
+        "600508b1001c50cdc910104454af0042",
+        "BTYF000000H9240AGN",
+        "1B8F7E4BCC858DAE8029D94522BC0042",
+        "Z1P34951",
     ];
     let mut told = 0;
     for machine in Machine::all() {
@@ -234,13 +258,15 @@ proptest! {
         super::megacli::parse(&answer, &answer);
         super::ssacli::parse(&answer, &[(0, answer.clone())]);
         super::arcconf::parse(1, &answer);
+        super::storcli2::parse(&answer, STORCLI2_VOLUMES.as_bytes());
+        super::storcli2::parse(STORCLI2_ALL.as_bytes(), &answer);
         super::arcconf::count(&answer);
     }
 
     /// A line that is not known costs nothing, wherever it stands.
     #[test]
-    fn lines_of_strangers_cost_nothing(which in 0_usize..4, at: prop::sample::Index, line in "~[ -9;-~]{0,30}(: [ -~]{0,20})?") {
-        let machines = [Machine::megacli(), Machine::ssacli(), Machine::arcconf(), Machine::storcli_tables("/c0/cv show status nolog", STORCLI_FLASH)];
+    fn lines_of_strangers_cost_nothing(which in 0_usize..6, at: prop::sample::Index, line in "~[ -9;-~]{0,30}(: [ -~]{0,20})?") {
+        let machines = [Machine::megacli(), Machine::ssacli(), Machine::arcconf(), Machine::storcli_tables("/c0/cv show status nolog", STORCLI_FLASH), Machine::smartraid(), Machine::arcconf_two("0:0:0:0")];
         let machine = machines[which].clone();
         let last = machine.answers.len() - 1;
         let mut lines: Vec<&str> = machine.answers[last].2.lines().collect();
@@ -267,27 +293,53 @@ proptest! {
     }
 }
 
-/// Their successors answer in another form: where they are is said, and nothing that they might mean is guessed.
+/// A storage system elsewhere stands between controllers; its battery is not theirs.
 #[test]
-fn tools_that_are_not_read_are_named_and_nothing_is_concluded() {
-    const TOOL: &str = "/opt/MegaRAID/perccli2/perccli2";
-    let stat = "mode=33261 uid=0 gid=0 major=8 minor=1 node_major=0 node_minor=0 inode=9 size=1";
-    for (host, words) in [
-        (Fake::default().answer(Question::Stat(TOOL.into()), stat), TOOL),
-        (Fake::default(), "install storcli2"),
-    ] {
-        let (disk, mut facts) = (Subject::device("sda"), FactSet::default());
-        facts.know(&disk, &device::KIND, device::DeviceKind::Disk, Source::Assumed);
-        facts.know(&disk, &device::DRIVER, "mpi3mr".to_owned(), Source::Assumed);
-        (COLLECTOR.run)(&host, &Request::default(), &mut facts);
-        for key in WORDS {
-            let Reading::Unknown { remedy: Some(Remedy::Do(remedy)), .. } = facts.reading(&disk, key.name)
-            else {
-                panic!("{}", key.name);
-            };
-            assert!(remedy.contains(words), "{remedy}");
-        }
-        let ran = host.asked().iter().any(|question| matches!(question, Question::Run(..)));
-        assert!(!ran, "what is not read is not run");
+fn what_another_storage_system_has_is_not_the_controllers() {
+    let elsewhere =
+        "MSA1500 CS in MY STORAGE\n   Battery/Capacitor Count: 1\n   Battery/Capacitor Status: OK\n";
+    let machine = Machine::ssacli();
+    let with = |detail: String| machine.clone().with_answer(0, detail).words();
+    let without =
+        SSACLI_DETAIL.replace("   Battery/Capacitor Count: 1\n   Battery/Capacitor Status: OK\n", "");
+    assert_eq!(with(format!("{without}\n{elsewhere}"))[0], "?");
+    assert_eq!(with(format!("{SSACLI_DETAIL}\n{elsewhere}")), HEALTHY);
+    assert_eq!(with(format!("\n{elsewhere}{SSACLI_DETAIL}")), HEALTHY);
+}
+
+/// The caches of disks count for the volume that stands on them, and for no other.
+#[test]
+fn the_disks_of_other_volumes_say_nothing() {
+    let [own, other] = ["0:0:0:0", "0:0:1:0"].map(Machine::arcconf_two);
+    assert_eq!(own.words(), HEALTHY);
+    assert_eq!(other.words(), ["healthy", "write back", "write back", "write through", "on"]);
+    for answer in smaller_answers(ARCCONF_TWO) {
+        let words = other.clone().with_answer(0, answer.clone()).words();
+        assert!(words[4] != "off", "{answer}");
     }
+}
+
+/// Where the interlock opens, every word alone lets it: no two that close it open it together.
+#[test]
+fn no_two_deviations_come_to_what_opens_the_interlock() {
+    let opens = |machine: &Machine| machine.words() == HEALTHY;
+    let all: Vec<_> = changes().into_iter().map(|(machine, old, new, ..)| (machine, old, new)).collect();
+    let says = |machine: &Machine, old: &str| machine.answers.iter().any(|(.., answer)| answer.contains(old));
+    let (mut alone, mut pairs) = (0, 0);
+    for (at, (machine, old, new)) in all.iter().enumerate() {
+        let first = machine.clone().but(old, new);
+        alone += usize::from(opens(&first));
+        let same = |other: &Machine| other.answers == machine.answers && other.address == machine.address;
+        for (_, also, then) in all
+            .iter()
+            .skip(at + 1)
+            .filter(|(other, also, _)| same(other) && also != old && says(&first, also))
+        {
+            let second = machine.clone();
+            let fine = opens(&first) && says(&second, also) && opens(&second.but(also, then));
+            assert!(fine || !opens(&first.clone().but(also, then)), "{old:?} {new:?} {also:?} {then:?}");
+            pairs += 1;
+        }
+    }
+    assert!(alone > 5 && pairs > 1000, "{alone} {pairs}");
 }

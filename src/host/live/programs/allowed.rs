@@ -53,6 +53,7 @@ fn reads_controller(tool: Tool, arguments: &[&str]) -> bool {
     match (tool, arguments) {
         // Without `nolog` they write a log where they stand.
         (Tool::Storcli | Tool::Perccli, ["/cALL" | "/cALL/vALL", "show", "all", "J", "nolog"])
+        | (Tool::Storcli2 | Tool::Perccli2, ["/call" | "/call/vall", "show", "all", "nolog", "J"])
         | (
             Tool::MegaCli,
             ["-LDInfo", "-Lall", "-aALL", "-NoLog"] | ["-AdpBbuCmd", "-GetBbuStatus", "-aALL", "-NoLog"],
@@ -127,6 +128,8 @@ mod tests {
             (Tool::Perccli, "/cALL/vALL show all J nolog"),
             (Tool::Storcli, "/c0/cv show status nolog"),
             (Tool::Storcli, "/c12/bbu show status nolog"),
+            (Tool::Storcli2, "/call show all nolog J"),
+            (Tool::Perccli2, "/call/vall show all nolog J"),
             (Tool::MegaCli, "-LDInfo -Lall -aALL -NoLog"),
             (Tool::Ssacli, "ctrl slot=0 ld all show detail"),
             (Tool::Arcconf, "getconfig 1 nologs"),
@@ -150,6 +153,8 @@ mod tests {
             (Tool::Storcli, "/cALL show all J"),
             (Tool::Storcli, "/c0/v0 set wrcache=awb nolog"),
             (Tool::Storcli, "/c0/vALL del nolog"),
+            (Tool::Storcli2, "/call show all J"),
+            (Tool::Storcli2, "/call/vall set wrcache=awb nolog J"),
             (Tool::Storcli, "/c/cv show status nolog"),
             (Tool::Storcli, "/c0/v0/cv show status nolog"),
             (Tool::MegaCli, "-LDInfo -Lall -aALL"),

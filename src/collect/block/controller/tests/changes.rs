@@ -32,7 +32,7 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
             ("\"BBU Status\" : 0", "\"BBU Status\" : 8192", 0, "unreadable"),
             ("\"BBU Status\" : 0", "\"BBU Status\" : 8", 0, "charging"),
             ("\"BBU Status\" : 0", "\"BBU Status\" : \"NA\"", 0, "?"),
-            ("\"BBU Status\" : 0", "\"BBU Status\" : 1024", 0, "failed"),
+            ("\"BBU Status\" : 0", "\"BBU Status\" : 1024", 0, "degraded"),
             ("\"BBU\" : \"Present\"", "\"BBU\" : \"Faulty\"", 0, "failed"),
             // It has no battery and lists one.
             ("\"BBU\" : \"Present\"", "\"BBU\" : \"Absent\"", 0, "?"),
@@ -42,6 +42,9 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
             ("RWBD", "RAWBD", 2, "write back"),
             ("RWBD", "RAWBD", 3, "stays"),
             ("RWBD", "RFWBC", 1, "always write back"),
+            // Old versions read ahead adaptively.
+            ("RWBD", "RaWBD", 1, "write back"),
+            ("RWBD", "RaWBD", 2, "write back"),
             ("RWBD", "WBD", 1, "?"),
             ("RWBD", "NRWB", 2, "?"),
             ("\"WriteBack\"", "\"AlwaysWriteBack\"", 1, "always write back"),
@@ -58,6 +61,9 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
             ("\"PDC\" : \"dsbl\"", "\"PDC\" : \"enbl\"", 4, "on"),
             ("\"PDC\" : \"dsbl\"", "\"PDC\" : \"dflt\"", 4, "disk default"),
             ("\"PDC\" : \"dsbl\"", "\"PDC\" : \"?\"", 4, "?"),
+            // An SSD that caches for the volume.
+            ("\"Cache\" : \"RWBD\"", "\"Cache\" : \"RWBD\", \"Cac\" : \"-\"", 4, "off"),
+            ("\"Cache\" : \"RWBD\"", "\"Cache\" : \"RWBD\", \"Cac\" : \"R\"", 4, "disk default"),
         ],
     );
     add(
@@ -83,7 +89,7 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
                 0,
                 "learning",
             ),
-            ("should be replaced No", "should be replaced Yes", 0, "failed"),
+            ("should be replaced No", "should be replaced Yes", 0, "degraded"),
         ],
     );
     add(
@@ -91,6 +97,13 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
         &[
             ("Battery State: Optimal", "Battery State: Operational", 0, "healthy"),
             ("Battery State: Optimal", "Battery State: Failed", 0, "failed"),
+            ("Battery State: Optimal", "Battery State: Non Operational", 0, "failed"),
+            (
+                "Charging Status              : None",
+                "Charging Status              : Discharging",
+                0,
+                "learning",
+            ),
             ("Battery State: Optimal", "Battery State: Degraded(Charging)", 0, "degraded"),
             ("Battery State: Optimal", "Battery State: Missing", 0, "absent"),
             ("Battery State: Optimal", "Battery State: Unknown", 0, "unreadable"),
@@ -170,6 +183,7 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
             ("Cache Status: OK", "Cache Status: Not Configured", 2, "?"),
             ("Caching:  Enabled", "Caching:  Disabled", 2, "write through"),
             ("Method: Controller Cache", "Method: HPE SSD Smart Path", 2, "?"),
+            ("Method: Controller Cache", "Method: Something New", 2, "?"),
             ("No-Battery Write Cache: Disabled", "No-Battery Write Cache: Enabled", 1, "always write back"),
             ("No-Battery Write Cache: Disabled", "No-Battery Write Cache: Enabled", 3, "stays"),
             ("Drive Write Cache: Disabled", "Drive Write Cache: Enabled", 4, "on"),
@@ -177,6 +191,20 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
             ("Drive Write Cache: Disabled", "Configured Drive Write Cache Policy: Disable", 4, "off"),
             ("10% Read / 90% Write", "100% Read / 0% Write", 1, "write through"),
             ("10% Read / 90% Write", "100% Read / 0% Write", 2, "write through"),
+            // hpacucli's words for the same, before there were others.
+            (
+                "Cache Ratio: 10% Read / 90% Write",
+                "Accelerator Ratio: 100% Read / 0% Write",
+                2,
+                "write through",
+            ),
+            ("Cache Ratio: 10% Read / 90% Write", "Accelerator Ratio: 25% Read / 75% Write", 2, "write back"),
+            ("Caching:  Enabled", "Array Accelerator: Enabled", 1, "write back"),
+            ("Caching:  Enabled", "Array Accelerator: Disabled", 2, "write through"),
+            ("Caching:  Enabled", "Array Accelerator: Perhaps", 1, "?"),
+            // One line where there should be two.
+            ("Disk Name: /dev/sda\n         Mount", "Disk Name: /dev/sda          Mount", 1, "write back"),
+            ("Disk Name: /dev/sda\n         Mount", "Disk Name: /dev/sdb          Mount", 1, "?"),
             (
                 "Drive Write Cache: Disabled",
                 "Configured Drive Write Cache Policy: Default",
@@ -200,6 +228,8 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
             (BACKUP_UNIT, "   Status : ZMM Optimal", 0, "healthy"),
             (BACKUP_UNIT, "   Status : Optimal", 0, "healthy"),
             (BACKUP_UNIT, "   Status : Charging", 0, "charging"),
+            (BACKUP_UNIT, "   Status : Optimal\n   Over temperature : No", 0, "healthy"),
+            (BACKUP_UNIT, "   Status : Optimal\n   Over temperature : Yes", 0, "degraded"),
             (BACKUP_UNIT, "   Status : ZMM not installed", 0, "absent"),
             (BACKUP_UNIT, "   Status : Failed", 0, "failed"),
             (
@@ -242,5 +272,145 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
             ("Disabled (write-through)\n      Device #1", "Unknown\n      Device #1", 4, "?"),
         ],
     );
+    add(
+        &Machine::arcconf_two("0:0:0:0"),
+        &[
+            (
+                "Status                                   : ZMM Optimal",
+                "Status : Reconditioning",
+                0,
+                "learning",
+            ),
+            // Which disks are the volume's: by serial number, by place where that is hidden, and never by guessing.
+            ("2)             Z1P34AC2", "1)             Z1P34951", 4, "on"),
+            ("Connector 0, Device 1", "Connector 0, Device 7", 4, "?"),
+            ("Disabled (write-through)\n      Device #2", "Enabled (write-back)\n      Device #2", 4, "on"),
+            // A spare could become the volume's at any time, a disk that is ready could not.
+            (": Ready", ": Global Hot-Spare", 4, "on"),
+            (": Ready", ": Raw (Pass Through)", 4, "off"),
+            ("Present (Controller:1,Connector:0,Device:1)             Z1P34951", "Missing", 4, "?"),
+        ],
+    );
+    add(
+        &Machine::arcconf_two("0:0:1:0"),
+        &[
+            ("Connector 0, Device 4", "Connector 0, Device 4", 4, "on"),
+            // Its own disks are somewhere else, and those that no volume names are not.
+            ("Enabled (write-back)\n      Device #3", "Disabled (write-through)\n      Device #3", 4, "on"),
+        ],
+    );
+    rows.extend(newer());
     rows
+}
+
+/// The same of the newer controllers.
+fn newer() -> Vec<(Machine, &'static str, &'static str, usize, &'static str)> {
+    let smartraid = [
+        (
+            "Status                        : Ok\n   Battery",
+            "Status                        : Not Fully Charged\n   Battery",
+            0,
+            "charging",
+        ),
+        (
+            "Status                        : Ok\n   Battery",
+            "Status                        : Failed\n   Battery",
+            0,
+            "failed",
+        ),
+        (
+            "Status                        : Ok\n   Battery",
+            "Status                        : Sleepy\n   Battery",
+            0,
+            "?",
+        ),
+        (
+            ": Ok\n   Battery/Capacitor Pack Count               : 1",
+            ": Not Installed\n   Battery/Capacitor Pack Count : 0",
+            0,
+            "absent",
+        ),
+        ("Pack Count               : 1", "Pack Count               : 0", 0, "?"),
+        (": No Error", ": Charge Start Error", 0, "degraded"),
+        (
+            "Cache Status                               : Ok",
+            "Cache Status : Temporarily Disabled",
+            2,
+            "write through",
+        ),
+        (
+            "Cache Status                               : Ok",
+            "Cache Status : Temporarily Disabled",
+            1,
+            "write back",
+        ),
+        ("Cache Status                               : Ok", "Cache Status : Not Configured", 2, "?"),
+        (
+            "No-Battery Write Cache                     : Disabled",
+            "No-Battery Write Cache : Enabled",
+            1,
+            "always write back",
+        ),
+        (
+            "No-Battery Write Cache                     : Disabled",
+            "No-Battery Write Cache : Enabled",
+            3,
+            "stays",
+        ),
+        (": 90 percent", ": 0 percent", 2, "write through"),
+        ("Caching                                    : Enabled", "Caching : Disabled", 2, "write through"),
+        (": Controller Cache", ": SSD I/O Bypass", 1, "?"),
+        (": Controller Cache", ": SSD I/O Bypass", 2, "?"),
+        ("Configured Drives                          : Disabled\n", "Configured Drives : Enabled\n", 4, "on"),
+        (
+            "Configured Drives                          : Disabled\n",
+            "Configured Drives : Default\n",
+            4,
+            "disk default",
+        ),
+        (
+            "Configured Drives                          : Disabled\n",
+            "Configured Drives : Elsewhere\n",
+            4,
+            "?",
+        ),
+        (": Disabled (write-through)", ": Enabled (write-back)", 4, "on"),
+        ("         Write Cache                          : Disabled (write-through)\n", "", 4, "off"),
+    ];
+    let storcli2 = [
+        ("\"Status\" : \"Optimal\"", "\"Status\" : \"Need Attention\"", 0, "degraded"),
+        ("\"Status\" : \"Optimal\"", "\"Status\" : \"Critical\"", 0, "failed"),
+        ("\"Status\" : \"Optimal\"", "\"Status\" : \"Unavailable\"", 0, "unreadable"),
+        ("\"Status\" : \"Optimal\"", "\"Status\" : \"Learning\"", 0, "learning"),
+        ("\"Status\" : \"Optimal\"", "\"Status\" : \"Splendid\"", 0, "?"),
+        ("\"Energy Pack\" : \"Present\"", "\"Energy Pack\" : \"Absent\"", 0, "?"),
+        ("\"CurrentCache\" : \"NR,WB\"", "\"CurrentCache\" : \"NR,WT\"", 2, "write through"),
+        ("\"CurrentCache\" : \"NR,WB\"", "\"CurrentCache\" : \"NR,WT\"", 1, "write back"),
+        ("NR,WB", "R,AWB", 1, "always write back"),
+        ("NR,WB", "R,AWB", 2, "write back"),
+        ("NR,WB", "R,AWB", 3, "stays"),
+        ("NR,WB", "R,WT", 1, "write through"),
+        ("NR,WB", "NRWB", 1, "?"),
+        ("NR,WB", "nr,wb", 2, "?"),
+        ("\"DefaultCache\" : \"NR,WB\"", "\"DefaultCache\" : \"NR,WT\"", 1, "?"),
+        ("\"DefaultCache\" : \"NR,WB\"", "\"DefaultCache\" : \"NR,WT\"", 2, "write back"),
+        (
+            "\"Drive Write Cache Policy\" : \"Disabled\"",
+            "\"Drive Write Cache Policy\" : \"Enabled\"",
+            4,
+            "on",
+        ),
+        (
+            "\"Drive Write Cache Policy\" : \"Disabled\"",
+            "\"Drive Write Cache Policy\" : \"Default\"",
+            4,
+            "disk default",
+        ),
+        ("\"PDC\" : \"dsbl\"", "\"PDC\" : \"enbl\"", 4, "on"),
+        ("\"PDC\" : \"dsbl\"", "\"PDC\" : \"dflt\"", 4, "disk default"),
+    ];
+    let of = |machine: Machine, list: &[(&'static str, &'static str, usize, &'static str)]| {
+        list.iter().map(|&(old, new, fact, word)| (machine.clone(), old, new, fact, word)).collect::<Vec<_>>()
+    };
+    [of(Machine::smartraid(), &smartraid), of(Machine::storcli2(), &storcli2)].concat()
 }

@@ -77,6 +77,38 @@ impl Machine {
         }
     }
 
+    pub fn storcli2() -> Self {
+        Self {
+            driver: "mpi3mr",
+            model: "BROADCOM MR9660-16i",
+            address: "0:0:1:0",
+            wwid: "naa.600062b220ab004069fa000000ce7e62",
+            answers: vec![
+                (Tool::Storcli2, "/call show all nolog J", STORCLI2_ALL.to_owned()),
+                (Tool::Storcli2, "/call/vall show all nolog J", STORCLI2_VOLUMES.to_owned()),
+            ],
+        }
+    }
+
+    pub fn smartraid() -> Self {
+        Self {
+            driver: "smartpqi",
+            model: "Adaptec LOGICAL VOLUME",
+            address: "0:1:0:0",
+            wwid: "naa.600508b1001c50cdc910104454af0042",
+            answers: vec![(Tool::Arcconf, "getconfig 1 nologs", SMARTRAID.to_owned())],
+        }
+    }
+
+    /// A controller with two volumes, of which sda is this one.
+    pub fn arcconf_two(address: &'static str) -> Self {
+        Self {
+            address,
+            answers: vec![(Tool::Arcconf, "getconfig 1 nologs", ARCCONF_TWO.to_owned())],
+            ..Self::arcconf()
+        }
+    }
+
     pub fn all() -> Vec<Self> {
         vec![
             Self::storcli(),
@@ -85,6 +117,9 @@ impl Machine {
             Self::megacli(),
             Self::ssacli(),
             Self::arcconf(),
+            Self::arcconf_two("0:0:0:0"),
+            Self::storcli2(),
+            Self::smartraid(),
         ]
     }
 

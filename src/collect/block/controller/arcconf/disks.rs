@@ -1,0 +1,202 @@
+//! Which disks a volume of arcconf's stands on, and what their caches are together.
+//!
+//! A volume names its members by their serial numbers or by their places; arcconf lists the disks elsewhere. The
+//! surprise: a line that is lost must not make a volume's caches better, so a disk that is in use and that no volume names
+//! leaves open for every volume what its caches are, unless they are on.
+
+use super::super::fields::Fields;
+use super::super::said::{Said, worst};
+use crate::facts::catalog::controller::DiskCache;
+
+/// A disk: the number in its heading, and its fields.
+#[derive(Clone, Debug, Default)]
+pub struct Disk {
+    pub number: String,
+    pub fields: Fields,
+}
+
+/// One line of a volume about a disk that it stands on.
+#[derive(Clone, Debug)]
+pub struct Member {
+    /// `segment 0`, `device 4`, `group 0, segment 1`.
+    pub key: String,
+    /// `Present (953869MB, SATA, HDD, Connector:0, Device:0) Z1P35ABC`.
+    pub value: String,
+}
+
+impl Member {
+    /// A member's line, when it is one.
+    pub fn of((key, value): (String, String)) -> Option<Self> {
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        let numbered =
+            key.strip_prefix("segment ").or_else(|| key.strip_prefix("device ")).is_some_and(is_number);
+        (numbered || key.starts_with("group ")).then_some(Self { key, value })
+    }
+
+    /// Whether there is no disk in its place, so that none holds anything.
+    fn is_missing(&self) -> bool {
+        self.value.to_ascii_lowercase().starts_with("missing")
+    }
+
+    /// The disk it is, when exactly one can be it.
+    fn among(&self, disks: &[Disk]) -> Option<usize> {
+        let serial =
+            self.value.split_whitespace().last().filter(|word| !word.ends_with(')')).unwrap_or_default();
+        let place = self.place();
+        let by_serial: Vec<usize> = which(disks, |disk| !serial.is_empty() && disk.serial() == Some(serial));
+        let by_place: Vec<usize> = which(disks, |disk| {
+            // A disk with another serial number is another disk, wherever it is.
+            let may_be = serial.is_empty() || disk.hides_serial();
+            may_be && (place.is_some() && disk.place() == place || self.number() == Some(&disk.number))
+        });
+        match (by_serial.as_slice(), by_place.as_slice()) {
+            ([one], _) | ([], [one]) => Some(*one),
+            _ => None,
+        }
+    }
+
+    /// The number by which newer firmware names the disk.
+    fn number(&self) -> Option<&str> {
+        self.key.strip_prefix("device ")
+    }
+
+    /// Connector and number there, or channel and number there: `(Connector:0, Device:1)`, `(0,1)`.
+    fn place(&self) -> Option<Place> {
+        let (_, inside) = self.value.split_once('(')?;
+        let (inside, _) = inside.split_once(')')?;
+        let parts: Vec<String> = inside.split(',').map(|part| part.trim().to_ascii_lowercase()).collect();
+        let named = |name: &str| parts.iter().find_map(|part| part.strip_prefix(name)?.trim().parse().ok());
+        if let (Some(connector), Some(device)) = (named("connector:"), named("device:")) {
+            return Some(Place::Connector(connector, device));
+        }
+        match parts.as_slice() {
+            [channel, device] => Some(Place::Channel(channel.parse().ok()?, device.parse().ok()?)),
+            _ => None,
+        }
+    }
+}
+
+/// Where a disk is plugged in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Connector(u32, u32),
+    Channel(u32, u32),
+}
+
+fn which(disks: &[Disk], is: impl Fn(&Disk) -> bool) -> Vec<usize> {
+    disks.iter().enumerate().filter(|(_, disk)| is(disk)).map(|(at, _)| at).collect()
+}
+
+impl Disk {
+    fn serial(&self) -> Option<&str> {
+        self.fields.get("serial number").filter(|serial| serial.bytes().any(|b| b.is_ascii_alphanumeric()))
+    }
+
+    /// Whether it tells no serial number, or asterisks.
+    fn hides_serial(&self) -> bool {
+        const KEY: &str = "serial number";
+        !self.fields.has(KEY) || self.fields.get(KEY).is_some() && self.serial().is_none()
+    }
+
+    fn place(&self) -> Option<Place> {
+        let location = self.fields.get("reported location").unwrap_or_default().to_ascii_lowercase();
+        let connector = location.strip_prefix("connector ").and_then(|rest| {
+            let (connector, device) = rest.split_once(", device ")?;
+            Some(Place::Connector(connector.parse().ok()?, device.parse().ok()?))
+        });
+        connector.or_else(|| self.channel())
+    }
+
+    /// `0,1(1:0)`.
+    fn channel(&self) -> Option<Place> {
+        let keys = ["reported channel,device", "reported channel,device(t"];
+        let text = keys.iter().find_map(|key| self.fields.get(key))?;
+        // The key of newer versions has a colon of its own: `Reported Channel,Device(T:L) : 0,1(1:0)`.
+        let text = text.rsplit_once(": ").map_or(text, |(_, address)| address).trim();
+        let (channel, device) = text.split('(').next()?.split_once(',')?;
+        Some(Place::Channel(channel.trim().parse().ok()?, device.trim().parse().ok()?))
+    }
+
+    /// What it means for a volume that it is there and no volume names it.
+    fn as_nobodys(&self) -> Option<Said<DiskCache>> {
+        let state = self.fields.get("state").unwrap_or_default().to_ascii_lowercase();
+        if ["ready", "raw", "jbod", "available"].iter().any(|word| state.starts_with(word)) {
+            return None;
+        }
+        // A spare can take a disk's place at any time.
+        if state.contains("spare") {
+            return Some(self.cache());
+        }
+        let gap = Said::disputed("a disk is in use and no volume names it");
+        Some(worst([self.cache(), gap]))
+    }
+
+    fn cache(&self) -> Said<DiskCache> {
+        self.fields.said("write cache", setting)
+    }
+}
+
+/// What a cache is set to.
+pub fn setting(word: &str) -> Option<DiskCache> {
+    match word {
+        word if word.starts_with("disabled") => Some(DiskCache::Off),
+        word if word.starts_with("enabled") => Some(DiskCache::On),
+        "default" => Some(DiskCache::DiskDefault),
+        _ => None,
+    }
+}
+
+/// The disks of a controller, and which of them volumes name.
+pub struct Disks {
+    disks: Vec<Disk>,
+    named: Vec<bool>,
+}
+
+impl Disks {
+    /// All disks, with the members of all volumes.
+    pub fn new(disks: Vec<Disk>, members: &[&[Member]]) -> Self {
+        let disks: Vec<Disk> = disks
+            .into_iter()
+            .filter(|disk| !disk.fields.has("device is an enclosure services device"))
+            .collect();
+        let found: Vec<usize> = members
+            .iter()
+            .flat_map(|members| members.iter())
+            .filter_map(|member| member.among(&disks))
+            .collect();
+        let named = (0..disks.len()).map(|at| found.contains(&at)).collect();
+        Self { disks, named }
+    }
+
+    /// Whether any of them tells of its cache; newer firmware often tells only the policy for all.
+    pub fn tell(&self) -> bool {
+        self.disks.iter().any(|disk| disk.fields.has("write cache"))
+    }
+
+    /// The caches of those disks that a volume stands on.
+    pub fn of(&self, members: &[Member]) -> Said<DiskCache> {
+        if members.is_empty() {
+            return self.all_alike();
+        }
+        let own = members.iter().filter(|member| !member.is_missing()).map(|member| {
+            let disk = member.among(&self.disks).and_then(|at| self.disks.get(at));
+            disk.map_or_else(
+                || Said::disputed(format!("which disk `{}` is, is not told", member.key)),
+                Disk::cache,
+            )
+        });
+        let nobodys = self.disks.iter().zip(&self.named).filter(|(_, named)| !**named);
+        worst(own.chain(nobodys.filter_map(|(disk, _)| disk.as_nobodys())))
+    }
+
+    /// Of a volume that names no disk: what all of them say alike.
+    fn all_alike(&self) -> Said<DiskCache> {
+        let mut said = self.disks.iter().map(Disk::cache);
+        let Some(first) = said.next() else { return Said::missing("write cache of the disks") };
+        if said.all(|other| other == first) {
+            first
+        } else {
+            Said::disputed("the disks differ, and which of them the volume stands on is not told")
+        }
+    }
+}

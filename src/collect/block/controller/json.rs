@@ -1,0 +1,66 @@
+//! The JSON of storcli, perccli and their successors: an envelope of controllers, and values at full paths.
+//!
+//! What the values mean is left to the parsers. The surprise: tools print complaints before and behind the document, and
+//! a command that failed still has an entry.
+
+use serde_json::Value;
+
+use super::fields::plain;
+use super::said::Said;
+
+/// The first JSON document in an answer; tools print complaints before and behind it.
+pub fn document(answer: &[u8]) -> Option<Value> {
+    let start = answer.iter().position(|b| *b == b'{')?;
+    serde_json::Deserializer::from_slice(answer.get(start..)?).into_iter().next()?.ok()
+}
+
+pub fn entries(document: &Value) -> impl Iterator<Item = &Value> {
+    document.get("Controllers").and_then(Value::as_array).into_iter().flatten()
+}
+
+/// Number of the controller that an entry is about.
+pub fn number(entry: &Value) -> Option<String> {
+    text(entry, &["Command Status", "Controller"])
+}
+
+/// The data of an entry, unless the command failed.
+pub fn response(entry: &Value) -> Option<&Value> {
+    let done = text(entry, &["Command Status", "Status"]).is_some_and(|status| status == "Success");
+    entry.get("Response Data").filter(|_| done)
+}
+
+/// The text or number at a path, trimmed.
+pub fn text(value: &Value, path: &[&str]) -> Option<String> {
+    let mut at = value;
+    for key in path {
+        at = at.get(key)?;
+    }
+    let text = match at {
+        Value::String(text) => text.clone(),
+        Value::Number(number) => number.to_string(),
+        _ => return None,
+    };
+    Some(crate::text::safe(text.trim().as_bytes()))
+}
+
+/// What the text at a path means.
+pub fn said<T: Copy>(value: &Value, path: &[&str], meaning: impl Fn(&str) -> Option<T>) -> Said<T> {
+    let what = path.join("/");
+    match text(value, path) {
+        None => Said::missing(&what),
+        Some(word) => meaning(&plain(&word)).map_or_else(|| Said::unknown(&what, &word), Said::Is),
+    }
+}
+
+pub fn rows<'a>(data: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
+    data.get(key).and_then(Value::as_array).into_iter().flatten()
+}
+
+/// What the text at a path means, in the case in which it is written.
+pub fn said_exactly<T: Copy>(value: &Value, path: &[&str], meaning: impl Fn(&str) -> Option<T>) -> Said<T> {
+    let what = path.join("/");
+    match text(value, path) {
+        None => Said::missing(&what),
+        Some(word) => meaning(&word).map_or_else(|| Said::unknown(&what, &word), Said::Is),
+    }
+}

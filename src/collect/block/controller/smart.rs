@@ -1,0 +1,73 @@
+//! What the firmware of Smart Array and SmartRAID controllers says of a volume: ssacli and arcconf print it under the
+//! same keys.
+//!
+//! It reads no lines; which fields are the volume's and which the controller's is left to the parsers. The surprise: a
+//! volume that is set to cache may be accelerated in another way, past the controller's cache, so only ways that are
+//! known to use it count.
+
+use super::fields::{Fields, plain};
+use super::said::{Said, Volume, in_force, write_back};
+use crate::facts::catalog::controller::{InForce, OnFailure, Policy};
+
+/// How a volume's cache writes: as it was set, now, and without battery.
+pub struct Modes {
+    pub policy: Said<Policy>,
+    pub in_force: Said<InForce>,
+    pub on_failure: Said<OnFailure>,
+}
+
+impl Modes {
+    /// Puts them into a volume.
+    pub fn into(self, volume: Volume) -> Volume {
+        Volume { policy: self.policy, in_force: self.in_force, on_failure: self.on_failure, ..volume }
+    }
+}
+
+/// From the fields of the volume and those of the controller's cache. `keeps_no_writes` is whether the cache has no room
+/// for writes.
+pub fn modes(own: &Fields, cache: &Fields, keeps_no_writes: bool) -> Modes {
+    // Before it was called caching.
+    const ACCELERATOR: &str = "array accelerator";
+    let key = if own.has(ACCELERATOR) && !own.has("caching") { ACCELERATOR } else { "caching" };
+    let caching = own.said(key, |word| match word {
+        "enabled" => Some(Policy::WriteBack),
+        "disabled" => Some(Policy::WriteThrough),
+        _ => None,
+    });
+    // A cache that keeps no room for writes holds none back, whatever the volume is set to.
+    let caching = if keeps_no_writes { caching.map(|_| Policy::WriteThrough) } else { caching };
+    let caching = match caching {
+        Said::Is(Policy::WriteBack | Policy::AlwaysWriteBack) if is_accelerated_otherwise(own) => {
+            Said::disputed(
+                "`Caching` is Enabled although `LD Acceleration Method` is not the controller's cache",
+            )
+        }
+        Said::Is(Policy::WriteBack | Policy::AlwaysWriteBack | Policy::WriteThrough) | Said::Gap(..) => {
+            caching
+        }
+    };
+    let on_failure = cache.said("no-battery write cache", |word| match word {
+        "disabled" => Some(OnFailure::WriteThrough),
+        "enabled" => Some(OnFailure::Stays),
+        _ => None,
+    });
+    let now = cache.said("cache status", |word| match word {
+        "ok" => Some(InForce::WriteBack),
+        word if word.starts_with("temporarily disabled") || word.starts_with("permanently disabled") => {
+            Some(InForce::WriteThrough)
+        }
+        _ => None,
+    });
+    let (policy, in_force) = match caching.is() {
+        // What a volume is set to cache, the controller may hold back from caching.
+        Some(Policy::WriteBack | Policy::AlwaysWriteBack) => (on_failure.clone().map(write_back), now),
+        Some(Policy::WriteThrough) | None => (caching.clone().only_if(&on_failure), caching.map(in_force)),
+    };
+    Modes { policy, in_force, on_failure }
+}
+
+/// Whether the volume says that something else than the controller's cache makes it faster. Old firmware says nothing.
+fn is_accelerated_otherwise(own: &Fields) -> bool {
+    const METHOD: &str = "ld acceleration method";
+    own.has(METHOD) && own.get(METHOD).is_none_or(|method| plain(method) != "controller cache")
+}

@@ -1,0 +1,146 @@
+//! storcli2 and perccli2, of the MegaRAID 9600 and PERC 12 controllers: `/call show all nolog J` and
+//! `/call/vall show all nolog J`.
+//!
+//! Shapes after scality/raidmgmt (testdata, a 9660-16i) and project-machine/disko (mpi3mr); `WB`, `WT` and `AWB` after
+//! the help of Broadcom's MegaRAID Storage Manager. The surprise: the envelope is storcli's and nothing in it is where it
+//! was; there is no *Cache When BBU Bad* any more, since `WB` falls back without an energy pack and `AWB` does not.
+
+use serde_json::Value;
+
+use super::json::{document, entries, number, response, rows, said, said_exactly, text};
+use super::said::{Adapter, Said, Volume, is_absent, pci, worst, wwn};
+use super::storcli::{group_cache, policies};
+use crate::facts::catalog::controller::{Battery, DiskCache, InForce, OnFailure, Policy};
+
+/// Reads the controllers from `show all` of the controllers and of their volumes.
+pub fn parse(all: &[u8], volumes: &[u8]) -> Vec<Adapter> {
+    let (Some(all), volumes) = (document(all), document(volumes).unwrap_or_default()) else {
+        return Vec::new();
+    };
+    entries(&all).map(|entry| adapter(entry, &volumes)).collect()
+}
+
+fn adapter(entry: &Value, volumes: &Value) -> Adapter {
+    let name = number(entry).unwrap_or_default();
+    let Some(data) = response(entry) else {
+        return Adapter::unread(name, Said::missing("Response Data"));
+    };
+    let found = entries(volumes).find(|other| number(other).is_some() && number(other) == number(entry));
+    let volumes = found.and_then(response).unwrap_or(&Value::Null);
+    Adapter {
+        name,
+        model: text(data, &["Basics", "Product Name"]).filter(|model| !model.is_empty()),
+        pci: text(data, &["HostInterface", "PCI Address"]).as_deref().and_then(pci),
+        battery: battery(data),
+        volumes: rows(data, "VD LIST").filter_map(|row| volume(row, data, volumes)).collect(),
+    }
+}
+
+/// Whether there is an energy pack, and how it is.
+fn battery(data: &Value) -> Said<Battery> {
+    let present = said(data, &["HwCfg", "Energy Pack"], |word| match word {
+        "present" => Some(Battery::Healthy),
+        "absent" => Some(Battery::Absent),
+        _ => None,
+    });
+    let packs: Vec<Said<Battery>> =
+        rows(data, "Energy Pack Info").map(|pack| said(pack, &["Status"], state)).collect();
+    let packs = if packs.is_empty() { Said::missing("Energy Pack Info") } else { worst(packs) };
+    if present.is().is_some_and(is_absent) {
+        return if packs.is().is_none_or(is_absent) {
+            present
+        } else {
+            Said::disputed("`HwCfg/Energy Pack` is `Absent` although a pack is listed")
+        };
+    }
+    worst([present, packs])
+}
+
+fn state(word: &str) -> Option<Battery> {
+    match word {
+        "optimal" => Some(Battery::Healthy),
+        "critical" | "failed" => Some(Battery::Failed),
+        "missing" | "absent" => Some(Battery::Absent),
+        "unavailable" | "unknown" => Some(Battery::Unreadable),
+        word if word.starts_with("need") || word.starts_with("degraded") => Some(Battery::Degraded),
+        word if word.starts_with("charging") => Some(Battery::Charging),
+        word if word.starts_with("learn") => Some(Battery::Learning),
+        _ => None,
+    }
+}
+
+fn volume(row: &Value, data: &Value, volumes: &Value) -> Option<Volume> {
+    let name = text(row, &["DG/VD"])?;
+    let (group, number) = name.split_once('/')?;
+    let same = |other: &&Value| text(other, &["VD Info", "DG/VD"]).as_deref() == Some(&name);
+    let own = rows(volumes, "Virtual Drives").find(same).unwrap_or(&Value::Null);
+    let set = mode(row, own, "DefaultCache");
+    let now = mode(row, own, "CurrentCache");
+    let (policy, in_force) = policies(&set, &now);
+    let in_force = if holds(row, own) { Said::Is(InForce::WriteBack) } else { in_force };
+    let on_failure = policy.clone().map(|policy| match policy {
+        Policy::AlwaysWriteBack => OnFailure::Stays,
+        Policy::WriteBack | Policy::WriteThrough => OnFailure::WriteThrough,
+    });
+    let properties = own.get("VD Properties").unwrap_or(&Value::Null);
+    Some(Volume {
+        node: text(properties, &["OS Drive Name"]).filter(|node| node.starts_with("/dev/")),
+        wwn: text(properties, &["SCSI NAA Id"]).as_deref().and_then(wwn),
+        policy,
+        on_failure: on_failure.only_if(&now),
+        in_force,
+        disk_cache: worst([disk_cache(properties), group_cache(data, group)]),
+        ..Volume::unread(format!("VD {number}"))
+    })
+}
+
+/// How a volume writes, as both answers show it under one key.
+fn mode(row: &Value, own: &Value, key: &str) -> Said<Policy> {
+    let listed = said_exactly(row, &[key], write_mode);
+    let shown = said_exactly(own, &["VD Info", key], write_mode);
+    match (listed.is(), shown.is()) {
+        // Either alone tells that it holds writes whatever happens.
+        (
+            Some(Policy::AlwaysWriteBack),
+            Some(Policy::AlwaysWriteBack | Policy::WriteBack | Policy::WriteThrough) | None,
+        ) => listed,
+        (Some(Policy::WriteBack | Policy::WriteThrough) | None, Some(Policy::AlwaysWriteBack)) => shown,
+        (Some(Policy::WriteBack), Some(Policy::WriteThrough))
+        | (Some(Policy::WriteThrough), Some(Policy::WriteBack)) => {
+            Said::disputed(format!("`{key}` is said in two ways"))
+        }
+        (
+            Some(Policy::WriteBack | Policy::WriteThrough) | None,
+            Some(Policy::WriteBack | Policy::WriteThrough) | None,
+        ) => listed.only_if(&shown),
+    }
+}
+
+/// That it holds writes back is believed of one answer, that it does not only of both.
+fn holds(row: &Value, own: &Value) -> bool {
+    let key = "CurrentCache";
+    let accounts = [said_exactly(row, &[key], write_mode), said_exactly(own, &["VD Info", key], write_mode)];
+    accounts.iter().filter_map(Said::is).any(|policy| match policy {
+        Policy::WriteBack | Policy::AlwaysWriteBack => true,
+        Policy::WriteThrough => false,
+    })
+}
+
+/// Read ahead or not, and how it writes: `NR,WB`.
+fn write_mode(code: &str) -> Option<Policy> {
+    match code.split_once(',')? {
+        ("NR" | "R", "WB") => Some(Policy::WriteBack),
+        ("NR" | "R", "WT") => Some(Policy::WriteThrough),
+        ("NR" | "R", "AWB") => Some(Policy::AlwaysWriteBack),
+        _ => None,
+    }
+}
+
+fn disk_cache(properties: &Value) -> Said<DiskCache> {
+    said(properties, &["Drive Write Cache Policy"], |word| match word {
+        "disabled" => Some(DiskCache::Off),
+        "enabled" => Some(DiskCache::On),
+        "default" => Some(DiskCache::DiskDefault),
+        _ => None,
+    })
+}
