@@ -12,11 +12,11 @@ use crate::report::{DirectoryRow, LOOKED_AT, Report, TargetSummary};
 use crate::text::page::Page;
 
 /// The verdict of a target in words.
-pub fn standing(report: &Report, target: &TargetSummary) -> &'static str {
+pub fn standing(report: &Report, target: &TargetSummary) -> String {
     match report.verdict(&target.target) {
-        Some(verdict) => verdict.standing.word(),
-        None if target.kind.is_device() => "blank disk",
-        None => "no verdict",
+        Some(verdict) => verdict.heading(),
+        None if target.kind.is_device() => "blank disk".to_owned(),
+        None => "no verdict".to_owned(),
     }
 }
 
@@ -27,6 +27,7 @@ pub fn write<'a>(document: &mut Document, part: &mut Part<'_, 'a>, target: &'a T
     let verdict = report.verdict(&target.target);
     if let Some(verdict) = verdict {
         document.para(&strong(&verdict.sentence));
+        document.para(&text(&verdict.second_fault));
         document.para(&text(&verdict.limits));
     } else if target.kind.is_device() {
         document.para("Undecided until mounted: durability and the price of a commit need a file system.");
