@@ -4,6 +4,7 @@
 
 mod again;
 mod device;
+mod same;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -25,6 +26,7 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     let unread = [fstab(host, facts), units(host, facts)];
     command_line(host, facts);
     device::look(host, facts);
+    same::conclude(host, facts);
     again::conclude(facts, unread.iter().flatten().next());
 }
 
