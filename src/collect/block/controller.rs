@@ -224,9 +224,9 @@ fn tell(host: &dyn Host, family: &Family, answers: &Answers, facts: &mut FactSet
 /// What is left where the tool has answered, and none of its volumes is the disk for certain.
 fn find_it(tool: Tool, disk: &Subject) -> String {
     format!(
-        "look yourself for the serial number of {} (smartctl -i) in what {} lists: as a volume's disk, or passed on",
+        "look yourself in what {} lists, whether {} is a volume's disk or passed on: by its serial number, which smartctl tells",
+        tool.name(),
         disk.name(),
-        tool.name()
     )
 }
 
