@@ -99,7 +99,7 @@ pub fn judge(facts: &FactSet, target: &Subject, disks: &BTreeMap<Subject, Leaf>)
         standing,
         redundancy,
         second_fault,
-        limits: limits(facts, seen_by, measured::of_others(&mut ask, target, &below)),
+        limits: limits(facts, seen_by, measured::of_others(&mut ask, target, &below).as_deref()),
         seen_by: seen_by.map_or("unknown", Vantage::word).to_owned(),
         sentence: match &drill {
             Some(drill) if standing.is_proven_by_drill() => drill.sentence(),
@@ -246,7 +246,7 @@ fn sentence(standing: Standing, paths: &[Path], no_database: bool, cache: Cache,
 }
 
 /// What cannot be seen from where walwise runs.
-fn limits(facts: &FactSet, seen_by: Option<Vantage>, of_others: Option<String>) -> String {
+fn limits(facts: &FactSet, seen_by: Option<Vantage>, of_others: Option<&str>) -> String {
     let technology = facts.value(&Subject::host(), &host::VIRTUALISATION);
     let (in_container, in_guest, unseen) = match seen_by {
         Some(Vantage::Host) => (false, false, false),
@@ -269,6 +269,6 @@ fn limits(facts: &FactSet, seen_by: Option<Vantage>, of_others: Option<String>) 
     if unseen {
         limits.push("Whether this is a virtual machine is not known; in one, whether the hypervisor honours flushes cannot be seen.");
     }
-    limits.extend(of_others.as_deref());
+    limits.extend(of_others);
     limits.join(" ")
 }

@@ -5,6 +5,7 @@
 //! or a peer knows is *unknown*, which is neither whole nor worth a heading.
 
 use super::ask::Ask;
+use super::controller;
 use crate::facts::catalog::device::{self, ArrayLevel, ArrayState, ConsistencyPolicy, DeviceKind};
 use crate::facts::catalog::mount::{self, MountClass};
 use crate::facts::{Scope, Subject};
@@ -37,9 +38,9 @@ fn block(ask: &mut Ask, hop: &Subject) -> Vec<Found> {
         Some(DeviceKind::Md) => array(ask, hop),
         Some(DeviceKind::Lvm | DeviceKind::Dm) => mapping(ask, hop).into_iter().collect(),
         Some(DeviceKind::Drbd | DeviceKind::Dmraid) => vec![(Redundancy::Unknown, None)],
+        Some(DeviceKind::Disk) => volume(ask, hop).into_iter().collect(),
         Some(
-            DeviceKind::Disk
-            | DeviceKind::Partition
+            DeviceKind::Partition
             | DeviceKind::Crypt
             | DeviceKind::Multipath
             | DeviceKind::Vdo
@@ -54,9 +55,16 @@ fn block(ask: &mut Ask, hop: &Subject) -> Vec<Found> {
     }
 }
 
-/// LVM's own RAID, which tells its state to nobody but LVM and root.
+/// A volume of a RAID controller, which only its own tool tells about.
+fn volume(ask: &mut Ask, hop: &Subject) -> Option<Found> {
+    let transport = ask.value(hop, &device::TRANSPORT);
+    let is_one = controller::is_behind_one(ask, hop, transport) && !controller::is_passed_on(ask, hop);
+    is_one.then_some((Redundancy::Unknown, None))
+}
+
+/// LVM's own RAID, which tells its state to nobody but LVM and root. What a volume is made of only root sees.
 fn mapping(ask: &mut Ask, hop: &Subject) -> Option<Found> {
-    let targets = ask.value(hop, &device::DM_TARGETS)?;
+    let Some(targets) = ask.value(hop, &device::DM_TARGETS) else { return Some((Redundancy::Unknown, None)) };
     let copies = targets.iter().any(|target| target == "raid" || target == "mirror");
     let says = format!(
         "Whether the copies of {} are whole is not known: see `lvs -a -o name,lv_health_status,sync_percent`.",
@@ -164,7 +172,7 @@ fn missing(ask: &mut Ask, hop: &Subject, level: ArrayLevel, members: u64, spares
 
 fn mounted(ask: &mut Ask, hop: &Subject) -> Option<Found> {
     match ask.value(hop, &mount::CLASS)? {
-        MountClass::Zfs => pool(ask, hop),
+        MountClass::Zfs => Some(pool(ask, hop)),
         MountClass::Block => btrfs(ask, hop),
         MountClass::Network
         | MountClass::Memory
@@ -175,9 +183,9 @@ fn mounted(ask: &mut Ask, hop: &Subject) -> Option<Found> {
 }
 
 /// By the state that ZFS gives its pool (zpool-status(8)); one that is online lacks nothing that it was made with.
-fn pool(ask: &mut Ask, hop: &Subject) -> Option<Found> {
+fn pool(ask: &mut Ask, hop: &Subject) -> Found {
     let name = hop.name();
-    Some(match ask.value(hop, &mount::ZFS_POOL_STATE).as_deref() {
+    match ask.value(hop, &mount::ZFS_POOL_STATE).as_deref() {
         Some("ONLINE") => (Redundancy::Whole, None),
         Some("DEGRADED") => (
             Redundancy::Degraded,
@@ -187,7 +195,7 @@ fn pool(ask: &mut Ask, hop: &Subject) -> Option<Found> {
             (Redundancy::Failed, Some(format!("The ZFS pool of {name} has failed ({state}).")))
         }
         Some(_) | None => (Redundancy::Unknown, None),
-    })
+    }
 }
 
 /// By the profiles of a btrfs, and what it lacks.

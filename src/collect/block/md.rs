@@ -44,7 +44,9 @@ pub fn describe(host: &dyn Host, node: &Node, facts: &mut FactSet) {
         failed.value().into_iter().flatten().cloned().map(Subject::device).collect();
     // Where all have failed, they are what is left to look at.
     if !facts.below(subject).iter().all(|member| failed_ones.contains(member)) {
-        failed_ones.iter().for_each(|member| facts.leave(subject, member));
+        for member in &failed_ones {
+            facts.leave(subject, member);
+        }
     }
     facts.put(subject, &device::MD_FAILED, failed);
     facts.put(subject, &device::MD_MEMBERS, members);

@@ -292,6 +292,10 @@ fn copies_that_others_keep() {
     let top = Subject::device("top");
     let redundancy = |machine: &Machine| machine.verdict().redundancy.word();
     assert_eq!(redundancy(&Machine::plain()), "none");
+    assert_eq!(redundancy(&Machine::protected()), "unknown", "its controller's tool knows");
+    assert_eq!(redundancy(&Machine::protected().with("controller.volume", "none")), "none");
+    assert_eq!(redundancy(&between("lvm", "write back")), "unknown", "only root sees what it is made of");
+    assert_eq!(redundancy(&between("lvm", "write back").on(&top, "dm.targets", "linear")), "none");
     assert_eq!(redundancy(&array("raid1 active 0/2 bitmap", "")), "whole");
     assert_eq!(redundancy(&array("raid1 active ?/2 bitmap", "")), "unknown");
     let volume = between("lvm", "write back").on(&top, "dm.targets", "raid");

@@ -1,5 +1,5 @@
-# RAID1 of firmware RAID (Intel's metadata) with a partition: a container that never runs, and its volume. Its metadata are
-# written by mdmon, which mdadm starts.
+# RAID1 of firmware RAID (Intel's metadata) with a partition: a container that never runs, and its volume.
+# Its metadata are written by mdmon, which mdadm starts.
 export IMSM_NO_PLATFORM=1 IMSM_DEVNAME_AS_SERIAL=1
 a=$(disk cache-a) b=$(disk cache-b)
 mdadm -C /dev/md127 --run -e imsm -n2 "$a" "$b"

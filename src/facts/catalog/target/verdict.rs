@@ -98,7 +98,7 @@ choice! {
         Unknown = "unknown",
         /// Nothing is missing.
         Whole = "whole",
-        /// There are neither copies nor parity.
+        /// There are neither copies nor parity on this machine.
         None = "none",
     }
 }
