@@ -14,6 +14,7 @@ mod facts;
 mod interlock;
 mod join;
 mod measured;
+mod redundancy;
 mod route;
 #[cfg(test)]
 mod tests;
@@ -22,7 +23,7 @@ mod verdict;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use facts::CONCLUDED;
-pub use verdict::{Evidence, Layer, Path, Standing, Verdict};
+pub use verdict::{Evidence, Layer, Path, Redundancy, Standing, Verdict};
 
 use crate::facts::catalog::device::{self, DeviceKind};
 use crate::facts::catalog::target::{self, TargetKind};
@@ -31,7 +32,7 @@ use crate::workers;
 use claim::Leaf;
 
 /// Judges every target that is a directory and puts what was concluded into the facts: `device.cache` of every disk at a
-/// bottom, and `target.verdict`, `.cache`, `.flush`, `.flush_suppressed_by` and `.flush_removal_allowed`. `live` is
+/// bottom, and `target.verdict`, `.redundancy`, `.cache`, `.flush`, `.flush_suppressed_by` and `.flush_removal_allowed`. `live` is
 /// whether these are facts of the machine that walwise runs on; measurements of another one open no interlock.
 pub fn judge(facts: &mut FactSet, live: bool) -> Vec<Verdict> {
     let bottoms: BTreeSet<Subject> = {

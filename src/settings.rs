@@ -216,7 +216,7 @@ pub const ALL: &[Setting] = &[
         "md.array",
         Other,
         Scope::Device,
-        Some(&device::MD_LEVEL.info),
+        Some(&device::MD_MEMBERS.info),
         "Layout and health of a software RAID array.",
     ),
     one(

@@ -68,7 +68,10 @@ fn barrier(subject: &Subject, facts: &FactSet) -> Reading<Barrier> {
             {
                 Reading::known(sent(is_off(&value)), source)
             }
-            _ => ext_printed(printed),
+            _ => match ext3_by_default(&fstype, &printed, facts) {
+                Some(off) => off,
+                None => ext_printed(printed),
+            },
         },
         "xfs" => printed.and_then(|options| match (is_off(&options), xfs_obeys(facts)) {
             (false, _) => Ok(Barrier::On),
@@ -105,6 +108,21 @@ fn ext_printed(printed: Reading<Vec<String>>) -> Reading<Barrier> {
             format!("{source} does not say, and the superblock can turn barriers off"),
         ),
     }
+}
+
+/// ext3's own driver before 3.1 sent no flushes unless it was asked to (commit 00eacd66cd8a), and printed it when it was.
+/// Kernels of distributions that count otherwise may differ, so of theirs nothing is said here.
+fn ext3_by_default(
+    fstype: &str,
+    printed: &Reading<Vec<String>>,
+    facts: &FactSet,
+) -> Option<Reading<Barrier>> {
+    let Reading::Known { value, source } = printed else { return None };
+    let said = value
+        .iter()
+        .any(|option| option == "barrier" || option.starts_with("barrier=") || option == "nobarrier");
+    let quiet = fstype == "ext3" && !said && is_at_least(facts, "3.1") == Truth::False;
+    quiet.then(|| Reading::known(Barrier::Off, source.clone()))
 }
 
 /// Whether this kernel's XFS obeys `nobarrier`: before 4.10, and on RHEL 7 before 3.10.0-1127 (7.8).
@@ -165,6 +183,11 @@ mod tests {
             ("ext4", "rw", Some("rw,nobarrier"), "6.1", "mainline", Some("off")),
             ("ext4", "rw", None, "6.1", "mainline", None),
             ("ext3", "rw,barrier=1", None, "2.6.32", "mainline", Some("on")),
+            ("ext3", "rw,errors=continue", None, "2.6.32", "mainline", Some("off")),
+            ("ext3", "rw,barrier=0", None, "2.6.32", "mainline", Some("off")),
+            ("ext3", "rw,errors=continue", None, "3.1", "mainline", None),
+            ("ext3", "rw,errors=continue", None, "2.6.32-754.el6.x86_64", "el6", None),
+            ("ext4", "rw,errors=continue", None, "2.6.32", "mainline", None),
             ("xfs", "rw,noquota", None, "6.1", "mainline", Some("on")),
             ("xfs", "rw,nobarrier", None, "4.9.1", "mainline", Some("off")),
             ("xfs", "rw,nobarrier", None, "4.14.1", "mainline", Some("no effect")),

@@ -4,6 +4,7 @@
 
 mod again;
 mod device;
+mod same;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -25,6 +26,7 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     let unread = [fstab(host, facts), units(host, facts)];
     command_line(host, facts);
     device::look(host, facts);
+    same::conclude(host, facts);
     again::conclude(facts, unread.iter().flatten().next());
 }
 
@@ -89,7 +91,16 @@ fn fstab(host: &dyn Host, facts: &mut FactSet) -> Unread {
     for setting in settings {
         match fstab_entry(&setting) {
             Some(entry) if swap(&entry) => {}
-            Some(entry) => entry.put(facts),
+            Some(entry) => {
+                if setting.value.ends_with(b"\texcess") {
+                    facts.warn(format!(
+                        "{FSTAB}:{}: more than two numbers stands behind the options, as after a blank that is not escaped; \
+                         systemd leaves it out, mount(8) the whole line",
+                        setting.line
+                    ));
+                }
+                entry.put(facts);
+            }
             None => facts.warn(format!(
                 "{FSTAB}:{}: not a device, an absolute mount point and a type; the line was left out",
                 setting.line
@@ -332,11 +343,19 @@ mod tests {
             setting(7, "/srv", "/dev/sdc1\txfs\tdefaults"),
             setting(8, "/srv", "/dev/sdd1\txfs\tnofail"),
             setting(9, "relative", "/dev/sde1\txfs\tdefaults"),
+            setting(10, "/cut", "/dev/sdf1\text4\tnoatime\t\texcess"),
         ];
         let host = config(Fake::default(), FSTAB, Dialect::Fstab, &lines);
         let facts = collect(&host, mounted(&[("/", "ext4"), ("/my data", "xfs"), ("/my data#2", "ext4")]));
         let names: Vec<&str> = facts.subjects(Scope::Boot).map(Subject::name).collect();
-        assert_eq!(names, ["/", "/my data", "/srv", "/srv#2"]);
+        assert_eq!(names, ["/", "/cut", "/my data", "/srv", "/srv#2"]);
+        assert_eq!(facts.value(&Subject::boot("/cut"), &boot::WHOLE), Some(false));
+        assert!(
+            facts
+                .warnings()
+                .iter()
+                .any(|warning| warning.starts_with("/etc/fstab:10: more than two numbers"))
+        );
         let entry = Subject::boot("/my data");
         assert_eq!(facts.value(&entry, &boot::FSTYPE).as_deref(), Some("ext4"));
         assert_eq!(facts.value(&entry, &boot::WRITTEN_TYPE).as_deref(), Some("auto"));

@@ -36,6 +36,8 @@ pub struct Table {
     pub entries: Vec<Entry>,
     /// Line number and complaint.
     pub malformed: Vec<(u32, &'static str)>,
+    /// Numbers of lines whose options hold a blank that is not escaped. What stands behind it belongs to them.
+    pub blanks: Vec<u32>,
 }
 
 /// How much of a file the host reads ([`crate::host::Question::Read`]); the last line of a longer one is cut.
@@ -53,14 +55,18 @@ pub fn parse(bytes: &[u8]) -> Table {
         match entry(line, number) {
             _ if line.is_empty() => {}
             _ if cut => table.malformed.push((number, "the file is longer than what was read of it")),
-            Ok(entry) => table.entries.push(entry),
+            Ok((entry, blank)) => {
+                table.entries.push(entry);
+                table.blanks.extend(blank.then_some(number));
+            }
             Err(complaint) => table.malformed.push((number, complaint)),
         }
     }
     table
 }
 
-fn entry(line: &[u8], number: u32) -> Result<Entry, &'static str> {
+/// An entry, and whether a blank stands in its last field, which some file systems print as it was given to them.
+fn entry(line: &[u8], number: u32) -> Result<(Entry, bool), &'static str> {
     let mut fields = line.split(|b| *b == b' ');
     let mut next = |missing| fields.next().ok_or(missing);
     let id = integer(next("no mount id")?).ok_or("the mount id is no number")?;
@@ -72,11 +78,19 @@ fn entry(line: &[u8], number: u32) -> Result<Entry, &'static str> {
     while next("no separator")? != b"-" {}
     let fstype = unescape(next("no file system type")?);
     let source = unescape(next("no source")?);
-    let super_options = split_options(next("no superblock options")?);
+    let mut last = next("no superblock options")?.to_vec();
+    let rest: Vec<&[u8]> = fields.collect();
+    for more in &rest {
+        last.push(b' ');
+        last.extend_from_slice(more);
+    }
+    let super_options = split_options(&last);
     if !point.starts_with(b"/") {
         return Err("the mount point is no absolute path");
     }
-    Ok(Entry { line: number, id, parent, devno, root, point, options, fstype, source, super_options })
+    let entry =
+        Entry { line: number, id, parent, devno, root, point, options, fstype, source, super_options };
+    Ok((entry, !rest.is_empty()))
 }
 
 fn integer(field: &[u8]) -> Option<u64> {
@@ -180,6 +194,14 @@ mod tests {
         assert_eq!(table.entries[0].source, b"");
         assert_eq!(table.entries[0].super_options[1], b"context=\"u:c1,c2\"");
         assert_eq!(table.entries[1].fstype, b"fuse.sshfs");
+    }
+
+    /// Some file systems print their options as they were given; nothing behind a blank in them is lost.
+    #[test]
+    fn a_blank_in_the_options_cuts_nothing_off() {
+        let table = parse(b"1 0 0:5 / /a rw - btrfs /dev/sda rw,label=my data,nobarrier\n2 0 0:6 / /b rw - xfs /dev/sdb rw\n");
+        assert_eq!(table.entries[0].super_options, [&b"rw"[..], b"label=my data", b"nobarrier"]);
+        assert_eq!((table.blanks, table.malformed.len()), (vec![1], 0));
     }
 
     #[test]

@@ -29,6 +29,11 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     for (line, complaint) in &table.malformed {
         facts.warn(format!("{MOUNTINFO}:{line}: {complaint}; the line was left out"));
     }
+    for line in &table.blanks {
+        facts.warn(format!(
+            "{MOUNTINFO}:{line}: a blank that is not escaped; what stands behind it was taken for more of the options"
+        ));
+    }
     let in_sight = sight::in_sight(&table.entries);
     let mut subjects = Vec::with_capacity(table.entries.len());
     let mut lain = HashMap::new();

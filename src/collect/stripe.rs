@@ -5,16 +5,13 @@
 //! compared: what lies between may move the beginning. The surprise: mke2fs from 1.47.3 on leaves the stripe out on flash.
 
 use super::{Collector, Request};
-use crate::facts::catalog::device::{self, DeviceKind};
+use crate::facts::catalog::device::{self, ArrayLevel, DeviceKind};
 use crate::facts::catalog::mount::{self, StripeFit};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
 use crate::host::Host;
 
 /// Compares stripes.
 pub const COLLECTOR: Collector = Collector { id: "stripes", run };
-
-/// Levels of md that have stripes.
-const STRIPED: [&str; 5] = ["raid0", "raid4", "raid5", "raid6", "raid10"];
 
 /// What XFS counts `sunit` and `swidth` in, whatever the disk's own blocks are.
 const SECTOR: u64 = 512;
@@ -64,7 +61,7 @@ fn fits(facts: &FactSet, subject: &Subject, stripe: &Reading<u64>) -> Reading<St
     let Some(array) = array.filter(is_md) else {
         return Reading::unknown(Why::Absent, "it does not stand on an md array directly");
     };
-    let striped = facts.get(&array, &device::MD_LEVEL).map(|level| STRIPED.contains(&level.as_str()));
+    let striped = facts.get(&array, &device::MD_LEVEL).map(ArrayLevel::is_striped);
     match (striped, facts.get(&array, &device::OPTIMAL_IO), stripe) {
         (Reading::Known { value: false, .. }, ..) => {
             Reading::unknown(Why::Absent, "the md array beneath has no stripes")
@@ -94,6 +91,7 @@ fn fits(facts: &FactSet, subject: &Subject, stripe: &Reading<u64>) -> Reading<St
 mod tests {
     use super::*;
     use crate::collect::testing::Fake;
+    use crate::facts::Choice;
 
     /// Chunks of 512 KiB on three disks that hold data.
     const STRIPE: u64 = 3 * 512 * 1024;
@@ -111,7 +109,9 @@ mod tests {
         }
         let kind = if level.is_empty() { DeviceKind::Lvm } else { DeviceKind::Md };
         facts.know(&array, &device::KIND, kind, read());
-        facts.know(&array, &device::MD_LEVEL, level.to_owned(), read());
+        if let Some(level) = ArrayLevel::of(level) {
+            facts.know(&array, &device::MD_LEVEL, level, read());
+        }
         facts.know(&array, &device::OPTIMAL_IO, STRIPE, read());
         facts.link(&mount, &array);
         run(&Fake::default(), &Request::default(), &mut facts);

@@ -6,6 +6,7 @@
 //! its claim. The surprise: a hop with state of its own (a loop file, a thin pool, a cache) loses data without flushes
 //! even over disks that hold nothing back.
 
+mod array;
 mod file_system;
 mod own_state;
 mod queue;

@@ -169,7 +169,9 @@ fn claim<T>(ask: &Ask, disk: &Subject, from: &Key<T>, standing: Standing, says: 
 fn attached(mut ask: Ask, disk: &Subject) -> Leaf {
     let transport = ask.need(disk, &device::TRANSPORT);
     let queue = ask.need(disk, &device::WRITE_CACHE).map(is_write_back);
-    let raid = controller::is_behind_one(&mut ask, disk, transport);
+    let attached = controller::is_behind_one(&mut ask, disk, transport);
+    let passed_on = attached && controller::is_passed_on(&mut ask, disk);
+    let raid = attached && !passed_on;
     let remote = ask.value(disk, &device::FABRIC).is_some();
     let word = if raid { sd::as_shown(&mut ask, disk) } else { own_word(&mut ask, disk, transport) };
 
@@ -213,6 +215,9 @@ fn attached(mut ask: Ask, disk: &Subject) -> Leaf {
     };
     let mut evidence = vec![belief];
     evidence.extend(claims);
+    if passed_on && cache.forgets() {
+        evidence.extend(controller::swallows(&mut ask, disk));
+    }
     let (dangers, forgets) = danger::find(&mut ask, disk);
     if forgets {
         cache = Cache::Volatile;

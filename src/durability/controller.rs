@@ -10,6 +10,9 @@ use super::{Evidence, Layer, Standing};
 use crate::facts::Subject;
 use crate::facts::catalog::controller::{self, Battery, DiskCache, InForce, OnFailure, Policy};
 use crate::facts::catalog::device::{self, Transport};
+use crate::facts::catalog::kernel;
+use crate::truth::Truth;
+use crate::version::Version;
 
 /// SCSI hosts that are always RAID controllers with a cache of their own.
 const DRIVERS: [&str; 7] = ["megaraid_sas", "hpsa", "cciss", "aacraid", "arcmsr", "3w-9xxx", "3w-sas"];
@@ -42,6 +45,35 @@ fn tool(driver: Option<&str>) -> &'static str {
 pub fn is_behind_one(ask: &mut Ask, disk: &Subject, transport: Option<Transport>) -> bool {
     let driver = ask.value(disk, &device::DRIVER);
     transport.is_some_and(Transport::is_raid) || driver.is_some_and(|name| DRIVERS.contains(&name.as_str()))
+}
+
+/// Whether its controller only passes the disk on (JBOD, HBA mode), as its tool and the disk's address say together: then
+/// no cache of the controller stands before it, and its own governs.
+pub fn is_passed_on(ask: &mut Ask, disk: &Subject) -> bool {
+    ask.value(disk, &controller::VOLUME).is_some_and(|volume| volume == "none")
+}
+
+/// What may keep flushes from a disk that is passed on: megaraid_sas answered them itself, for whatever it attached,
+/// before commit 5765c5b8b3a8 (*Send SYNCHRONIZE_CACHE for non-raid to firmware*, Linux 4.9).
+pub fn swallows(ask: &mut Ask, disk: &Subject) -> Option<Evidence> {
+    if ask.value(disk, &device::DRIVER).as_deref() != Some("megaraid_sas") {
+        return None;
+    }
+    let running = ask.value(&Subject::host(), &kernel::VERSION);
+    let passes = running
+        .zip(Version::parse("4.9"))
+        .map_or(Truth::Unknown, |(running, since)| running.at_least(&since));
+    let (standing, source) = (Standing::Unproven, ask.origin(&Subject::host(), &kernel::VERSION));
+    let says = format!("megaraid_sas before Linux 4.9 answers the flushes of {} itself", disk.name());
+    let evidence = Evidence { layer: Layer::Belief, subject: disk.clone(), standing, says, source };
+    match passes {
+        Truth::True => None,
+        Truth::False => Some(evidence),
+        Truth::Unknown => {
+            ask.miss(&Subject::host(), &kernel::VERSION, None);
+            Some(evidence)
+        }
+    }
 }
 
 /// What a battery or flash module is good for.

@@ -7,9 +7,10 @@ use crate::facts::catalog::{device, target};
 use crate::facts::{FactSet, Reading, Subject};
 
 /// The facts that are concluded here, by name.
-pub const CONCLUDED: [&str; 6] = [
+pub const CONCLUDED: [&str; 7] = [
     device::CACHE.name(),
     target::VERDICT.name(),
+    target::REDUNDANCY.name(),
     target::CACHE.name(),
     target::FLUSH.name(),
     target::SUPPRESSED_BY.name(),
@@ -25,6 +26,7 @@ pub fn put_disk(facts: &mut FactSet, disk: &Subject, leaf: &Leaf) {
 pub fn put_target(facts: &mut FactSet, of: &Subject, found: &Judgement, interlock: Reading<bool>) {
     let source = found.asked.source();
     facts.know(of, &target::VERDICT, found.verdict.standing, source.clone());
+    facts.know(of, &target::REDUNDANCY, found.verdict.redundancy, source.clone());
     facts.know(of, &target::CACHE, found.cache, source.clone());
     facts.know(of, &target::FLUSH, found.flush.flush(), source.clone());
     let by = found.suppressed_by.iter().copied().collect();

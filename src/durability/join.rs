@@ -10,7 +10,7 @@ use super::ask::{Ask, Asked};
 use super::belief::{self, Bottom};
 use super::claim::{Cache, Leaf, Passage};
 use super::route::{Route, routes};
-use super::{Evidence, Layer, Path, Standing, Verdict, database, drilled, measured};
+use super::{Evidence, Layer, Path, Standing, Verdict, database, drilled, measured, redundancy};
 use crate::facts::catalog::host::{self, Vantage};
 use crate::facts::catalog::target::Suppressor;
 use crate::facts::{FactSet, Scope, Subject};
@@ -93,10 +93,13 @@ pub fn judge(facts: &FactSet, target: &Subject, disks: &BTreeMap<Subject, Leaf>)
     let names: Vec<&str> = units.iter().map(|disk| disk.name()).collect();
     let suppressed_by: BTreeSet<Suppressor> =
         passages.iter().chain(&at_disks).copied().filter_map(dropped_by).collect();
+    let (redundancy, second_fault) = redundancy::judge(&mut ask, target);
     let verdict = Verdict {
         target: target.clone(),
         standing,
-        limits: limits(facts, seen_by),
+        redundancy,
+        second_fault,
+        limits: limits(facts, seen_by, measured::of_others(&mut ask, target, &below).as_deref()),
         seen_by: seen_by.map_or("unknown", Vantage::word).to_owned(),
         sentence: match &drill {
             Some(drill) if standing.is_proven_by_drill() => drill.sentence(),
@@ -243,7 +246,7 @@ fn sentence(standing: Standing, paths: &[Path], no_database: bool, cache: Cache,
 }
 
 /// What cannot be seen from where walwise runs.
-fn limits(facts: &FactSet, seen_by: Option<Vantage>) -> String {
+fn limits(facts: &FactSet, seen_by: Option<Vantage>, of_others: Option<&str>) -> String {
     let technology = facts.value(&Subject::host(), &host::VIRTUALISATION);
     let (in_container, in_guest, unseen) = match seen_by {
         Some(Vantage::Host) => (false, false, false),
@@ -266,5 +269,6 @@ fn limits(facts: &FactSet, seen_by: Option<Vantage>) -> String {
     if unseen {
         limits.push("Whether this is a virtual machine is not known; in one, whether the hypervisor honours flushes cannot be seen.");
     }
+    limits.extend(of_others);
     limits.join(" ")
 }

@@ -4,6 +4,8 @@
 //! It reads what the probe left in the facts. The surprise: no flush counted is only telling where the kernel counts
 //! flushes and a disk is believed to need them; writes with forced unit access and bio-based devices count none.
 
+use std::collections::BTreeMap;
+
 use super::ask::Ask;
 use super::claim::{Leaf, Passage};
 use super::{Evidence, Layer, Standing};
@@ -16,6 +18,37 @@ const NONE_ARRIVED: f64 = 0.01;
 /// Below this too few arrived: concurrent flushes are merged, but not more than half of them.
 const TOO_FEW: f64 = 0.5;
 
+/// Above this many flushes per commit and disk others make some: our overwrites take one each, and where the file system
+/// writes its journal with it two more, before and after its commit block.
+const OF_ONE_COMMIT: f64 = 3.0;
+
+/// Where more flushes were counted than our commits can make, so that the count says nothing of ours; in a sentence.
+pub fn of_others(ask: &mut Ask, target: &Subject, disks: &BTreeMap<&Subject, &Leaf>) -> Option<String> {
+    let counted = counted(ask, disks.iter().map(|(disk, leaf)| (*disk, *leaf))).len();
+    let arrived =
+        ask.value(target, &probe::FLUSHES_PER_COMMIT).filter(|arrived| is_of_others(*arrived, counted))?;
+    let says = format!(
+        "Others flush the disks too ({arrived:.2} flushes for each of our commits were counted), so that ours arrive was not \
+         seen."
+    );
+    (counted > 0).then_some(says)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a number of disks")]
+fn is_of_others(arrived: f64, counted: usize) -> bool {
+    arrived > OF_ONE_COMMIT * counted as f64
+}
+
+/// The disks that need flushes and count them.
+fn counted<'l>(ask: &mut Ask, leaves: impl Iterator<Item = (&'l Subject, &'l Leaf)>) -> Vec<&'l Leaf> {
+    leaves
+        .filter(|(disk, leaf)| {
+            leaf.write_back == Truth::True && ask.value(disk, &device::COUNTS_FLUSHES) == Some(true)
+        })
+        .map(|(_, leaf)| leaf)
+        .collect()
+}
+
 /// What the probe's findings allow for a target on these disks, given what should have become of its flushes.
 pub fn judge<'l>(
     ask: &mut Ask,
@@ -24,14 +57,10 @@ pub fn judge<'l>(
     leaves: impl Iterator<Item = (&'l Subject, &'l Leaf)>,
 ) -> Vec<Evidence> {
     let mut found = Vec::new();
-    let counted: Vec<&Leaf> = leaves
-        .filter(|(disk, leaf)| {
-            leaf.write_back == Truth::True && ask.value(disk, &device::COUNTS_FLUSHES) == Some(true)
-        })
-        .map(|(_, leaf)| leaf)
-        .collect();
+    let counted = counted(ask, leaves);
     let expected = is_expected(flush) && !counted.is_empty();
-    if let Some(arrived) = ask.value(target, &probe::FLUSHES_PER_COMMIT).filter(|_| expected) {
+    let ours = |arrived: &f64| expected && !is_of_others(*arrived, counted.len());
+    if let Some(arrived) = ask.value(target, &probe::FLUSHES_PER_COMMIT).filter(ours) {
         let safe = counted.iter().all(|leaf| leaf.cache.is_safe_unflushed());
         let (standing, says) = if arrived < NONE_ARRIVED {
             let standing = if safe { Standing::Contradictory } else { Standing::AtRisk };

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-pub use crate::facts::catalog::target::Standing;
+pub use crate::facts::catalog::target::{Redundancy, Standing};
 use crate::facts::{Need, Subject};
 
 /// Where a piece of evidence comes from.
@@ -81,14 +81,30 @@ pub struct Verdict {
     pub target: Subject,
     /// The worst of all paths.
     pub standing: Standing,
+    /// What the copies and the parity beneath are worth when one more thing fails; no part of `standing`.
+    pub redundancy: Redundancy,
+    /// What is missing of them and what another fault would cost, in sentences; empty where nothing is known to be.
+    pub second_fault: String,
     /// `host`, `guest` or `container`: from where it was judged.
     pub seen_by: String,
     /// One sentence: what may be lost and why, or what survives.
     pub sentence: String,
-    /// What cannot be seen from here, in a sentence; empty on bare metal.
+    /// What cannot be seen from here, in a sentence; mostly empty on bare metal.
     pub limits: String,
     /// Every path, worst first.
     pub paths: Vec<Path>,
     /// What is missing.
     pub missing: Vec<Need>,
+}
+
+impl Verdict {
+    /// The verdict as a heading, with what is known to be missing of the copies: `durable, but degraded`.
+    pub fn heading(&self) -> String {
+        let word = self.standing.word();
+        match self.redundancy.heading() {
+            Some(more) if self.standing.survives() => format!("{word}, but {more}"),
+            Some(more) => format!("{word}, and {more}"),
+            None => word.to_owned(),
+        }
+    }
 }

@@ -38,6 +38,8 @@ pub struct FactSet {
     /// The subjects of `facts`.
     order: BTreeSet<Subject>,
     below: Map<Subject, Vec<Subject>>,
+    /// What stood below and holds nothing any more, but is held still.
+    left: Map<Subject, Vec<Subject>>,
     links: Map<Subject, Vec<Subject>>,
     ruled_out: Map<Subject, Vec<Scope>>,
     units: Map<Subject, Subject>,
@@ -239,6 +241,17 @@ impl FactSet {
         }
     }
 
+    /// `top` stands on `base` no more, as on a member that failed, and holds it still: nobody else may have it.
+    pub fn leave(&mut self, top: &Subject, base: &Subject) {
+        if let Some(below) = self.below.get_mut(top) {
+            below.retain(|other| other != base);
+        }
+        let left = self.left.entry(top.clone()).or_default();
+        if !left.contains(base) {
+            left.push(base.clone());
+        }
+    }
+
     /// What a subject stands on directly.
     pub fn below(&self, top: &Subject) -> &[Subject] {
         self.below.get(top).map_or(&[], Vec::as_slice)
@@ -328,9 +341,9 @@ impl FactSet {
         self.order.iter()
     }
 
-    /// Every edge of the stack.
+    /// Every edge of the stack, and what holds what it no longer stands on.
     pub fn edges(&self) -> impl Iterator<Item = (&Subject, &Subject)> {
-        let mut below: Vec<_> = self.below.iter().collect();
+        let mut below: Vec<_> = self.below.iter().chain(&self.left).collect();
         below.sort_unstable_by_key(|(top, _)| *top);
         below.into_iter().flat_map(|(top, below)| below.iter().map(move |base| (top, base)))
     }
@@ -355,6 +368,11 @@ impl FactSet {
         for (top, below) in other.below {
             for base in below {
                 self.stand(&top, &base);
+            }
+        }
+        for (top, left) in other.left {
+            for base in left {
+                self.leave(&top, &base);
             }
         }
         for (from, links) in other.links {

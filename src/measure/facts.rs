@@ -70,7 +70,16 @@ pub fn to_facts(found: &Measurement, target: &Subject, in_force: InForce, facts:
 
     let fdatasync = row(found, Method::Fdatasync);
     let flushes = fdatasync.and_then(|r| r.flushes_per_commit);
-    let flushes = flushes.map_or_else(|| missing("the disks here count no flushes"), known);
+    let others = found.caveats.iter().any(|caveat| caveat.id.is_of_others());
+    let flushes = match flushes {
+        None => missing("the disks here count no flushes"),
+        // Fewer than ours is telling whoever made them; as many may be theirs.
+        Some(count) if others && count >= 0.5 => Reading::unknown(
+            Why::Ambiguous,
+            "others used the disks meanwhile, so whose flushes these are is not known",
+        ),
+        Some(count) => known(count),
+    };
     facts.put(target, &probe::FLUSHES_PER_COMMIT, flushes);
 
     let rate = row(found, default).map(|r| 1e6 / r.mean_us);

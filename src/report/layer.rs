@@ -4,7 +4,9 @@
 //! Only what was read is said, and what is as it should be is left out. The surprise: a mapping whose target type nobody
 //! could read keeps the name of who made it (`LVM`), because lines and thin volumes look the same without root.
 
-use crate::facts::catalog::device::{self, ConsistencyPolicy, DeviceKind, Fabric, Shingled, SyncAction};
+use crate::facts::catalog::device::{
+    self, ArrayLevel, ArrayState, ConsistencyPolicy, DeviceKind, Fabric, Shingled, SyncAction,
+};
 use crate::facts::{FactSet, Key, Subject};
 use crate::text;
 
@@ -114,12 +116,7 @@ fn full(facts: &FactSet, subject: &Subject) -> String {
 }
 
 fn array(facts: &FactSet, subject: &Subject) -> String {
-    let level = facts.value(subject, &device::MD_LEVEL).unwrap_or_else(|| "md array".to_owned());
-    let level = match level.as_str() {
-        "container" => "container of firmware RAID".to_owned(),
-        raid if raid.starts_with("raid") => level.to_uppercase(),
-        _ => level,
-    };
+    let level = facts.value(subject, &device::MD_LEVEL).map_or("md array", ArrayLevel::title);
     let disks = facts.value(subject, &device::MD_DISKS);
     let missing = facts.value(subject, &device::MD_DEGRADED);
     let there =
@@ -144,7 +141,20 @@ fn array(facts: &FactSet, subject: &Subject) -> String {
         | ConsistencyPolicy::Bitmap
         | ConsistencyPolicy::Unknown => None,
     });
-    joined(&level, [there, doing, closed])
+    let state = facts.value(subject, &device::MD_STATE).and_then(|state| match state {
+        ArrayState::Clear | ArrayState::Inactive => Some("not running".to_owned()),
+        ArrayState::Broken => Some("failed".to_owned()),
+        ArrayState::ReadOnly => Some("read-only".to_owned()),
+        ArrayState::ReadAuto => Some("read-only until the first write".to_owned()),
+        ArrayState::Suspended => Some("suspended".to_owned()),
+        ArrayState::Clean | ArrayState::Active | ArrayState::WritePending | ArrayState::ActiveIdle => None,
+    });
+    // What only holds metadata never runs.
+    let state =
+        state.filter(|_| !facts.value(subject, &device::MD_LEVEL).is_some_and(ArrayLevel::is_container));
+    let failed = facts.value(subject, &device::MD_FAILED).filter(|failed| !failed.is_empty());
+    let failed = failed.map(|failed| format!("failed: {}", failed.join(" ")));
+    joined(level, [there, state, doing, closed, failed])
 }
 
 #[cfg(test)]

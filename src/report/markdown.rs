@@ -73,7 +73,7 @@ fn summary(document: &mut Document, telling: &Telling<'_>, targets: &[&TargetSum
     let row = |target: &&TargetSummary| {
         let choice = target.rank.map(|rank| format!("choice {rank}: {}", text(&target.rank_because)));
         vec![
-            target::standing(telling.report, target).to_owned(),
+            target::standing(telling.report, target),
             order::criticals(telling, target).to_string(),
             code(&target.title),
             choice.unwrap_or_default(),

@@ -5,7 +5,7 @@ use crate::settings;
 use std::collections::BTreeMap;
 
 use super::{Circumstances, Input, Report, build};
-use crate::durability::{Evidence, Layer, Path, Standing, Verdict};
+use crate::durability::{Evidence, Layer, Path, Redundancy, Standing, Verdict};
 use crate::facts::catalog::device::{self, Cache, Content, DeviceKind, Transport, WriteCache};
 use crate::facts::catalog::target::{self, Role, TargetKind};
 use crate::facts::catalog::{boot, host, kernel, mount, postgres};
@@ -164,7 +164,7 @@ fn at_risk_facts() -> FactSet {
     know_disk(&mut facts, "sdb", "Samsung SSD 870 EVO 1TB", Cache::Volatile);
     let (md, fs) = (Subject::device("md0"), Subject::mount("/srv"));
     facts.know(&md, &device::KIND, DeviceKind::Md, Source::file("/sys/block/md0/md"));
-    facts.know(&md, &device::MD_LEVEL, "raid1".to_owned(), Source::file("/sys/block/md0/md/level"));
+    facts.know(&md, &device::MD_LEVEL, device::ArrayLevel::Raid1, Source::file("/sys/block/md0/md/level"));
     facts.know(&md, &device::MD_DISKS, 2, Source::file("/sys/block/md0/md/raid_disks"));
     facts.know(&md, &device::MD_DEGRADED, 0, Source::file("/sys/block/md0/md/degraded"));
     facts.know(
@@ -220,6 +220,8 @@ pub fn verdict(target: &Subject, standing: Standing) -> Verdict {
     Verdict {
         target: target.clone(),
         standing,
+        redundancy: Redundancy::None,
+        second_fault: String::new(),
         seen_by: "host".to_owned(),
         sentence: String::new(),
         limits: String::new(),
@@ -246,6 +248,8 @@ fn at_risk_verdict() -> Verdict {
     Verdict {
         target: data(),
         standing: Standing::AtRisk,
+        redundancy: Redundancy::Whole,
+        second_fault: String::new(),
         seen_by: "host".to_owned(),
         sentence:
             "A commit acknowledged now may be lost at power failure: /srv is ext4 mounted nobarrier, and sdb \

@@ -62,8 +62,40 @@ fn says(facts: &FactSet, subject: &Subject) -> String {
 
 fn mounted(facts: &FactSet, subject: &Subject) -> String {
     let fstype = facts.value(subject, &mount::FSTYPE).unwrap_or_else(|| "file system not known".to_owned());
-    let words = in_force(facts, subject).map(|words| options::tidy(&words).join(","));
-    [fstype, words.unwrap_or_default()].join(" ").trim().to_owned()
+    let words = in_force(facts, subject).map(|words| layered(options::tidy(&words)).join(","));
+    let of = part_of(facts, subject).map(|root| format!("(its directory {root})"));
+    [Some(fstype), words, of]
+        .into_iter()
+        .flatten()
+        .filter(|word| !word.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// The directory of the file system that is mounted, where it is not all of it: of a bind mount. A subvolume of btrfs is
+/// among its options.
+fn part_of(facts: &FactSet, subject: &Subject) -> Option<String> {
+    let root = facts.value(subject, &mount::ROOT).filter(|root| root != "/")?;
+    let subvolume = format!("subvol={root}");
+    let options = facts.value(subject, &mount::SUPER_OPTIONS).unwrap_or_default();
+    (!options.contains(&subvolume)).then_some(root)
+}
+
+/// Options with the lower layers of an overlay counted instead of named: a container has dozens, with long names.
+fn layered(words: Vec<String>) -> Vec<String> {
+    let lower = |word: &String| {
+        let (name, layers) = word.split_once('=')?;
+        matches!(name, "lowerdir" | "lowerdir+" | "datadir+")
+            .then(|| layers.replace("\\:", "").split(':').filter(|layer| !layer.is_empty()).count())
+    };
+    let count: usize = words.iter().filter_map(lower).sum();
+    let mut told = false;
+    let mut tell = |word: String| match lower(&word) {
+        None => Some(word),
+        Some(_) if std::mem::replace(&mut told, true) => None,
+        Some(_) => Some(format!("lowerdir={count} {}", if count > 1 { "layers" } else { "layer" })),
+    };
+    words.into_iter().filter_map(&mut tell).collect()
 }
 
 /// The options of a mount and of its superblock together, in the order of mountinfo; `None` when neither is known.
@@ -100,5 +132,43 @@ fn cache(facts: &FactSet, subject: &Subject) -> String {
             [own, queue].into_iter().flatten().collect::<Vec<_>>().join("; ")
         }
         _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::Source;
+
+    fn said(fstype: &str, root: &str, options: &str) -> String {
+        let (mut facts, subject) = (FactSet::default(), Subject::mount("/data"));
+        facts.know(&subject, &mount::FSTYPE, fstype.to_owned(), Source::file("x"));
+        facts.know(&subject, &mount::ROOT, root.to_owned(), Source::file("x"));
+        let options = options.split(',').map(str::to_owned).collect();
+        facts.know(&subject, &mount::SUPER_OPTIONS, options, Source::file("x"));
+        mounted(&facts, &subject)
+    }
+
+    #[test]
+    fn a_part_of_a_file_system_is_marked() {
+        assert_eq!(said("ext4", "/", "rw"), "ext4 rw");
+        assert_eq!(said("ext4", "/pg/16", "rw"), "ext4 rw (its directory /pg/16)");
+        assert_eq!(said("btrfs", "/@home", "rw,subvol=/@home"), "btrfs rw,subvol=/@home");
+        assert_eq!(
+            said("btrfs", "/@home/pg", "rw,subvol=/@home"),
+            "btrfs rw,subvol=/@home (its directory /@home/pg)"
+        );
+    }
+
+    #[test]
+    fn the_layers_of_an_overlay_are_counted() {
+        assert_eq!(
+            said("overlay", "/", "rw,lowerdir=/a/1:/a/2:/a\\:3,upperdir=/u,workdir=/w"),
+            "overlay rw,lowerdir=3 layers,upperdir=/u,workdir=/w"
+        );
+        assert_eq!(
+            said("overlay", "/", "rw,lowerdir+=/a,lowerdir+=/b,volatile"),
+            "overlay rw,lowerdir=2 layers,volatile"
+        );
     }
 }

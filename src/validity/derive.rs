@@ -11,11 +11,12 @@ use crate::facts::{FactSet, Key, Reading, Remedy, Scope, Source, Subject, Why};
 use crate::version::Version;
 
 /// The facts that [`derive`] concludes, by name.
-pub const CONCLUDED: [&str; 10] = [
+pub const CONCLUDED: [&str; 11] = [
     kernel::ZFS_SUPPORT.name(),
     host::EXT4_LEAVE_OUT.name(),
     host::XFS_LEAVE_OUT.name(),
     host::BTRFS_LEAVE_OUT.name(),
+    boot::IN_EFFECT.name(),
     boot::REFUSED_TYPE.name(),
     boot::REFUSED.name(),
     boot::NO_EFFECT.name(),
@@ -24,7 +25,7 @@ pub const CONCLUDED: [&str; 10] = [
     boot::UNDECIDED.name(),
 ];
 
-/// Puts into every boot subject whether this kernel is known to lack its file system, and which of its options it refuses,
+/// Puts into every boot subject which of its options take effect, whether this kernel is known to lack its file system, and which of its options it refuses,
 /// ignores, deprecates, takes for granted, or is undecided about. Where the kernel or the file system is not known, none
 /// of these is known.
 pub fn derive(facts: &mut FactSet) {
@@ -38,6 +39,8 @@ pub fn derive(facts: &mut FactSet) {
     facts.put(&Subject::host(), &kernel::ZFS_SUPPORT, zfs_support(facts));
     let lines: Vec<Subject> = facts.subjects(Scope::Boot).cloned().collect();
     for line in lines {
+        let in_effect = facts.get(&line, &boot::OPTIONS).map(|options| in_effect(facts, &line, options));
+        facts.put(&line, &boot::IN_EFFECT, in_effect);
         let refused = refused_type(facts, &line);
         facts.put(&line, &boot::REFUSED_TYPE, refused);
         let judged = rulings(facts, &line);
@@ -54,6 +57,13 @@ pub fn derive(facts: &mut FactSet) {
             facts.put(&line, key, judged.clone().map(of_effect));
         }
     }
+}
+
+/// The options of a line without those that another line makes ineffective; all where nothing is known of that.
+fn in_effect(facts: &FactSet, line: &Subject, mut options: Vec<String>) -> Vec<String> {
+    let overruled = facts.value(line, &boot::OVERRULED).unwrap_or_default();
+    options.retain(|option| !overruled.contains(option));
+    options
 }
 
 /// What this kernel makes of each option of a line that the next boot mounts.

@@ -6,6 +6,9 @@
 def verdict: .verdicts[0];
 def standing($value): verdict.standing == $value;
 
+# What the copies and the parity beneath are worth when one more thing fails.
+def redundancy($value): verdict.redundancy == $value;
+
 # Whether the one sentence, some evidence, or something missing says so.
 def sentence($re): verdict.sentence | test($re);
 def evidence($subject; $re): any(verdict.paths[].evidence[]; .subject == $subject and (.says | test($re)));

@@ -32,18 +32,20 @@ const ENTRANCES: [&str; 7] = [
 ];
 
 /// Words of open sets, such as drivers and mount options, that are spelled like those of choices.
-const SPELLED_ALIKE: [(&str, &str); 18] = [
+const SPELLED_ALIKE: [(&str, &str); 20] = [
     ("src/durability/belief/file_system.rs", "volatile"), // a mount option of overlayfs
     ("src/durability/controller.rs", "megaraid"),         // a driver
+    ("src/durability/controller.rs", "none"),             // instead of the name of a volume
     ("src/durability/database.rs", "none"),               // instead of the name of a library
     ("src/durability/database/torn.rs", "zfs"),           // a type of file system
     ("src/durability/join.rs", "none"),                   // instead of the name of a hypervisor
+    ("src/durability/redundancy.rs", "raid"),             // a target of device-mapper
     ("src/pipeline/upgrade.rs", "other"),                 // instead of the name of a vendor
     ("src/probes/method.rs", "wal"),                      // one of the words of debug_io_direct
     ("src/probes/request.rs", "none"),                    // instead of the name of a hypervisor
     ("src/report/difference.rs", "unknown"),              // instead of the name of a host
-    ("src/report/layer.rs", "container"),                 // a level of md
-    ("src/report/layer.rs", "crypt"),                     // a target of device-mapper
+    ("src/report/layer.rs", "crypt"),                     // targets of device-mapper
+    ("src/report/layer.rs", "linear"),
     ("src/report/options.rs", "noatime"),                 // mount options
     ("src/report/options.rs", "relatime"),
     ("src/report/options.rs", "sync"),

@@ -197,10 +197,20 @@ fn tell(host: &dyn Host, family: &Family, answers: &Answers, facts: &mut FactSet
                 facts.know(subject, &controller::VOLUME, "none".to_owned(), Source::file(class(subject)));
             }
             Found::Nowhere(says) => {
-                leave_unknown(subject, &Reading::unknown(Why::Ambiguous, format!("{source}: {says}")), facts);
+                let unknown = Reading::unknown(Why::Ambiguous, format!("{source}: {says}"));
+                leave_unknown(subject, &unknown.or_try(Remedy::Do(find_it(answers.tool, subject))), facts);
             }
         }
     }
+}
+
+/// What is left where the tool has answered, and none of its volumes is the disk for certain.
+fn find_it(tool: Tool, disk: &Subject) -> String {
+    format!(
+        "look yourself in what {} lists, whether {} is a volume's disk or passed on: by its serial number, which smartctl tells",
+        tool.name(),
+        disk.name(),
+    )
 }
 
 fn class(disk: &Subject) -> String {
@@ -215,6 +225,7 @@ fn look(host: &dyn Host, subject: &Subject, facts: &FactSet) -> Disk {
         node: facts.value(subject, &device::PATH).unwrap_or_default(),
         wwn: wwid.and_then(|wwid| said::wwn(wwid.strip_prefix("naa.")?)),
         model: facts.value(subject, &device::MODEL).unwrap_or_default(),
+        level: host.attribute(&name.join("device/raid_level")).ok(),
         ..Disk::default()
     };
     match host.link(&name) {

@@ -7,8 +7,8 @@
 
 use super::topology::Node;
 use crate::collect::{attribute, refused};
-use crate::facts::catalog::device;
-use crate::facts::{FactSet, Reading, Source};
+use crate::facts::catalog::device::{self, ArrayLevel};
+use crate::facts::{Choice, FactSet, Reading, Source, Subject};
 use crate::host::{Host, path_bytes};
 use crate::text::safe;
 
@@ -20,6 +20,7 @@ pub fn describe(host: &dyn Host, node: &Node, facts: &mut FactSet) {
     let metadata = text("md/metadata_version");
     facts.put(subject, &device::MD_LEVEL, level(text("md/level"), &metadata));
     facts.put(subject, &device::MD_METADATA, metadata);
+    facts.put(subject, &device::MD_STATE, attribute::choice(host, &node.attribute("md/array_state")));
     facts.put(subject, &device::MD_SYNC_ACTION, attribute::choice(host, &node.attribute("md/sync_action")));
     facts.put(
         subject,
@@ -37,22 +38,39 @@ pub fn describe(host: &dyn Host, node: &Node, facts: &mut FactSet) {
     });
     facts.put(subject, &device::MD_DISKS, disks);
     let members = members(host, node);
-    let is_mostly = |member: &String| member.split(' ').skip(1).any(|word| word == "write_mostly");
-    let name = |member: String| member.split(' ').next().unwrap_or_default().to_owned();
-    let mostly = members.clone().map(|all| all.into_iter().filter(is_mostly).map(name).collect());
-    facts.put(subject, &device::MD_WRITE_MOSTLY, mostly);
+    facts.put(subject, &device::MD_WRITE_MOSTLY, members.clone().map(|all| those(&all, "write_mostly")));
+    let failed = members.clone().map(|all| those(&all, "faulty"));
+    let failed_ones: Vec<Subject> =
+        failed.value().into_iter().flatten().cloned().map(Subject::device).collect();
+    // Where all have failed, they are what is left to look at.
+    if !facts.below(subject).iter().all(|member| failed_ones.contains(member)) {
+        for member in &failed_ones {
+            facts.leave(subject, member);
+        }
+    }
+    facts.put(subject, &device::MD_FAILED, failed);
     facts.put(subject, &device::MD_MEMBERS, members);
+}
+
+/// The members in whose state this word is.
+fn those(members: &[String], state: &str) -> Vec<String> {
+    let of = |member: &String| {
+        let mut words = member.split(' ');
+        let name = words.next()?;
+        words.any(|word| word == state).then(|| name.to_owned())
+    };
+    members.iter().filter_map(of).collect()
 }
 
 /// The metadata of a container is external and points at no other array, as that of a volume in it does
 /// (`external:/md127/0`).
-fn level(level: Reading<String>, metadata: &Reading<String>) -> Reading<String> {
+fn level(level: Reading<String>, metadata: &Reading<String>) -> Reading<ArrayLevel> {
     let external = metadata.value().and_then(|text| text.strip_prefix("external:"));
     match (&level, external, metadata.source()) {
         (Reading::Unknown { .. }, Some(kind), Some(source)) if !kind.contains('/') => {
-            Reading::known("container".to_owned(), source.clone())
+            Reading::known(ArrayLevel::Container, source.clone())
         }
-        _ => level,
+        _ => level.and_then(|word| ArrayLevel::read(&word)),
     }
 }
 
@@ -91,6 +109,7 @@ mod tests {
     const MIRROR: &[(&str, &str)] = &[
         ("level", "raid1"),
         ("metadata_version", "1.2"),
+        ("array_state", "clean"),
         ("raid_disks", "3"),
         ("degraded", "1"),
         ("sync_action", "recover"),
@@ -113,8 +132,19 @@ mod tests {
     /// Rules name what is no trouble by leaving it out, so a word that nobody knows must not pass for one of them.
     #[test]
     fn a_word_that_is_new_is_unknown() {
-        let (facts, node) = described(&[("sync_action", "dream"), ("consistency_policy", "hope")]);
-        for key in [&device::MD_SYNC_ACTION.info, &device::MD_CONSISTENCY.info] {
+        let words = [
+            ("sync_action", "dream"),
+            ("consistency_policy", "hope"),
+            ("array_state", "x"),
+            ("level", "raid7"),
+        ];
+        let (facts, node) = described(&words);
+        for key in [
+            &device::MD_SYNC_ACTION.info,
+            &device::MD_CONSISTENCY.info,
+            &device::MD_STATE.info,
+            &device::MD_LEVEL.info,
+        ] {
             let reading = facts.reading(&node.subject, key.name);
             assert!(matches!(reading, Reading::Unknown { why: Why::Malformed, .. }), "{reading:?}");
         }
@@ -126,6 +156,8 @@ mod tests {
         let members = facts.value(&subject, &device::MD_MEMBERS).unwrap();
         assert_eq!(members, ["sda1 in_sync", "sdb1 in_sync write_mostly", "sdc1 faulty"]);
         assert_eq!(facts.value(&subject, &device::MD_WRITE_MOSTLY).unwrap(), ["sdb1"]);
+        assert_eq!(facts.value(&subject, &device::MD_FAILED).unwrap(), ["sdc1"]);
+        assert_eq!(facts.value(&subject, &device::MD_STATE), Some(device::ArrayState::Clean));
         assert_eq!(facts.value(&subject, &device::MD_WRITE_BEHIND), Some(256));
         assert_eq!(facts.value(&subject, &device::MD_BITMAP).as_deref(), Some("+8"));
         assert_eq!(facts.value(&subject, &device::MD_DEGRADED), Some(1));
@@ -140,7 +172,7 @@ mod tests {
             facts.get(&subject, &device::MD_MEMBERS),
             Reading::Unknown { why: Why::Absent, .. }
         ));
-        assert_eq!(facts.value(&subject, &device::MD_LEVEL).as_deref(), Some("raid1"));
+        assert_eq!(facts.value(&subject, &device::MD_LEVEL), Some(ArrayLevel::Raid1));
     }
 
     #[test]
@@ -153,7 +185,7 @@ mod tests {
         ] {
             let (facts, Node { subject, .. }) =
                 described(&[("level", level), ("metadata_version", metadata), ("raid_disks", "0")]);
-            assert_eq!(facts.value(&subject, &device::MD_LEVEL).as_deref(), expect, "{metadata}");
+            assert_eq!(facts.value(&subject, &device::MD_LEVEL).map(ArrayLevel::word), expect, "{metadata}");
         }
     }
 
@@ -166,7 +198,7 @@ mod tests {
     proptest! {
         /// Whatever the files of an array hold, each costs its own facts only.
         #[test]
-        fn noise_in_one_file_costs_one_fact(noise: Vec<u8>, which in 0usize..9) {
+        fn noise_in_one_file_costs_one_fact(noise: Vec<u8>, which in 0usize..10) {
             let mut host = Fake::default();
             for (n, (name, text)) in MIRROR.iter().enumerate() {
                 let path = format!("/sys/class/block/md0/md/{name}");
@@ -176,10 +208,10 @@ mod tests {
             describe(&host, &node, &mut facts);
             let subject = &node.subject;
             prop_assert!(!crate::collect::testing::shown(&facts).chars().any(crate::text::is_treacherous));
-            prop_assert!(which == 0 || facts.value(subject, &device::MD_LEVEL).as_deref() == Some("raid1"));
-            prop_assert!(which == 2 || facts.value(subject, &device::MD_DISKS) == Some(3));
-            prop_assert!(which == 3 || facts.value(subject, &device::MD_DEGRADED) == Some(1));
-            prop_assert!(which == 8 || facts.value(subject, &device::MD_WRITE_BEHIND) == Some(256));
+            prop_assert!(which == 0 || facts.value(subject, &device::MD_LEVEL) == Some(ArrayLevel::Raid1));
+            prop_assert!(which == 3 || facts.value(subject, &device::MD_DISKS) == Some(3));
+            prop_assert!(which == 4 || facts.value(subject, &device::MD_DEGRADED) == Some(1));
+            prop_assert!(which == 9 || facts.value(subject, &device::MD_WRITE_BEHIND) == Some(256));
             prop_assert_eq!(facts.value(subject, &device::MD_WRITE_MOSTLY), Some(vec!["sdb1".to_owned()]));
         }
     }

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::collect::{path_of, refused};
 use crate::facts::catalog::boot::{self, NamedDevice};
@@ -51,8 +51,7 @@ fn of(
     written: &Source,
     listed: &mut BTreeMap<&'static str, Names>,
 ) -> Reading<NamedDevice> {
-    let found = if let Some((tag, directory)) = TAGS.into_iter().find(|(tag, _)| given.starts_with(tag)) {
-        let value = given.strip_prefix(tag).unwrap_or_default().trim_matches('"');
+    let found = if let Some((directory, value)) = tagged(given) {
         let names = listed.entry(directory).or_insert_with(|| match host.list(Path::new(directory)) {
             Ok(names) => Reading::known(names.into_iter().collect(), Source::file(directory)),
             Err(miss) => refused(&miss, directory),
@@ -78,6 +77,17 @@ fn of(
         ),
         found => found.map(|there| if there { NamedDevice::There } else { NamedDevice::Missing }),
     }
+}
+
+/// The directory of links for a tag, and its value.
+fn tagged(given: &str) -> Option<(&'static str, &str)> {
+    let (tag, directory) = TAGS.into_iter().find(|(tag, _)| given.starts_with(tag))?;
+    Some((directory, given.strip_prefix(tag).unwrap_or_default().trim_matches('"')))
+}
+
+/// The link under /dev that a tag stands for; none of what is no tag.
+pub fn link_of(given: &str) -> Option<PathBuf> {
+    tagged(given).map(|(directory, value)| Path::new(directory).join(encoded(value)))
 }
 
 /// A path: that of a device which was read already, or one that leads to a device.

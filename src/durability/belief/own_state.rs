@@ -5,7 +5,7 @@
 //! device-mapper). The surprise: without root a mapping's type is not shown, but a volume that lies on no other volume is
 //! linear or striped.
 
-use crate::facts::catalog::device::{self, DeviceKind};
+use crate::facts::catalog::device::{self, ArrayLevel, DeviceKind};
 use crate::facts::{FactSet, Scope, Subject};
 use crate::truth::Truth;
 
@@ -79,9 +79,19 @@ pub fn plain(facts: &FactSet, hop: &Subject) -> Truth {
         Some(DeviceKind::Dm | DeviceKind::Dmraid | DeviceKind::Vdo) => {
             by_targets(facts, hop).unwrap_or(Truth::Unknown)
         }
-        Some(DeviceKind::Md) => match facts.value(hop, &device::MD_LEVEL).as_deref() {
-            Some("raid0" | "raid1" | "raid10" | "linear") => Truth::True,
-            _ => Truth::Unknown,
+        Some(DeviceKind::Md) => match facts.value(hop, &device::MD_LEVEL) {
+            Some(ArrayLevel::Linear | ArrayLevel::Raid0 | ArrayLevel::Raid1 | ArrayLevel::Raid10) => {
+                Truth::True
+            }
+            Some(
+                ArrayLevel::Raid4
+                | ArrayLevel::Raid5
+                | ArrayLevel::Raid6
+                | ArrayLevel::Multipath
+                | ArrayLevel::Faulty
+                | ArrayLevel::Container,
+            )
+            | None => Truth::Unknown,
         },
         // A loop file, what is in memory, and caches and copies with a log of their own.
         Some(

@@ -4,7 +4,7 @@
 //! The surprise: many drivers always announce a cache, whatever lies below, so that *write through* on them is never how
 //! they came up but somebody's doing.
 
-use super::{Bottom, Hop, evidence, own_state, plain};
+use super::{Bottom, Hop, array, evidence, own_state, plain};
 use crate::durability::Standing;
 use crate::durability::ask::Ask;
 use crate::durability::claim::Passage;
@@ -38,12 +38,12 @@ pub fn queue(ask: &mut Ask, hop: &Subject, bottom: Bottom) -> Vec<Hop> {
     // What decides whether it is `plain` counts among what was asked.
     match kind {
         Some(DeviceKind::Partition) => return Vec::new(),
-        Some(DeviceKind::Md) => drop(ask.value(hop, &device::MD_LEVEL)),
         Some(DeviceKind::Lvm | DeviceKind::Dm | DeviceKind::Dmraid | DeviceKind::Vdo) => {
             drop(ask.value(hop, &device::DM_TARGETS));
         }
         Some(
             DeviceKind::Disk
+            | DeviceKind::Md
             | DeviceKind::Crypt
             | DeviceKind::Multipath
             | DeviceKind::Bcache
@@ -59,6 +59,9 @@ pub fn queue(ask: &mut Ask, hop: &Subject, bottom: Bottom) -> Vec<Hop> {
     let mut found = vec![by_its_word(ask, hop, kind, bottom)];
     if let Some(kind) = kind {
         found.extend(by_its_kind(ask, hop, kind));
+        if kind.is_md() {
+            found.extend(array::array(ask, hop));
+        }
     } else {
         let says = format!("what kind of device {} is, is not known", hop.name());
         found.push((Passage::Unknown, evidence(ask, hop, &device::KIND, Standing::Unproven, says)));

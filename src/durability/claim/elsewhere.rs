@@ -46,9 +46,12 @@ pub fn judge(
             | Transport::Vmware
             | Transport::Hyperv
             | Transport::Xen
-            | Transport::Mmc,
+            | Transport::Mmc
+            // Volumes are their controllers'; what comes here is passed on, as the controller's tool says.
+            | Transport::Megaraid
+            | Transport::Raid,
         ) => return None,
-        Some(Transport::Megaraid | Transport::Raid | Transport::Other) => {
+        Some(Transport::Other) => {
             format!("{name} is attached in a way that walwise cannot see through")
         }
         None => format!("how {name} is attached is not known"),

@@ -206,8 +206,9 @@ fn a_huge_stack_is_judged_as_one_and_says_so() {
                 machine = machine.stand(&node(layer, top), &node(layer + 1, base));
             }
             for index in 0..2 {
-                machine = machine.on(&node(layer, index), "device.kind", "md").on(
-                    &node(layer, index),
+                let of = node(layer, index);
+                machine = machine.on(&of, "device.kind", "md").on(&of, "md.level", "raid1").on(
+                    &of,
                     "device.write_cache",
                     "write back",
                 );
@@ -227,4 +228,83 @@ fn a_huge_stack_is_judged_as_one_and_says_so() {
     let mut machine = build("write back");
     crate::durability::judge(&mut machine.facts, true);
     assert_eq!(machine.facts.warnings().len(), 1);
+}
+
+/// An array above sda, by its facts: `level state degraded/members policy`, then what failed.
+fn array(facts: &str, failed: &str) -> Machine {
+    let top = Subject::device("top");
+    let words: Vec<&str> = facts.split(' ').collect();
+    let (degraded, members) = words[2].split_once('/').unwrap();
+    between("md", "write back")
+        .on(&top, "md.level", words[0])
+        .on(&top, "md.array_state", words[1])
+        .on(&top, "md.degraded", degraded)
+        .on(&top, "md.raid_disks", members)
+        .on(&top, "md.consistency_policy", words[3])
+        .on(&top, "md.failed_members", failed)
+}
+
+/// The verdict is about a power failure, what stands beside it about the next fault; both are in the heading.
+#[test]
+fn an_array_by_what_it_lacks() {
+    for (facts, failed, heading) in [
+        ("raid1 active 0/2 bitmap", "", "durable"),
+        ("raid1 read-auto 0/2 resync", "", "durable"),
+        ("raid1 ? 0/2 ?", "", "durable"),
+        ("raid0 active ?/2 none", "", "durable"),
+        ("raid1 active 1/2 bitmap", "", "durable, but degraded"),
+        ("raid1 active 1/2 bitmap", "sdb", "durable, but degraded"),
+        ("raid1 active 0/2 bitmap", "sdb", "durable, but with a failed member"),
+        ("raid10 active 2/4 bitmap", "", "durable, but degraded"),
+        ("raid10 active 4/4 bitmap", "", "at risk, and failed"),
+        ("raid1 active 2/2 bitmap", "", "at risk, and failed"),
+        ("raid5 active 4/4 bitmap", "", "at risk, and failed"),
+        ("raid5 active 2/4 ppl", "", "at risk, and failed"),
+        ("raid6 active 2/6 journal", "", "durable, but degraded"),
+        ("raid6 active 3/6 journal", "", "at risk, and failed"),
+        ("raid5 active 0/3 bitmap", "", "durable, but with its write hole open"),
+        ("raid5 active 0/3 ppl", "", "durable"),
+        ("raid5 active 1/3 bitmap", "", "at risk, and degraded"),
+        ("raid4 active 1/3 resync", "", "at risk, and degraded"),
+        ("raid6 active 1/4 none", "", "at risk, and degraded"),
+        ("raid5 active 1/3 ppl", "", "durable, but degraded"),
+        ("raid5 active 1/3 ?", "", "unproven, and degraded"),
+        ("raid5 active ?/3 bitmap", "", "unproven, and with its write hole open"),
+        ("raid5 active 0/3 ?", "", "durable"),
+        ("raid1 inactive 0/2 unknown", "", "unproven, and failed"),
+        ("raid0 broken ?/2 none", "", "at risk, and failed"),
+        ("raid1 readonly 0/2 bitmap", "", "durable"),
+        ("faulty active ?/1 none", "", "unproven"),
+        ("? active 0/2 bitmap", "", "unproven"),
+    ] {
+        let verdict = array(facts, failed).verdict();
+        assert_eq!(verdict.heading(), heading, "{facts}: {} {}", verdict.sentence, verdict.second_fault);
+        let told = !verdict.second_fault.is_empty();
+        assert_eq!(told, verdict.redundancy.heading().is_some(), "{facts}: {}", verdict.second_fault);
+        for sentence in verdict.second_fault.split_inclusive(". ") {
+            assert!(sentence.split_whitespace().count() <= 25, "{sentence}");
+        }
+    }
+}
+
+#[test]
+fn copies_that_others_keep() {
+    let top = Subject::device("top");
+    let redundancy = |machine: &Machine| machine.verdict().redundancy.word();
+    assert_eq!(redundancy(&Machine::plain()), "none");
+    assert_eq!(redundancy(&Machine::protected()), "unknown", "its controller's tool knows");
+    assert_eq!(redundancy(&Machine::protected().with("controller.volume", "none")), "none");
+    assert_eq!(redundancy(&between("lvm", "write back")), "unknown", "only root sees what it is made of");
+    assert_eq!(redundancy(&between("lvm", "write back").on(&top, "dm.targets", "linear")), "none");
+    assert_eq!(redundancy(&array("raid1 active 0/2 bitmap", "")), "whole");
+    assert_eq!(redundancy(&array("raid1 active ?/2 bitmap", "")), "unknown");
+    let volume = between("lvm", "write back").on(&top, "dm.targets", "raid");
+    assert_eq!(volume.verdict().heading(), "durable");
+    assert!(volume.verdict().second_fault.contains("lv_health_status"));
+    let btrfs = Machine::plain().with("mount.fstype", "btrfs").with("btrfs.data_profiles", "raid1");
+    assert_eq!(redundancy(&btrfs), "unknown");
+    assert_eq!(redundancy(&btrfs.clone().with("btrfs.missing_devices", "0")), "whole");
+    assert_eq!(btrfs.clone().with("btrfs.missing_devices", "1").verdict().heading(), "durable, but degraded");
+    let parity = btrfs.with("btrfs.data_profiles", "raid5").with("btrfs.missing_devices", "0");
+    assert_eq!(parity.verdict().heading(), "durable, but with its write hole open");
 }

@@ -459,6 +459,51 @@ fn measurements_lower_and_never_raise() {
     assert_eq!(expected.word(), "durable", "no flush is needed, none arrived");
 }
 
+/// More flushes than our commits can make are others', and show nothing of ours.
+#[test]
+fn flushes_of_others_are_no_evidence() {
+    let counted = Machine::plain().with("device.counts_flushes", "true");
+    for (arrived, is_evidence) in [("1", true), ("2.5", true), ("3", true), ("3.01", false), ("4.03", false)]
+    {
+        let verdict = counted.clone().with("probe.flushes_per_commit", arrived).verdict();
+        let measured = verdict.paths[0].evidence.iter().any(|piece| piece.layer == Layer::Measurement);
+        assert_eq!(measured, is_evidence, "{arrived}");
+        assert_eq!(verdict.limits.contains("Others flush the disks too"), !is_evidence, "{arrived}");
+        assert_eq!(verdict.standing, Standing::Durable, "{arrived}");
+    }
+}
+
+/// A disk that its controller only passes on: the controller's cache is not before it, so that the disk's own word counts.
+#[test]
+fn a_disk_that_its_controller_passes_on_speaks_for_itself() {
+    let passed = |driver: &str| {
+        let transport = if driver == "megaraid_sas" { "megaraid" } else { "raid" };
+        Machine::plain()
+            .with("kernel.version", "6.1")
+            .with("device.transport", transport)
+            .with("device.driver", driver)
+            .with("controller.tool", "storcli")
+            .with("controller.volume", "none")
+    };
+    for driver in ["megaraid_sas", "smartpqi", "hpsa"] {
+        let machine = passed(driver);
+        assert_eq!(machine.word(), "durable", "{driver}");
+        let volume = machine.clone().with("controller.volume", "0");
+        assert_eq!(volume.word(), "unproven", "{driver}: a volume is its controller's");
+        let quiet = machine
+            .clone()
+            .with("device.write_cache", "write through")
+            .with("device.cache_type", "write through");
+        assert_eq!(quiet.clone().with("device.drive_cache", "off").word(), "durable", "{driver}");
+        let verdict = quiet.verdict();
+        assert_eq!(verdict.standing, Standing::Unproven, "{driver}");
+        let remedies = format!("{:?}", verdict.missing);
+        assert!(remedies.contains("smartctl") && !remedies.contains("storcli"), "{driver}: {remedies}");
+    }
+    assert_eq!(passed("megaraid_sas").with("kernel.version", "4.4").word(), "unproven");
+    assert_eq!(passed("smartpqi").with("kernel.version", "4.4").word(), "durable");
+}
+
 #[test]
 fn sentences() {
     let risky = Machine::plain().with("mount.barrier", "off").verdict();

@@ -21,6 +21,14 @@ facts! {
     AUTO: bool = Boot "boot.auto" Kind::Bool;
     /// Whether the device it names is `there` now, by /dev and the links that udev keeps under /dev/disk; `none` where it names no block device.
     DEVICE: NamedDevice = Boot "boot.device";
+    /// The line that mounts the same file system before this one for certain, at another place.
+    FIRST: String = Boot "boot.first" Kind::Text, concluded;
+    /// Options of the file system written there that do nothing, as it has those of the line that mounts it first.
+    OVERRULED: Vec<String> = Boot "boot.overruled_options" Kind::List, concluded;
+    /// Lines that mount the same file system with other options of it, of which nothing says whether they come before or after.
+    UNORDERED: Vec<String> = Boot "boot.unordered_with" Kind::List, concluded;
+    /// Options written there without those that do nothing because another line mounts the same file system first.
+    IN_EFFECT: Vec<String> = Boot "boot.options_in_effect" Kind::List, concluded;
     /// Its file system type, where this kernel is known to have no such file system; otherwise nothing.
     REFUSED_TYPE: Vec<String> = Boot "boot.refused_type" Kind::List, concluded;
     /// Options that this kernel refuses: the mount will fail.

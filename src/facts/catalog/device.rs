@@ -77,7 +77,9 @@ facts! {
     /// What its own cache is: `none`, `protected` by a healthy battery or flash module, `volatile`, `unknown`, `contradictory`.
     CACHE: Cache = Device "device.cache", concluded;
     /// Level of an md array, from md/level (Documentation/admin-guide/md.rst).
-    MD_LEVEL: String = Device "md.level" Kind::Text, prices;
+    MD_LEVEL: ArrayLevel = Device "md.level", prices;
+    /// State of an md array, from md/array_state: `inactive` and `clear` do not run, `broken` has failed, `readonly` takes no writes, `read-auto` none before the first.
+    MD_STATE: ArrayState = Device "md.array_state", drifting;
     /// Members an md array lacks, from md/degraded.
     MD_DEGRADED: u64 = Device "md.degraded" Kind::Count, prices;
     /// What an md array is doing, from md/sync_action.
@@ -98,6 +100,8 @@ facts! {
     MD_WRITE_BEHIND: u64 = Device "md.write_behind" Kind::Count, prices;
     /// Members of an md array and what each is (`sda1 in_sync`, `sdb1 faulty`), from md/dev-*/state.
     MD_MEMBERS: Vec<String> = Device "md.members" Kind::List, assigned, prices;
+    /// Members of an md array that have failed and are still attached, from md/dev-*/state; nothing stands on them any more.
+    MD_FAILED: Vec<String> = Device "md.failed_members" Kind::List, assigned;
     /// Targets of a device-mapper device, in order, from `dmsetup table` as root: `linear`, `striped`, `thin`, `cache` ...
     DM_TARGETS: Vec<String> = Device "dm.targets" Kind::List, prices;
     /// Whether a device-mapper cache holds writes back: `writeback`, `writethrough`, `passthrough`, from `dmsetup table`; a writecache target always holds them back.
@@ -148,6 +152,8 @@ mod transport;
 pub use cache::{Cache, CacheType, DriveCache, NvmeWarning, WriteCache};
 pub use content::Content;
 pub use kind::DeviceKind;
-pub use layer::{BcacheMode, BcacheState, ConsistencyPolicy, DmCacheMode, DrbdProtocol, SyncAction};
+pub use layer::{
+    ArrayLevel, ArrayState, BcacheMode, BcacheState, ConsistencyPolicy, DmCacheMode, DrbdProtocol, SyncAction,
+};
 pub use medium::{Medium, Shingled, Zoned};
 pub use transport::{Fabric, Transport};

@@ -31,6 +31,8 @@ facts! {
     SWAP_BESIDE: Vec<String> = Target "target.swap_beside" Kind::List, concluded;
     /// The durability verdict.
     VERDICT: Standing = Target "target.verdict", concluded;
+    /// What the copies and the parity beneath are worth when one more thing fails; `whole` where nothing is missing, `none` where there are none.
+    REDUNDANCY: Redundancy = Target "target.redundancy", concluded;
     /// The caches of the disks, joined: the worst governs.
     CACHE: Cache = Target "target.cache", concluded;
     /// What happens to a flush on its way down.
@@ -45,7 +47,7 @@ mod place;
 mod verdict;
 
 pub use place::{Attribute, Role, TargetKind};
-pub use verdict::{Flush, Standing, Suppressor};
+pub use verdict::{Flush, Redundancy, Standing, Suppressor};
 
 use super::device::Cache;
 use crate::facts::Choice;

@@ -34,7 +34,8 @@ fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     line.split(|b| *b == b' ' || *b == b'\t').filter(|word| !word.is_empty())
 }
 
-/// fstab(5): device, type and options, the two numbers behind them as far as they are written, and whether that is all.
+/// fstab(5): device, type and options, the two numbers behind them as far as they are written, and whether that is all, or
+/// more than two numbers stands there, as after a blank among the options.
 pub fn fstab(text: &[u8]) -> Vec<Setting> {
     let row = |(line, text): (u32, &[u8])| {
         let mut fields = words(text);
@@ -46,7 +47,9 @@ pub fn fstab(text: &[u8]) -> Vec<Setting> {
         let (from, kept) = (source(device), options(written, is_local(fstype, device)));
         let rest: Vec<&[u8]> = fields.collect();
         let numbers = rest.len() <= 2 && rest.iter().all(|word| is_number(word));
-        let all = whole(numbers && from == device && kept == written);
+        let spilled =
+            rest.iter().take(2).find(|word| !is_number(word)).is_some_and(|word| !word.starts_with(b"#"));
+        let all = if spilled { b"excess" } else { whole(numbers && from == device && kept == written) };
         let numbers = if numbers { rest.join(&b' ') } else { Vec::new() };
         let value = [&from, fstype, &kept, &numbers, all].join(&b'\t');
         Some(Setting::new(line, point, value))
@@ -206,7 +209,8 @@ mod tests {
             broken\n\
             /dev/sdc /c xfs noatime 0 0 # a note\n\
             /dev/sdd /d xfs noatime 0\n\
-            /dev/sde /e ext4 noatime,comit=5 0 2\n";
+            /dev/sde /e ext4 noatime,comit=5 0 2\n\
+            /dev/sdf /f ext4 noatime, nobarrier 0 2\n";
         let expected = [
             row(
                 2,
@@ -219,6 +223,7 @@ mod tests {
             row(7, "/c", "/dev/sdc\txfs\tnoatime\t\tpart"),
             row(8, "/d", "/dev/sdd\txfs\tnoatime\t0\twhole"),
             row(9, "/e", "/dev/sde\text4\tnoatime,comit\t0 2\tpart"),
+            row(10, "/f", "/dev/sdf\text4\tnoatime\t\texcess"),
         ];
         assert_eq!(read(fstab(text.as_bytes())), expected);
     }

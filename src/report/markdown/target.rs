@@ -14,7 +14,7 @@ use crate::text::page::Page;
 /// The verdict of a target in words.
 pub fn standing(report: &Report, target: &TargetSummary) -> String {
     match report.verdict(&target.target) {
-        Some(verdict) => verdict.standing.word().to_owned(),
+        Some(verdict) => verdict.heading(),
         None => target.content.as_ref().map_or_else(|| "no verdict".to_owned(), DeviceContent::words),
     }
 }
@@ -26,6 +26,7 @@ pub fn write<'a>(document: &mut Document, part: &mut Part<'_, 'a>, target: &'a T
     let verdict = report.verdict(&target.target);
     if let Some(verdict) = verdict {
         document.para(&strong(&verdict.sentence));
+        document.para(&text(&verdict.second_fault));
         document.para(&text(&verdict.limits));
     }
     if verdict.is_none() {

@@ -1,6 +1,7 @@
 //! What the document must be: all that the text says, and nothing from the machine as markup.
 
 use super::*;
+use crate::durability::{Redundancy, Standing};
 use crate::report::sample;
 use crate::rules::Outcome;
 
@@ -29,6 +30,24 @@ fn every_step_and_every_finding_without_one_is_in_it_and_what_applies_has_its_so
             );
         }
     }
+}
+
+/// What a power failure takes, and beside it what one more fault would.
+#[test]
+fn what_is_missing_of_the_copies_stands_in_the_heading_and_under_it() {
+    let mut report = sample::at_risk();
+    report.verdicts[0].standing = Standing::Durable;
+    report.verdicts[0].redundancy = Redundancy::Degraded;
+    report.verdicts[0].second_fault =
+        "md0 (RAID1) lacks 1 of its 2 members: one more failure loses it.".to_owned();
+    let document = render(&report);
+    assert!(document.contains("## durable, but degraded: "), "{document}");
+    assert!(document.contains("one more failure loses it"), "{document}");
+    let page = crate::report::text::render(&report);
+    assert!(page.contains("DURABLE, but degraded: postgresql 15/main"), "{page}");
+    assert!(page.contains("one more failure loses it"), "{page}");
+    let json = crate::report::json::render(&report);
+    assert!(json.contains(r#""redundancy": "degraded""#) && json.contains(r#""second_fault": "md0"#));
 }
 
 /// What somebody else chose is shown in one line, wherever it stands.

@@ -10,10 +10,16 @@ use crate::report::{DeviceContent, DirectoryRow, LayerRow, Report, TargetSummary
 use crate::rules::{Finding, Level, Outcome};
 use crate::text::page::Page;
 
+/// A verdict as a heading, with what is missing of the copies beside it: `DURABLE, but degraded`.
+pub fn heading(verdict: &Verdict) -> String {
+    let word = verdict.standing.word();
+    verdict.heading().replacen(word, &shout(verdict.standing), 1)
+}
+
 /// The verdict of a target as a heading, or what it is when it has none.
 pub fn standing_words(report: &Report, target: &TargetSummary) -> String {
     match report.verdict(&target.target) {
-        Some(verdict) => shout(verdict.standing),
+        Some(verdict) => heading(verdict),
         None => target.content.as_ref().map_or_else(|| "NO VERDICT".to_owned(), DeviceContent::heading),
     }
 }
@@ -35,6 +41,9 @@ pub fn write<'a>(page: &mut Page, part: &mut Part<'_, 'a>, target: &'a TargetSum
     match verdict {
         Some(verdict) => {
             page.para(2, &verdict.sentence);
+            if !verdict.second_fault.is_empty() {
+                page.para(2, &verdict.second_fault);
+            }
             page.para(2, &verdict.limits);
         }
         None => without_verdict(target).iter().for_each(|says| page.para(2, says)),

@@ -9,7 +9,7 @@ use super::{ScreenId, price, unknown, what_if};
 use crate::durability::{Path, Verdict};
 use crate::facts::Subject;
 use crate::quote::Command;
-use crate::report::text::target::without_verdict;
+use crate::report::text::target::{heading, without_verdict};
 use crate::report::text::words as told;
 use crate::report::{Report, Step};
 use crate::rules::{Change, Level};
@@ -85,12 +85,17 @@ fn verdict(page: &mut Page, data: &Data, report: &Report, state: &PageState, roo
         page.text(details.lines);
         return;
     };
-    let word = verdict.standing.word().to_uppercase();
+    let word = heading(verdict);
     let indent = text::width(&word).saturating_add(3);
     let mut lines: Vec<Line<'static>> = Vec::new();
     for (i, row) in text::wrap(&verdict.sentence, room.saturating_sub(indent)).into_iter().enumerate() {
         let head = if i == 0 { text::pad(&word, indent) } else { text::blank(indent) };
         lines.push(Line::from(vec![Span::styled(head, theme.standing(verdict.standing)), Span::raw(row)]));
+    }
+    for row in text::wrap(&verdict.second_fault, room.saturating_sub(indent)) {
+        if !row.is_empty() {
+            lines.push(Line::raw(format!("{}{row}", text::blank(indent))));
+        }
     }
     for row in text::wrap(&verdict.limits, room.saturating_sub(indent)) {
         if !row.is_empty() {

@@ -72,7 +72,7 @@ const DOCUMENTS: &[Document] = &[
                 "(added later) ext3 had no barriers, so what was flushed may be in the disk's cache only",
                 "seed-desktop-ext3",
                 "/data",
-                "verdict.unproven",
+                "verdict.at-risk",
                 "target /data",
                 true,
                 "",

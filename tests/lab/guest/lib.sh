@@ -90,11 +90,13 @@ carried() {
     return 1
 }
 
-# fresh DEVICE: waits for the device, empties its beginning and prints it.
+# fresh DEVICE: waits for the device, empties its beginning and its end, where firmware RAID writes, and prints it.
 fresh() {
     until_true "$1 is there" test -b "$1"
     until_true "$1 has a size" grep -qvx 0 "/sys/class/block/${1##*/}/size"
     dd if=/dev/zero of="$1" bs=1M count=4 conv=fsync 2>/dev/null || fail "$1 cannot be written"
+    sectors=$(cat "/sys/class/block/${1##*/}/size")
+    dd if=/dev/zero of="$1" bs=4k seek=$((sectors / 8 - 256)) count=256 conv=fsync 2>/dev/null || fail "$1 has no end"
     echo "$1"
 }
 
@@ -313,5 +315,8 @@ partition() {
     shift
     printf '%s\n' "$@" | sfdisk -q --no-reread --no-tell-kernel "$device"
     blockdev --rereadpt "$device"
-    until_true "$device has $# partitions" test -b "$device$#"
+    case $device in
+    *[0-9]) until_true "$device has $# partitions" test -b "${device}p$#" ;;
+    *) until_true "$device has $# partitions" test -b "$device$#" ;;
+    esac
 }

@@ -6,3 +6,4 @@ ext4 /dev/md0
 #= standing("durable")
 #= leaves == ["sda"]
 #= device("md0"; "md.degraded") == 1
+#= redundancy("degraded")

@@ -5,3 +5,4 @@ ext4 /dev/md0
 #= stack("md0: RAID5")
 #= device("md0"; "md.consistency_policy") == "bitmap"
 #= device("md0"; "md.bitmap") != "none"
+#= redundancy("write-hole")

@@ -5,3 +5,4 @@ ext4 /dev/md0
 #= standing("durable")
 #= stack("md0: RAID5")
 #= device("md0"; "md.consistency_policy") == "ppl"
+#= redundancy("whole")

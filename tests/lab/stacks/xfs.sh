@@ -2,3 +2,4 @@
 xfs "$(disk cache-a)"
 #= standing("durable")
 #= stack("sda")
+#= redundancy("none")

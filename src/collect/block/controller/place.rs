@@ -35,6 +35,8 @@ pub struct Disk {
     pub pci: Option<Pci>,
     /// Channel and target of its SCSI address.
     pub address: Option<(u32, u32)>,
+    /// RAID level that the driver shows of it (hpsa and smartpqi); `N/A` where it is no volume.
+    pub level: Option<String>,
 }
 
 impl Disk {
@@ -56,6 +58,10 @@ impl Disk {
     /// Whether it is a volume and no disk that is passed on; `None` where that cannot be told.
     fn is_volume(&self, addresses: Addresses) -> Option<bool> {
         match (addresses, self.address) {
+            // `raid_level_show` of hpsa.c and `pqi_raid_level_show` of smartpqi_init.c.
+            (Addresses::SmartArray | Addresses::Opaque, _) if self.level.as_deref() == Some("N/A") => {
+                Some(false)
+            }
             (Addresses::MegaRaid, Some((channel, _))) => Some(channel >= 2),
             (Addresses::Aacraid, Some((channel, _))) => Some(channel == 0),
             (Addresses::SmartArray, _) if !self.model.is_empty() => {

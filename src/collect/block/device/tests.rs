@@ -110,6 +110,20 @@ fn a_partition_of_an_array_stands_on_it() {
     assert_eq!(facts.value(&part, &device::WRITE_CACHE), facts.value(&array, &device::WRITE_CACHE));
 }
 
+/// A member that failed holds nothing of the array any more, and is held by it still.
+#[test]
+fn a_failed_member_is_no_leaf_and_not_free() {
+    let failed = |of_a: &str| {
+        let states = [("dev-sda1/state", of_a), ("dev-sdb/state", "faulty")];
+        all(&machine().files("/sys/class/block/md0/md", &states))
+    };
+    let (array, sdb) = (Subject::device("md0"), Subject::device("sdb"));
+    let facts = failed("in_sync");
+    assert_eq!(names(facts.below(&array)), ["device sda1"]);
+    assert!(facts.edges().any(|(top, base)| (top, base) == (&array, &sdb)));
+    assert_eq!(names(failed("faulty").below(&array)).len(), 2, "then they are what is left to look at");
+}
+
 /// A loop over a disk, by its node or by a link to it; one over a file below /dev is a file still.
 #[test]
 fn a_loop_over_a_disk_stands_on_the_disk() {

@@ -3,6 +3,91 @@
 use crate::facts::choice;
 
 choice! {
+    /// Level of an md array (the names of its personalities in drivers/md), or the array that only holds the metadata of
+    /// firmware RAID.
+    pub enum ArrayLevel {
+        Linear = "linear", Raid0 = "raid0", Raid1 = "raid1", Raid4 = "raid4", Raid5 = "raid5", Raid6 = "raid6",
+        Raid10 = "raid10", Multipath = "multipath", Faulty = "faulty", Container = "container",
+    }
+}
+
+impl ArrayLevel {
+    /// Whether it rebuilds what is missing from parity.
+    pub fn has_parity(self) -> bool {
+        match self {
+            Self::Raid4 | Self::Raid5 | Self::Raid6 => true,
+            Self::Linear
+            | Self::Raid0
+            | Self::Raid1
+            | Self::Raid10
+            | Self::Multipath
+            | Self::Faulty
+            | Self::Container => false,
+        }
+    }
+
+    /// Whether it spreads what is written over its members by chunks.
+    pub fn is_striped(self) -> bool {
+        match self {
+            Self::Raid0 | Self::Raid4 | Self::Raid5 | Self::Raid6 | Self::Raid10 => true,
+            Self::Linear | Self::Raid1 | Self::Multipath | Self::Faulty | Self::Container => false,
+        }
+    }
+
+    /// How many of its members it can do without; nothing where it has no copies. A RAID 10 can lose more than one where
+    /// none of them holds the copy of another, which is not told.
+    pub fn spares(self, members: u64) -> Option<u64> {
+        match self {
+            Self::Raid1 => Some(members.saturating_sub(1)),
+            Self::Raid4 | Self::Raid5 | Self::Raid10 => Some(1),
+            Self::Raid6 => Some(2),
+            Self::Linear | Self::Raid0 | Self::Multipath | Self::Faulty | Self::Container => None,
+        }
+    }
+
+    /// Whether it holds metadata only, and its volumes are arrays of their own.
+    pub fn is_container(self) -> bool {
+        match self {
+            Self::Container => true,
+            Self::Linear
+            | Self::Raid0
+            | Self::Raid1
+            | Self::Raid4
+            | Self::Raid5
+            | Self::Raid6
+            | Self::Raid10
+            | Self::Multipath
+            | Self::Faulty => false,
+        }
+    }
+
+    /// As engineers write it: `RAID5`.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Linear => "linear",
+            Self::Raid0 => "RAID0",
+            Self::Raid1 => "RAID1",
+            Self::Raid4 => "RAID4",
+            Self::Raid5 => "RAID5",
+            Self::Raid6 => "RAID6",
+            Self::Raid10 => "RAID10",
+            Self::Multipath => "md multipath",
+            Self::Faulty => "md faulty",
+            Self::Container => "container of firmware RAID",
+        }
+    }
+}
+
+choice! {
+    /// State of an md array (`array_states` in drivers/md/md.c; md.rst).
+    pub enum ArrayState {
+        Clear = "clear", Inactive = "inactive", Suspended = "suspended", ReadOnly = "readonly", ReadAuto = "read-auto",
+        Clean = "clean", Active = "active", WritePending = "write-pending", ActiveIdle = "active-idle",
+        Broken = "broken",
+    }
+}
+
+choice! {
     /// What an md array is doing (`action_show` in drivers/md/md.c; md.rst leaves out two).
     pub enum SyncAction {
         Idle = "idle",
@@ -24,6 +109,17 @@ choice! {
         Journal = "journal",
         Ppl = "ppl",
         Unknown = "unknown",
+    }
+}
+
+impl ConsistencyPolicy {
+    /// Whether parity may be left wrong by a power failure: the write hole. Nothing where it cannot be said.
+    pub fn leaves_hole(self) -> Option<bool> {
+        match self {
+            Self::None | Self::Resync | Self::Bitmap => Some(true),
+            Self::Journal | Self::Ppl => Some(false),
+            Self::Unknown => None,
+        }
     }
 }
 

@@ -32,6 +32,14 @@ impl Standing {
         }
     }
 
+    /// Whether a commit survives by what was seen or tried, so that what is missing of the copies is a *but*.
+    pub fn survives(self) -> bool {
+        match self {
+            Self::Durable | Self::ProvenByDrill => true,
+            Self::AtRisk | Self::Contradictory | Self::Unproven => false,
+        }
+    }
+
     /// Whether something needed is not known, and nothing speaks against it.
     pub fn is_unproven(self) -> bool {
         match self {
@@ -69,5 +77,41 @@ choice! {
     pub enum Suppressor {
         FileSystem = "file system", MountOption = "mount option", QueueOverride = "queue override",
         ServerSetting = "server setting",
+    }
+}
+
+choice! {
+    /// What the copies and the parity beneath a target are worth when one more thing fails, worst first. The verdict is about
+    /// a power failure alone.
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Redundancy {
+        /// More is missing than can be done without, or it does not run.
+        Failed = "failed",
+        /// Something is missing.
+        Degraded = "degraded",
+        /// Nothing is missing, and a member has failed: a spare, or one that a spare stands in for.
+        FailedMember = "failed member",
+        /// Parity that a power failure can leave wrong, so that a disk lost after it takes data with it.
+        WriteHole = "write hole open",
+        /// There are copies or parity, and what they are worth was not read.
+        Unknown = "unknown",
+        /// Nothing is missing.
+        Whole = "whole",
+        /// There are neither copies nor parity on this machine.
+        None = "none",
+    }
+}
+
+impl Redundancy {
+    /// What a heading adds to the verdict; nothing where nothing is known to be missing.
+    pub fn heading(self) -> Option<&'static str> {
+        match self {
+            Self::Failed => Some("failed"),
+            Self::Degraded => Some("degraded"),
+            Self::FailedMember => Some("with a failed member"),
+            Self::WriteHole => Some("with its write hole open"),
+            Self::Unknown | Self::Whole | Self::None => None,
+        }
     }
 }

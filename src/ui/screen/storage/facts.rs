@@ -7,6 +7,7 @@ use super::layer::Layer;
 use crate::durability::Evidence;
 use crate::facts::{Need, Reading, Scope, Subject, catalog};
 use crate::report::Report;
+use crate::report::text::target::heading;
 use crate::report::text::words as told;
 use crate::ui::model::Data;
 use crate::ui::page::{Block, Enter, PageState};
@@ -78,8 +79,11 @@ impl<'a> Facts<'a> {
             }
         }
         let verdict = data.verdict().filter(|_| is_top);
-        let verdict = verdict
-            .map(|verdict| format!("{}: {}", verdict.standing.word().to_uppercase(), verdict.sentence));
+        let verdict = verdict.map(|verdict| {
+            format!("{}: {} {}", heading(verdict), verdict.sentence, verdict.second_fault)
+                .trim_end()
+                .to_owned()
+        });
         Self { subject, known, evidence, verdict, raw: &data.raw }
     }
 

@@ -89,3 +89,18 @@ fn names_are_believed_unless_they_contradict_each_other() {
     assert_eq!(found(&logical, &[adapter(Some(2), &two)], Opaque, 1), "a|b");
     assert_eq!(found(&logical, &[adapter(Some(3), &two)], Opaque, 1), "");
 }
+
+/// hpsa and smartpqi show a RAID level of every disk, and none of one that is no volume.
+#[test]
+fn the_driver_says_which_disk_is_no_volume() {
+    let volumes = [volume("a", None, None, None)];
+    let of = |level: Option<&str>, addresses| {
+        let disk = Disk { level: level.map(str::to_owned), ..disk(VOLUME_1) };
+        found(&disk, &[adapter(Some(2), &volumes)], addresses, 1)
+    };
+    assert_eq!(of(Some("N/A"), Addresses::Opaque), "passed on");
+    assert_eq!(of(Some("N/A"), Addresses::SmartArray), "passed on");
+    assert_eq!(of(Some("RAID-1(1+0)"), Addresses::Opaque), "", "a volume's name decides, as before");
+    assert_eq!(of(None, Addresses::Opaque), "", "older drivers do not say");
+    assert_ne!(of(Some("N/A"), Addresses::MegaRaid), "passed on", "other drivers show no such thing");
+}

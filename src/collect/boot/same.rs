@@ -1,0 +1,203 @@
+//! Lines that mount one file system at several places: its options are those of whoever mounts it first, and what the
+//! others say of it is ignored (mount(2); `sget_fc` and its callers in fs/super.c). Options of a mount, such as noatime or
+//! nodev, hold for each.
+//!
+//! What comes of it for the options is concluded with what the kernel makes of them. The surprise: the order of fstab is
+//! none. systemd mounts what lies above before what lies beneath it (systemd.mount(5), implicit dependencies), and
+//! everything else at once.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::device::link_of;
+use crate::collect::path_of;
+use crate::facts::catalog::boot;
+use crate::facts::{FactSet, Scope, Source, Subject};
+use crate::host::{Host, path_bytes};
+use crate::text;
+
+/// Options that belong to a mount, or to whoever makes it: each line has its own. `ro` differing is refused, not ignored.
+const OF_A_MOUNT: [&str; 41] = [
+    "defaults",
+    "ro",
+    "rw",
+    "dev",
+    "nodev",
+    "suid",
+    "nosuid",
+    "exec",
+    "noexec",
+    "atime",
+    "noatime",
+    "diratime",
+    "nodiratime",
+    "relatime",
+    "norelatime",
+    "strictatime",
+    "nostrictatime",
+    "symfollow",
+    "nosymfollow",
+    "auto",
+    "noauto",
+    "fail",
+    "nofail",
+    "user",
+    "nouser",
+    "users",
+    "nousers",
+    "owner",
+    "noowner",
+    "group",
+    "nogroup",
+    "_netdev",
+    "comment",
+    "bind",
+    "rbind",
+    "loop",
+    "offset",
+    "sizelimit",
+    "subvol",
+    "subvolid",
+    "silent",
+];
+
+/// One line, as far as it matters here.
+struct Line {
+    subject: Subject,
+    place: String,
+    point: String,
+    auto: Option<bool>,
+    options: Vec<String>,
+}
+
+/// Records for every line which one comes before it, and what of its own has no effect therefore.
+pub fn conclude(host: &dyn Host, facts: &mut FactSet) {
+    let mut of_devices: BTreeMap<Vec<u8>, Vec<Line>> = BTreeMap::new();
+    let lines: Vec<Subject> = facts.subjects(Scope::Boot).cloned().collect();
+    for subject in lines {
+        let read = |key| facts.value(&subject, key);
+        let Some(device) = read(&boot::SOURCE).and_then(|source| device(host, &source)) else { continue };
+        let line = Line {
+            place: read(&boot::WHERE).unwrap_or_default(),
+            point: read(&boot::POINT).unwrap_or_default(),
+            auto: facts.value(&subject, &boot::AUTO),
+            options: facts.value(&subject, &boot::OPTIONS).unwrap_or_default(),
+            subject,
+        };
+        of_devices.entry(device).or_default().push(line);
+    }
+    for lines in of_devices.values().filter(|lines| lines.len() > 1) {
+        for line in lines {
+            judge(line, lines, facts);
+        }
+    }
+}
+
+fn judge(line: &Line, all: &[Line], facts: &mut FactSet) {
+    let source = || Source::derived([boot::SOURCE.name(), boot::POINT.name(), boot::OPTIONS.name()]);
+    let others = || all.iter().filter(|other| other.point != line.point);
+    // Of several the one that comes before all others: the uppermost.
+    let first = others().filter(|other| is_before(other, line)).min_by_key(|other| other.point.len());
+    if let Some(first) = first {
+        facts.know(&line.subject, &boot::FIRST, first.place.clone(), source());
+        facts.know(&line.subject, &boot::OVERRULED, lacking(line, first), source());
+        return;
+    }
+    let beside = others().filter(|other| !is_before(line, other));
+    let differ = |other: &&Line| !lacking(line, other).is_empty() || !lacking(other, line).is_empty();
+    let places: Vec<String> = beside.filter(differ).map(|other| other.place.clone()).collect();
+    facts.know(&line.subject, &boot::UNORDERED, places, source());
+}
+
+/// Whether a line is mounted before another for certain: above it, or by itself where the other waits to be asked for.
+fn is_before(one: &Line, other: &Line) -> bool {
+    let above = one.point == "/" || Path::new(&other.point).starts_with(&one.point);
+    let below = other.point == "/" || Path::new(&one.point).starts_with(&other.point);
+    one.auto == Some(true) && (above || other.auto == Some(false) && !below)
+}
+
+/// Options of the file system that one line has and the other lacks.
+fn lacking(line: &Line, other: &Line) -> Vec<String> {
+    let of_file_system = |option: &&String| {
+        let name = option.split('=').next().unwrap_or_default();
+        !OF_A_MOUNT.contains(&name) && !name.starts_with("x-") && !name.starts_with("X-")
+    };
+    line.options
+        .iter()
+        .filter(of_file_system)
+        .filter(|option| !other.options.contains(option))
+        .cloned()
+        .collect()
+}
+
+/// What a line mounts, by the node that it leads to where that is known; none where it is no block device.
+fn device(host: &dyn Host, source: &str) -> Option<Vec<u8>> {
+    let path = if source.starts_with("/dev/") { path_of(text::raw(source)) } else { link_of(source)? };
+    Some(host.real_path(&path).map_or_else(|_| path_bytes(&path).to_vec(), |to| path_bytes(&to).to_vec()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collect::testing::Fake;
+    use crate::host::Question;
+
+    /// What is said of each line of `device point options`, in order: who is first, what is overruled, beside whom.
+    fn said(lines: &[&str]) -> Vec<String> {
+        let mut facts = FactSet::default();
+        let from = || Source::file("/etc/fstab");
+        for (n, line) in lines.iter().enumerate() {
+            let words: Vec<&str> = line.split(' ').collect();
+            let options: Vec<String> = words[2].split(',').map(str::to_owned).collect();
+            let subject = Subject::boot(words[1]);
+            facts.know(&subject, &boot::SOURCE, words[0].to_owned(), from());
+            facts.know(&subject, &boot::POINT, words[1].to_owned(), from());
+            facts.know(&subject, &boot::WHERE, format!("line {}", n + 1), from());
+            facts.know(&subject, &boot::AUTO, !words[2].contains("noauto"), from());
+            facts.know(&subject, &boot::OPTIONS, options, from());
+        }
+        let host = Fake::default().answer(Question::RealPath("/dev/disk/by-uuid/1-2".into()), "/dev/sda1");
+        conclude(&host, &mut facts);
+        let tell = |line: &&str| {
+            let of = Subject::boot(line.split(' ').nth(1).unwrap());
+            let list =
+                |key| facts.value(&of, key).map_or_else(|| "-".to_owned(), |all: Vec<String>| all.join(","));
+            let first = facts.value(&of, &boot::FIRST).unwrap_or_else(|| "-".to_owned());
+            format!("{first} {} {}", list(&boot::OVERRULED), list(&boot::UNORDERED))
+        };
+        lines.iter().map(tell).collect()
+    }
+
+    #[test]
+    fn the_options_of_the_first_mount_hold() {
+        let root = "UUID=1-2 / defaults";
+        for (second, expect) in [
+            ("/dev/sda1 /srv/pg noatime,nodelalloc,nobarrier", "line 1 nodelalloc,nobarrier -"),
+            ("UUID=\"1-2\" /srv/pg subvol=@pg,compress=zstd,x-systemd.automount", "line 1 compress=zstd -"),
+            ("UUID=1-2 /srv/pg noatime,nodev", "line 1  -"),
+            ("/dev/sdb1 /srv/pg nobarrier", "- - -"),
+            ("UUID=3 /srv/pg nobarrier", "- - -"),
+            ("tmpfs /srv/pg size=1g", "- - -"),
+        ] {
+            let found = said(&[root, second]);
+            assert_eq!(found[1], expect, "{second}");
+            assert!(found[0] == "- - -" || found[0] == "- - ", "the first line is as it was: {}", found[0]);
+            assert_eq!(
+                said(&[second, root])[0].replace("line 2", "line 1"),
+                expect,
+                "in whatever order: {second}"
+            );
+        }
+    }
+
+    /// Neither lies above the other, so that either may come first: nothing is overruled for certain.
+    #[test]
+    fn what_is_mounted_side_by_side_has_no_order() {
+        let a = "/dev/sda1 /srv/a noatime,nobarrier";
+        assert_eq!(said(&[a, "/dev/sda1 /srv/b noatime"]), ["- - line 2", "- - line 1"]);
+        assert_eq!(said(&[a, "/dev/sda1 /srv/b nobarrier"]), ["- - ", "- - "]);
+        assert_eq!(said(&[a, "/dev/sda1 /srv/b noauto"])[1], "line 1  -");
+        assert_eq!(said(&[a, "/dev/sda1 /srv/ab noauto,data=journal"])[1], "line 1 data=journal -");
+        assert_eq!(said(&["/dev/sda1 /srv noauto", "/dev/sda1 /srv/b nobarrier"])[1], "- - line 1");
+    }
+}

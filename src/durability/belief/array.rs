@@ -1,0 +1,122 @@
+//! An md array: whether it runs, and what a power failure leaves of it beyond what its members hold back.
+//!
+//! How much of it may fail besides is told beside the verdict. The surprise: a degraded RAID 4, 5 or 6 without a journal or a
+//! partial parity log is no second fault. What the missing disk held is worked out from parity, which a power failure leaves
+//! wrong, also for blocks that nobody wrote then: md refuses to start it (*cannot start dirty degraded array* in
+//! drivers/md/raid5.c) and, forced to, hands out wrong data (md(4); Documentation/driver-api/md/raid5-ppl.rst).
+
+use super::{Hop, evidence};
+use crate::durability::Standing;
+use crate::durability::ask::Ask;
+use crate::durability::claim::Passage;
+use crate::facts::Subject;
+use crate::facts::catalog::device::{self, ArrayLevel, ArrayState, ConsistencyPolicy};
+
+/// Judges what an array does besides passing flushes on; nothing where there is nothing to say.
+pub fn array(ask: &mut Ask, hop: &Subject) -> Vec<Hop> {
+    let level = ask.need(hop, &device::MD_LEVEL);
+    let state = running(ask, hop);
+    let more = match level {
+        Some(level) => of(ask, hop, level),
+        None => Some(unknown(ask, hop)),
+    };
+    state.into_iter().chain(more).collect()
+}
+
+fn unknown(ask: &Ask, hop: &Subject) -> Hop {
+    let says = format!("which RAID level {} has is not known, nor whether it has a write hole", hop.name());
+    (Passage::Sent, evidence(ask, hop, &device::MD_LEVEL, Standing::Unproven, says))
+}
+
+/// Whether it takes writes at all. What has stopped answers none, so nothing is acknowledged falsely; what has failed has
+/// lost what it acknowledged.
+fn running(ask: &mut Ask, hop: &Subject) -> Option<Hop> {
+    let name = hop.name();
+    let (standing, says) = match ask.value(hop, &device::MD_STATE)? {
+        ArrayState::Broken => {
+            (Standing::AtRisk, format!("{name} has failed (broken): its members are not all there"))
+        }
+        state @ (ArrayState::Clear | ArrayState::Inactive) => {
+            (Standing::Unproven, format!("{name} does not run ({state}), so what it holds cannot be reached"))
+        }
+        ArrayState::Suspended
+        | ArrayState::ReadOnly
+        | ArrayState::ReadAuto
+        | ArrayState::Clean
+        | ArrayState::Active
+        | ArrayState::WritePending
+        | ArrayState::ActiveIdle => return None,
+    };
+    Some((Passage::Unknown, evidence(ask, hop, &device::MD_STATE, standing, says)))
+}
+
+fn of(ask: &mut Ask, hop: &Subject, level: ArrayLevel) -> Option<Hop> {
+    match level {
+        ArrayLevel::Raid1 | ArrayLevel::Raid10 => gone(ask, hop, level),
+        ArrayLevel::Raid4 | ArrayLevel::Raid5 | ArrayLevel::Raid6 => {
+            gone(ask, hop, level).or_else(|| write_hole(ask, hop, level))
+        }
+        ArrayLevel::Linear | ArrayLevel::Raid0 => None,
+        ArrayLevel::Multipath | ArrayLevel::Faulty | ArrayLevel::Container => {
+            let says = format!("{} is {}, which walwise cannot see through", hop.name(), level.title());
+            Some((Passage::Unknown, evidence(ask, hop, &device::MD_LEVEL, Standing::Unproven, says)))
+        }
+    }
+}
+
+/// Whether more is missing than its level can do without. Of a RAID 10 that is certain only when nothing is left.
+fn gone(ask: &mut Ask, hop: &Subject, level: ArrayLevel) -> Option<Hop> {
+    let missing = ask.value(hop, &device::MD_DEGRADED)?;
+    let members = ask.value(hop, &device::MD_DISKS)?;
+    let bearable = match level {
+        ArrayLevel::Raid10 => members.saturating_sub(1),
+        ArrayLevel::Linear
+        | ArrayLevel::Raid0
+        | ArrayLevel::Raid1
+        | ArrayLevel::Raid4
+        | ArrayLevel::Raid5
+        | ArrayLevel::Raid6
+        | ArrayLevel::Multipath
+        | ArrayLevel::Faulty
+        | ArrayLevel::Container => level.spares(members)?,
+    };
+    let says =
+        format!("{} ({}) has failed: it lacks {missing} of its {members} members", hop.name(), level.title());
+    let hop = (Passage::Unknown, evidence(ask, hop, &device::MD_DEGRADED, Standing::AtRisk, says));
+    (missing > bearable).then_some(hop)
+}
+
+/// What a power failure does to data that nobody writes then.
+fn write_hole(ask: &mut Ask, hop: &Subject, level: ArrayLevel) -> Option<Hop> {
+    let (name, level) = (hop.name(), level.title());
+    let policy = ask.value(hop, &device::MD_CONSISTENCY);
+    let open = policy.and_then(ConsistencyPolicy::leaves_hole);
+    let missing = ask.value(hop, &device::MD_DEGRADED);
+    let (standing, says) = match (open, missing) {
+        (Some(false), _) | (_, Some(0)) => return None,
+        (Some(true), Some(missing)) => (
+            Standing::AtRisk,
+            format!(
+                "{name} ({level}) lacks {missing} of its members with its write hole open, so data that nobody writes can be \
+                 lost with them"
+            ),
+        ),
+        (Some(true), None) => {
+            ask.miss(hop, &device::MD_DEGRADED, None);
+            (
+                Standing::Unproven,
+                format!("{name} ({level}) has a write hole, and whether it lacks a member is not known"),
+            )
+        }
+        (None, _) => {
+            ask.miss(hop, &device::MD_CONSISTENCY, None);
+            (
+                Standing::Unproven,
+                format!(
+                    "{name} ({level}) may lack a member, and whether its write hole is closed is not known"
+                ),
+            )
+        }
+    };
+    Some((Passage::Sent, evidence(ask, hop, &device::MD_CONSISTENCY, standing, says)))
+}

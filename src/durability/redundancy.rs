@@ -1,0 +1,228 @@
+//! What one more fault would cost, whatever a power failure does: what is missing or has failed among the copies and the
+//! parity beneath a target, and whether parity can be wrong when it is needed. It stands beside the verdict and never in it.
+//!
+//! Single layers are judged from their own facts, and the worst is the target's. The surprise: what only a controller, LVM
+//! or a peer knows is *unknown*, which is neither whole nor worth a heading.
+
+use super::ask::Ask;
+use super::controller;
+use crate::facts::catalog::device::{self, ArrayLevel, ArrayState, ConsistencyPolicy, DeviceKind};
+use crate::facts::catalog::mount::{self, MountClass};
+use crate::facts::{Scope, Subject};
+
+pub use crate::facts::catalog::target::Redundancy;
+
+/// A layer's, and what there is to say of it in a sentence.
+type Found = (Redundancy, Option<String>);
+
+/// What the copies beneath a target are worth, and what is missing, in sentences; none where nothing is known to be.
+pub fn judge(ask: &mut Ask, target: &Subject) -> (Redundancy, String) {
+    let stack = ask.facts.stack(target);
+    let mut found: Vec<Found> = stack.iter().flat_map(|hop| layer(ask, hop)).collect();
+    found.sort_by_key(|(redundancy, _)| *redundancy);
+    let worst = found.first().map_or(Redundancy::None, |(redundancy, _)| *redundancy);
+    let says: Vec<String> = found.into_iter().filter_map(|(_, says)| says).collect();
+    (worst, says.join(" "))
+}
+
+fn layer(ask: &mut Ask, hop: &Subject) -> Vec<Found> {
+    match hop.scope() {
+        Scope::Device => block(ask, hop),
+        Scope::Mount => mounted(ask, hop).into_iter().collect(),
+        Scope::Host | Scope::Boot | Scope::Cluster | Scope::Target => Vec::new(),
+    }
+}
+
+fn block(ask: &mut Ask, hop: &Subject) -> Vec<Found> {
+    match ask.value(hop, &device::KIND) {
+        Some(DeviceKind::Md) => array(ask, hop),
+        Some(DeviceKind::Lvm | DeviceKind::Dm) => mapping(ask, hop).into_iter().collect(),
+        Some(DeviceKind::Drbd | DeviceKind::Dmraid) => vec![(Redundancy::Unknown, None)],
+        Some(DeviceKind::Disk) => volume(ask, hop).into_iter().collect(),
+        Some(
+            DeviceKind::Partition
+            | DeviceKind::Crypt
+            | DeviceKind::Multipath
+            | DeviceKind::Vdo
+            | DeviceKind::Bcache
+            | DeviceKind::Zvol
+            | DeviceKind::Loop
+            | DeviceKind::Zram
+            | DeviceKind::Ram
+            | DeviceKind::Other,
+        )
+        | None => Vec::new(),
+    }
+}
+
+/// A volume of a RAID controller, which only its own tool tells about.
+fn volume(ask: &mut Ask, hop: &Subject) -> Option<Found> {
+    let transport = ask.value(hop, &device::TRANSPORT);
+    let is_one = controller::is_behind_one(ask, hop, transport) && !controller::is_passed_on(ask, hop);
+    is_one.then_some((Redundancy::Unknown, None))
+}
+
+/// LVM's own RAID, which tells its state to nobody but LVM and root. What a volume is made of only root sees.
+fn mapping(ask: &mut Ask, hop: &Subject) -> Option<Found> {
+    let Some(targets) = ask.value(hop, &device::DM_TARGETS) else { return Some((Redundancy::Unknown, None)) };
+    let copies = targets.iter().any(|target| target == "raid" || target == "mirror");
+    let says = format!(
+        "Whether the copies of {} are whole is not known: see `lvs -a -o name,lv_health_status,sync_percent`.",
+        hop.name()
+    );
+    copies.then_some((Redundancy::Unknown, Some(says)))
+}
+
+fn array(ask: &mut Ask, hop: &Subject) -> Vec<Found> {
+    let name = hop.name();
+    let Some(level) = ask.value(hop, &device::MD_LEVEL) else { return vec![(Redundancy::Unknown, None)] };
+    if level.is_container() {
+        return Vec::new();
+    }
+    let title = level.title();
+    if ask.value(hop, &device::MD_STATE).is_some_and(is_down) {
+        return vec![(Redundancy::Failed, Some(format!("{name} ({title}) does not run or has failed.")))];
+    }
+    let mut found = Vec::new();
+    if let Some(members) = ask.value(hop, &device::MD_DISKS)
+        && let Some(spares) = level.spares(members)
+    {
+        found.push(missing(ask, hop, level, members, spares));
+    }
+    let failed = ask.value(hop, &device::MD_FAILED).unwrap_or_default();
+    if !failed.is_empty() {
+        let says = format!("{name} ({title}) holds failed members: {}.", failed.join(", "));
+        found.push((Redundancy::FailedMember, Some(says)));
+    }
+    if level.has_parity() {
+        found.extend(match ask.value(hop, &device::MD_CONSISTENCY).and_then(ConsistencyPolicy::leaves_hole) {
+            Some(true) => {
+                let says = format!(
+                    "{name} ({title}) has its write hole open: a power failure and then a failed disk lose data that nobody \
+                     wrote then."
+                );
+                Some((Redundancy::WriteHole, Some(says)))
+            }
+            Some(false) => None,
+            None => Some((Redundancy::Unknown, None)),
+        });
+    }
+    if found.is_empty() && !is_without_copies(level) {
+        found.push((Redundancy::Unknown, None));
+    }
+    found
+}
+
+/// Whether an array of this level keeps everything once.
+fn is_without_copies(level: ArrayLevel) -> bool {
+    level.spares(2).is_none()
+}
+
+fn is_down(state: ArrayState) -> bool {
+    match state {
+        ArrayState::Clear | ArrayState::Inactive | ArrayState::Broken => true,
+        ArrayState::Suspended
+        | ArrayState::ReadOnly
+        | ArrayState::ReadAuto
+        | ArrayState::Clean
+        | ArrayState::Active
+        | ArrayState::WritePending
+        | ArrayState::ActiveIdle => false,
+    }
+}
+
+/// By how many members an array lacks, and how many it can do without.
+fn missing(ask: &mut Ask, hop: &Subject, level: ArrayLevel, members: u64, spares: u64) -> Found {
+    let (name, title) = (hop.name(), level.title());
+    match ask.value(hop, &device::MD_DEGRADED) {
+        None => (Redundancy::Unknown, None),
+        Some(0) => (Redundancy::Whole, None),
+        Some(missing) if missing >= members => (
+            Redundancy::Failed,
+            Some(format!("{name} ({title}) has failed: none of its {members} members is left.")),
+        ),
+        Some(missing) => {
+            let lacks = format!("{name} ({title}) lacks {missing} of its {members} members");
+            let may_survive = match level {
+                ArrayLevel::Raid10 => true,
+                ArrayLevel::Linear
+                | ArrayLevel::Raid0
+                | ArrayLevel::Raid1
+                | ArrayLevel::Raid4
+                | ArrayLevel::Raid5
+                | ArrayLevel::Raid6
+                | ArrayLevel::Multipath
+                | ArrayLevel::Faulty
+                | ArrayLevel::Container => false,
+            };
+            match spares.checked_sub(missing) {
+                _ if may_survive => {
+                    (Redundancy::Degraded, Some(format!("{lacks}: one more failure can lose it.")))
+                }
+                None => (
+                    Redundancy::Failed,
+                    Some(format!("{lacks}, more than it can do without: it has failed.")),
+                ),
+                Some(0) => (Redundancy::Degraded, Some(format!("{lacks}: one more failure loses it."))),
+                Some(left) => (Redundancy::Degraded, Some(format!("{lacks} and can lose {left} more."))),
+            }
+        }
+    }
+}
+
+fn mounted(ask: &mut Ask, hop: &Subject) -> Option<Found> {
+    match ask.value(hop, &mount::CLASS)? {
+        MountClass::Zfs => Some(pool(ask, hop)),
+        MountClass::Block => btrfs(ask, hop),
+        MountClass::Network
+        | MountClass::Memory
+        | MountClass::Fuse
+        | MountClass::Overlay
+        | MountClass::Other => None,
+    }
+}
+
+/// By the state that ZFS gives its pool (zpool-status(8)); one that is online lacks nothing that it was made with.
+fn pool(ask: &mut Ask, hop: &Subject) -> Found {
+    let name = hop.name();
+    match ask.value(hop, &mount::ZFS_POOL_STATE).as_deref() {
+        Some("ONLINE") => (Redundancy::Whole, None),
+        Some("DEGRADED") => (
+            Redundancy::Degraded,
+            Some(format!("The ZFS pool of {name} is degraded: a device of it is missing.")),
+        ),
+        Some(state @ ("FAULTED" | "UNAVAIL" | "SUSPENDED" | "OFFLINE" | "REMOVED")) => {
+            (Redundancy::Failed, Some(format!("The ZFS pool of {name} has failed ({state}).")))
+        }
+        Some(_) | None => (Redundancy::Unknown, None),
+    }
+}
+
+/// By the profiles of a btrfs, and what it lacks.
+fn btrfs(ask: &mut Ask, hop: &Subject) -> Option<Found> {
+    let name = hop.name();
+    if ask.value(hop, &mount::FSTYPE)? != "btrfs" {
+        return None;
+    }
+    if let Some(missing @ 1..) = ask.value(hop, &mount::BTRFS_MISSING) {
+        return Some((
+            Redundancy::Degraded,
+            Some(format!("The btrfs at {name} lacks {missing} of its devices.")),
+        ));
+    }
+    let profiles: Vec<String> = [&mount::BTRFS_DATA_PROFILES, &mount::BTRFS_METADATA_PROFILES]
+        .into_iter()
+        .flat_map(|key| ask.value(hop, key).unwrap_or_default())
+        .collect();
+    let any_in = |words: &[&str]| profiles.iter().any(|profile| words.contains(&profile.as_str()));
+    if any_in(&["raid5", "raid6"]) {
+        let says = format!(
+            "The btrfs at {name} has its write hole open: a power failure and then a failed disk lose data that nobody wrote \
+             then."
+        );
+        return Some((Redundancy::WriteHole, Some(says)));
+    }
+    let copies = any_in(&["raid1", "raid1c3", "raid1c4", "raid10"]);
+    let known = ask.value(hop, &mount::BTRFS_MISSING).is_some();
+    copies.then_some((if known { Redundancy::Whole } else { Redundancy::Unknown }, None))
+}
