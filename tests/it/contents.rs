@@ -108,16 +108,9 @@ fn kinds() -> Vec<Kind> {
         made("an ext journal", &["mke2fs", "-q", "-b", "4096", "-O", "journal_dev"]),
         made("swap", &["mkswap"]),
         kind("a GPT", |disk, _| {
-            drop(run(
-                "sh",
-                &[
-                    "-c",
-                    &format!(
-                        "echo ',,' | sfdisk -q --no-reread --no-tell-kernel --label gpt {}",
-                        disk.device
-                    ),
-                ],
-            ))
+            let table =
+                format!("echo ',,' | sfdisk -q --no-reread --no-tell-kernel --label gpt {}", disk.device);
+            run("sh", &["-c", &table]);
         }),
         bytes("LUKS1", 0, b"LUKS\xba\xbe\0\x01"),
         made("an LVM volume", &["pvcreate", "-q", "-ff", "-y"]),
@@ -161,8 +154,8 @@ fn longest_run(image: &Path) -> u64 {
         let mut block = vec![0; usize::try_from(BLOCK).unwrap()];
         for place in (from..to).step_by(block.len()) {
             let count = file.read_at(&mut block, place).unwrap();
-            let seen = &block[..count];
-            let blank = seen.iter().all(|byte| *byte == 0) || seen.iter().all(|byte| *byte == 0xff);
+            let piece = &block[..count];
+            let blank = piece.iter().all(|byte| *byte == 0) || piece.iter().all(|byte| *byte == 0xff);
             run = if blank { 0 } else { run + BLOCK };
             longest = longest.max(run);
         }

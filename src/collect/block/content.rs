@@ -54,7 +54,7 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let devices = facts.which(&device::SIZE, |size| *size > 0);
     let answers = workers::each(&devices, |subject| {
         let look = if named.as_ref() == Some(subject) { Look::Named } else { Look::Passing };
-        answer(host, subject, look, uses.all(subject, facts), &alone, facts)
+        answer(host, subject, look, &uses.all(subject, facts), &alone, facts)
     });
     for (subject, answer) in devices.iter().zip(answers) {
         facts.put(subject, &device::USED_BY, answer.used_by);
@@ -88,7 +88,7 @@ fn answer(
     host: &dyn Host,
     subject: &Subject,
     look: Look,
-    uses: Vec<Use>,
+    uses: &[Use],
     alone: &Result<(), Reading<()>>,
     facts: &FactSet,
 ) -> Answer {

@@ -85,25 +85,27 @@ fn examine(mut device: File, seed: u64, time: Time) -> io::Result<Content> {
     let ends = [(0, END.min(size)), (tail, size - tail)];
     let known = places::known(size).into_iter().map(|at| (at, PIECE));
     let known: Vec<(u64, u64)> = ends.into_iter().chain(known).filter(|(_, length)| *length > 0).collect();
-    let mut seen = Seen { device: &device, time, ranges: Vec::new(), data: false };
-    let parts = seen.pieces(&known, Keep::Bytes)?;
-    let places_left = known.len() - seen.ranges.len();
+    let mut looked = Seen { device: &device, time, ranges: Vec::new(), data: false };
+    let parts = looked.pieces(&known, Keep::Bytes)?;
+    let places_left = known.len() - looked.ranges.len();
     let mut regions = Regions::new(size);
-    parts.into_iter().for_each(|(at, bytes)| regions.add(at, bytes));
-    if !seen.data {
-        seen.whole(size)?;
+    for (at, bytes) in parts {
+        regions.add(at, bytes);
     }
-    if !seen.data && longest_gap(&mut seen.ranges, size) > 0 {
+    if !looked.data {
+        looked.whole(size)?;
+    }
+    if !looked.data && longest_gap(&mut looked.ranges, size) > 0 {
         let samples: Vec<_> = places::samples(size, seed).map(|at| (at, PIECE)).collect();
-        seen.pieces(&samples, Keep::Nothing)?;
+        looked.pieces(&samples, Keep::Nothing)?;
     }
     Ok(Content {
         found: regions.names(),
-        data: seen.data,
+        data: looked.data,
         held: false,
-        unread_run: longest_gap(&mut seen.ranges, size),
+        unread_run: longest_gap(&mut looked.ranges, size),
         // The gaps are told after overlaps were joined, so this counts no byte twice.
-        bytes_read: seen.ranges.iter().map(|(_, length)| length).sum(),
+        bytes_read: looked.ranges.iter().map(|(_, length)| length).sum(),
         places_left: places_left as u64,
     })
 }

@@ -30,7 +30,9 @@ pub fn write<'a>(document: &mut Document, part: &mut Part<'_, 'a>, target: &'a T
         document.para(&text(&verdict.limits));
     }
     if verdict.is_none() {
-        told::without_verdict(target).iter().for_each(|says| document.para(&text(says)));
+        for says in told::without_verdict(target) {
+            document.para(&text(&says));
+        }
     }
     let row = |directory: &DirectoryRow| {
         let verdict = directory.verdict.map_or("no verdict", Standing::word);

@@ -80,7 +80,9 @@ fn verdict(page: &mut Page, data: &Data, report: &Report, state: &PageState, roo
             if let Some(content) = &target.content {
                 details.paragraph(&content.heading());
             }
-            without_verdict(target).iter().for_each(|says| details.paragraph(says));
+            for says in without_verdict(target) {
+                details.paragraph(&says);
+            }
         }
         page.text(details.lines);
         return;

@@ -65,8 +65,7 @@ pub fn ext(size: u64) -> impl Iterator<Item = u64> {
 pub fn xfs(size: u64) -> impl Iterator<Item = u64> {
     const BLOCK: u64 = 4096;
     const LARGEST: u64 = 1 << 40;
-    let of =
-        move |length: u64| (1..size.checked_div(length).unwrap_or(0).min(64) + 1).map(move |n| n * length);
+    let of = move |length: u64| (1..=size.checked_div(length).unwrap_or(0).min(64)).map(move |n| n * length);
     let shares = [4u64, 8, 16, 32].map(|groups| (size / BLOCK).div_ceil(groups) * BLOCK);
     shares.into_iter().chain([LARGEST]).flat_map(of)
 }
