@@ -25,7 +25,7 @@ pub struct Cli {
 /// Options of `walwise [TARGET]`.
 #[derive(Args, Debug)]
 pub struct Bare {
-    /// A directory, existing or not yet, a mount point, or a free device.
+    /// A directory, existing or not yet, a mount point, or a block device.
     pub target: Option<PathBuf>,
     /// Look at a captured host instead of this one.
     #[arg(long, value_name = "FILE")]
@@ -99,7 +99,7 @@ pub struct Output {
 /// `walwise check`.
 #[derive(Args, Debug)]
 pub struct Check {
-    /// A directory, existing or not yet, a mount point, or a free device; everything found when left out.
+    /// A directory, existing or not yet, a mount point, or a block device; everything found when left out.
     pub target: Option<PathBuf>,
     /// Where facts come from.
     #[command(flatten)]

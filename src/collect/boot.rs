@@ -94,8 +94,8 @@ fn fstab(host: &dyn Host, facts: &mut FactSet) -> Unread {
             Some(entry) => {
                 if setting.value.ends_with(b"\texcess") {
                     facts.warn(format!(
-                        "{FSTAB}:{}: more than two numbers stands behind the options, as after a blank that is not escaped; \
-                         systemd leaves it out, mount(8) the whole line",
+                        "{FSTAB}:{}: more than two numbers follow the options, as after a space that is not escaped; \
+                         systemd leaves that out, mount(8) the whole line",
                         setting.line
                     ));
                 }

@@ -31,7 +31,7 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     }
     for line in &table.blanks {
         facts.warn(format!(
-            "{MOUNTINFO}:{line}: a blank that is not escaped; what stands behind it was taken for more of the options"
+            "{MOUNTINFO}:{line}: a space that is not escaped; the text after it was read as further options"
         ));
     }
     let in_sight = sight::in_sight(&table.entries);

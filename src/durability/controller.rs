@@ -64,7 +64,10 @@ pub fn swallows(ask: &mut Ask, disk: &Subject) -> Option<Evidence> {
         .zip(Version::parse("4.9"))
         .map_or(Truth::Unknown, |(running, since)| running.at_least(&since));
     let (standing, source) = (Standing::Unproven, ask.origin(&Subject::host(), &kernel::VERSION));
-    let says = format!("megaraid_sas before Linux 4.9 answers the flushes of {} itself", disk.name());
+    let says = format!(
+        "megaraid_sas before Linux 4.9 acknowledges the flushes of {} without sending them",
+        disk.name()
+    );
     let evidence = Evidence { layer: Layer::Belief, subject: disk.clone(), standing, says, source };
     match passes {
         Truth::True => None,
@@ -189,10 +192,10 @@ pub fn judge(ask: &mut Ask, disk: &Subject) -> (Cache, Evidence) {
             Unproven,
             match passing(Some(battery)) {
                 Some(why) => format!(
-                    "of the controller before {name} it is not shown that its cache is protected while {why}"
+                    "whether the cache of the controller of {name} is protected is not shown while {why}"
                 ),
                 None => format!(
-                    "the battery of the controller before {name} is {battery}, so whether it protects the cache is not shown"
+                    "the battery of the controller of {name} is {battery}, so whether it protects the cache is not shown"
                 ),
             },
         ),

@@ -28,8 +28,8 @@ pub fn of_others(ask: &mut Ask, target: &Subject, disks: &BTreeMap<&Subject, &Le
     let arrived =
         ask.value(target, &probe::FLUSHES_PER_COMMIT).filter(|arrived| is_of_others(*arrived, counted))?;
     let says = format!(
-        "Others flush the disks too ({arrived:.2} flushes for each of our commits were counted), so that ours arrive was not \
-         seen."
+        "Other programs flush these disks too ({arrived:.2} flushes for each of our commits): the count does not show \
+         whether ours arrive."
     );
     (counted > 0).then_some(says)
 }

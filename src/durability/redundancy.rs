@@ -80,8 +80,11 @@ fn array(ask: &mut Ask, hop: &Subject) -> Vec<Found> {
         return Vec::new();
     }
     let title = level.title();
-    if ask.value(hop, &device::MD_STATE).is_some_and(is_down) {
-        return vec![(Redundancy::Failed, Some(format!("{name} ({title}) does not run or has failed.")))];
+    if let Some(state) = ask.value(hop, &device::MD_STATE).filter(|state| is_down(*state)) {
+        return vec![(
+            Redundancy::Failed,
+            Some(format!("{name} ({title}) does not run: its state is {state}.")),
+        )];
     }
     let mut found = Vec::new();
     if let Some(members) = ask.value(hop, &device::MD_DISKS)
@@ -91,15 +94,15 @@ fn array(ask: &mut Ask, hop: &Subject) -> Vec<Found> {
     }
     let failed = ask.value(hop, &device::MD_FAILED).unwrap_or_default();
     if !failed.is_empty() {
-        let says = format!("{name} ({title}) holds failed members: {}.", failed.join(", "));
+        let says = format!("{name} ({title}) has failed members: {}.", failed.join(", "));
         found.push((Redundancy::FailedMember, Some(says)));
     }
     if level.has_parity() {
         found.extend(match ask.value(hop, &device::MD_CONSISTENCY).and_then(ConsistencyPolicy::leaves_hole) {
             Some(true) => {
                 let says = format!(
-                    "{name} ({title}) has its write hole open: a power failure and then a failed disk lose data that nobody \
-                     wrote then."
+                    "{name} ({title}) has an open write hole: a power failure followed by a disk failure can damage data at \
+                     rest."
                 );
                 Some((Redundancy::WriteHole, Some(says)))
             }
@@ -189,10 +192,10 @@ fn pool(ask: &mut Ask, hop: &Subject) -> Found {
         Some("ONLINE") => (Redundancy::Whole, None),
         Some("DEGRADED") => (
             Redundancy::Degraded,
-            Some(format!("The ZFS pool of {name} is degraded: a device of it is missing.")),
+            Some(format!("The ZFS pool of {name} is DEGRADED: see `zpool status -x`.")),
         ),
         Some(state @ ("FAULTED" | "UNAVAIL" | "SUSPENDED" | "OFFLINE" | "REMOVED")) => {
-            (Redundancy::Failed, Some(format!("The ZFS pool of {name} has failed ({state}).")))
+            (Redundancy::Failed, Some(format!("The ZFS pool of {name} is {state}: see `zpool status -x`.")))
         }
         Some(_) | None => (Redundancy::Unknown, None),
     }
@@ -217,8 +220,7 @@ fn btrfs(ask: &mut Ask, hop: &Subject) -> Option<Found> {
     let any_in = |words: &[&str]| profiles.iter().any(|profile| words.contains(&profile.as_str()));
     if any_in(&["raid5", "raid6"]) {
         let says = format!(
-            "The btrfs at {name} has its write hole open: a power failure and then a failed disk lose data that nobody wrote \
-             then."
+            "The btrfs at {name} has an open write hole: a power failure followed by a disk failure can damage data at rest."
         );
         return Some((Redundancy::WriteHole, Some(says)));
     }

@@ -76,7 +76,7 @@ pub fn to_facts(found: &Measurement, target: &Subject, in_force: InForce, facts:
         // Fewer than ours is telling whoever made them; as many may be theirs.
         Some(count) if others && count >= 0.5 => Reading::unknown(
             Why::Ambiguous,
-            "others used the disks meanwhile, so whose flushes these are is not known",
+            "other programs used the disks during the probe, so these flushes may be theirs",
         ),
         Some(count) => known(count),
     };

@@ -100,7 +100,7 @@ impl DeviceContent {
             }
             Self::Unreadable { because, remedy } => {
                 let remedy =
-                    remedy.as_ref().map(|remedy| format!(" What would help: {remedy}.")).unwrap_or_default();
+                    remedy.as_ref().map(|remedy| format!(" To find out: {remedy}.")).unwrap_or_default();
                 format!("Whether it holds anything is not known: {because}.{remedy}")
             }
             Self::Free { size, bytes_read, unread_run } => {
@@ -110,13 +110,13 @@ impl DeviceContent {
                     .unwrap_or_default();
                 let missed = match unread_run {
                     Some(run) => {
-                        format!(" Data in one piece of up to {} could be missed.", text::bytes(*run))
+                        format!(" Contiguous data of up to {} can have been missed.", text::bytes(*run))
                     }
-                    None => " How much could be missed is not known.".to_owned(),
+                    None => " How much can have been missed is not known.".to_owned(),
                 };
-                format!("Nobody uses it, and nothing was found in the places read.{read}{missed}")
+                format!("Not in use, and nothing was found in the places read.{read}{missed}")
             }
-            Self::Blank => "Nobody uses it, and all of it was read: nothing but zeros or ones.".to_owned(),
+            Self::Blank => "Not in use, and all of it was read: nothing but zeros or ones.".to_owned(),
         }
     }
 }
@@ -170,7 +170,7 @@ mod tests {
     fn a_free_device_says_how_much_could_be_missed() {
         let says = told(Reading::known(Content::Free, Source::Assumed)).sentence();
         assert!(
-            says.contains("64 MiB were read.") && says.contains("up to 20 MiB could be missed"),
+            says.contains("64 MiB were read.") && says.contains("up to 20 MiB can have been missed"),
             "{says}"
         );
     }

@@ -44,7 +44,7 @@ pub fn render(report: &Report) -> Result<String, String> {
 /// No script makes a file system where something is or may be.
 fn refuse_what_is_not_free(target: &TargetSummary) -> Result<(), String> {
     match target.content.as_ref().filter(|content| !content.may_be_given()) {
-        Some(content) => Err(format!("no script for {}: {}", target.title, content.sentence())),
+        Some(content) => Err(format!("{}: no script is made. {}", target.title, content.sentence())),
         None => Ok(()),
     }
 }

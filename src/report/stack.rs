@@ -63,7 +63,7 @@ fn says(facts: &FactSet, subject: &Subject) -> String {
 fn mounted(facts: &FactSet, subject: &Subject) -> String {
     let fstype = facts.value(subject, &mount::FSTYPE).unwrap_or_else(|| "file system not known".to_owned());
     let words = in_force(facts, subject).map(|words| layered(options::tidy(&words)).join(","));
-    let of = part_of(facts, subject).map(|root| format!("(its directory {root})"));
+    let of = part_of(facts, subject).map(|root| format!("(directory {root} of it)"));
     [Some(fstype), words, of]
         .into_iter()
         .flatten()
@@ -152,11 +152,11 @@ mod tests {
     #[test]
     fn a_part_of_a_file_system_is_marked() {
         assert_eq!(said("ext4", "/", "rw"), "ext4 rw");
-        assert_eq!(said("ext4", "/pg/16", "rw"), "ext4 rw (its directory /pg/16)");
+        assert_eq!(said("ext4", "/pg/16", "rw"), "ext4 rw (directory /pg/16 of it)");
         assert_eq!(said("btrfs", "/@home", "rw,subvol=/@home"), "btrfs rw,subvol=/@home");
         assert_eq!(
             said("btrfs", "/@home/pg", "rw,subvol=/@home"),
-            "btrfs rw,subvol=/@home (its directory /@home/pg)"
+            "btrfs rw,subvol=/@home (directory /@home/pg of it)"
         );
     }
 

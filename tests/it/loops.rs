@@ -232,7 +232,7 @@ fn a_disk_says_what_it_holds_and_gets_no_script_unless_it_is_free() {
     assert_eq!(content(&disk), ["data of no known kind"]);
     let sole =
         std::fs::OpenOptions::new().read(true).custom_flags(nix::libc::O_EXCL).open(&disk.device).unwrap();
-    assert_eq!(content(&disk), ["what another program has opened for itself alone"]);
+    assert_eq!(content(&disk), ["something that another program has opened exclusively (O_EXCL)"]);
     drop(sole);
     run("mkswap", &[&disk.device]);
     run("swapon", &[&disk.device]);

@@ -116,10 +116,9 @@ fn answer(
     }
     let found = read(host, subject, look, facts);
     let holds = found.clone().and_then(|found| match held(&found) {
-        holds if holds.is_empty() && found.places_left > 0 => Err(format!(
-            "not read in time: {} of the places where something could be known to lie",
-            found.places_left
-        )),
+        holds if holds.is_empty() && found.places_left > 0 => {
+            Err(format!("{} known locations of signatures were not read in time", found.places_left))
+        }
         holds => Ok(holds),
     });
     let content = holds.clone().map(|holds| holds.is_empty());
@@ -145,7 +144,7 @@ fn held(found: &host::Content) -> Vec<String> {
         holds.push("data of no known kind".to_owned());
     }
     if found.held {
-        holds.push("what another program has opened for itself alone".to_owned());
+        holds.push("something that another program has opened exclusively (O_EXCL)".to_owned());
     }
     holds
 }
@@ -178,7 +177,9 @@ fn read(host: &dyn Host, subject: &Subject, look: Look, facts: &FactSet) -> Read
             match (miss.kind, look) {
                 (MissKind::TimedOut, Look::Passing) => {
                     let check = Command::or_why(Command::check(&path, ""));
-                    unread.or_try(Remedy::Do(format!("name it, which takes ten seconds at most: {check}")))
+                    unread.or_try(Remedy::Do(format!(
+                        "ask for this device, which takes ten seconds at most: {check}"
+                    )))
                 }
                 _ => unread,
             }
@@ -239,7 +240,11 @@ mod tests {
             (Some(found(&[], false)), Some(Content::Free), Some("")),
             (Some(whole), Some(Content::Blank), Some("")),
             (Some(cut), None, None),
-            (Some(held), Some(Content::Holds), Some("what another program has opened for itself alone")),
+            (
+                Some(held),
+                Some(Content::Holds),
+                Some("something that another program has opened exclusively (O_EXCL)"),
+            ),
             (Some(found(&["ext4"], true)), Some(Content::Holds), Some("ext4")),
             (Some(found(&["GPT"], false)), Some(Content::Holds), Some("GPT")),
             (Some(found(&[], true)), Some(Content::Holds), Some("data of no known kind")),

@@ -161,7 +161,7 @@ fn ask(
 
 /// What there is to say of controllers whose tools walwise does not read.
 fn unread() -> Reading<String> {
-    let remedy = "see in the controller's own tool whether its cache and its battery protect each other";
+    let remedy = "check with the controller's own tool whether the battery protects the cache";
     Reading::unknown(Why::Absent, "walwise cannot read this controller's tool")
         .or_try(Remedy::Do(remedy.to_owned()))
 }
@@ -207,9 +207,9 @@ fn tell(host: &dyn Host, family: &Family, answers: &Answers, facts: &mut FactSet
 /// What is left where the tool has answered, and none of its volumes is the disk for certain.
 fn find_it(tool: Tool, disk: &Subject) -> String {
     format!(
-        "look yourself in what {} lists, whether {} is a volume's disk or passed on: by its serial number, which smartctl tells",
-        tool.name(),
+        "find the serial number of {} in what {} lists: is it a volume or a pass-through (JBOD) disk? smartctl tells it",
         disk.name(),
+        tool.name(),
     )
 }
 

@@ -24,7 +24,7 @@ pub fn array(ask: &mut Ask, hop: &Subject) -> Vec<Hop> {
 }
 
 fn unknown(ask: &Ask, hop: &Subject) -> Hop {
-    let says = format!("which RAID level {} has is not known, nor whether it has a write hole", hop.name());
+    let says = format!("the RAID level of {} is not known, so a write hole cannot be ruled out", hop.name());
     (Passage::Sent, evidence(ask, hop, &device::MD_LEVEL, Standing::Unproven, says))
 }
 
@@ -58,7 +58,7 @@ fn of(ask: &mut Ask, hop: &Subject, level: ArrayLevel) -> Option<Hop> {
         }
         ArrayLevel::Linear | ArrayLevel::Raid0 => None,
         ArrayLevel::Multipath | ArrayLevel::Faulty | ArrayLevel::Container => {
-            let says = format!("{} is {}, which walwise cannot see through", hop.name(), level.title());
+            let says = format!("walwise cannot judge {} ({})", hop.name(), level.title());
             Some((Passage::Unknown, evidence(ask, hop, &device::MD_LEVEL, Standing::Unproven, says)))
         }
     }
@@ -97,8 +97,7 @@ fn write_hole(ask: &mut Ask, hop: &Subject, level: ArrayLevel) -> Option<Hop> {
         (Some(true), Some(missing)) => (
             Standing::AtRisk,
             format!(
-                "{name} ({level}) lacks {missing} of its members with its write hole open, so data that nobody writes can be \
-                 lost with them"
+                "{name} ({level}) is degraded ({missing} missing) with its write hole open: a power failure can damage data at rest"
             ),
         ),
         (Some(true), None) => {
@@ -112,9 +111,7 @@ fn write_hole(ask: &mut Ask, hop: &Subject, level: ArrayLevel) -> Option<Hop> {
             ask.miss(hop, &device::MD_CONSISTENCY, None);
             (
                 Standing::Unproven,
-                format!(
-                    "{name} ({level}) may lack a member, and whether its write hole is closed is not known"
-                ),
+                format!("{name} ({level}) may be degraded, and its consistency policy is not known"),
             )
         }
     };

@@ -468,7 +468,11 @@ fn flushes_of_others_are_no_evidence() {
         let verdict = counted.clone().with("probe.flushes_per_commit", arrived).verdict();
         let measured = verdict.paths[0].evidence.iter().any(|piece| piece.layer == Layer::Measurement);
         assert_eq!(measured, is_evidence, "{arrived}");
-        assert_eq!(verdict.limits.contains("Others flush the disks too"), !is_evidence, "{arrived}");
+        assert_eq!(
+            verdict.limits.contains("Other programs flush these disks too"),
+            !is_evidence,
+            "{arrived}"
+        );
         assert_eq!(verdict.standing, Standing::Durable, "{arrived}");
     }
 }

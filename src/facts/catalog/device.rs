@@ -78,7 +78,7 @@ facts! {
     CACHE: Cache = Device "device.cache", concluded;
     /// Level of an md array, from md/level (Documentation/admin-guide/md.rst).
     MD_LEVEL: ArrayLevel = Device "md.level", prices;
-    /// State of an md array, from md/array_state: `inactive` and `clear` do not run, `broken` has failed, `readonly` takes no writes, `read-auto` none before the first.
+    /// State of an md array, from md/array_state: `inactive` and `clear` do not run, `broken` has failed, `readonly` takes no writes, `read-auto` is read-only until the first write.
     MD_STATE: ArrayState = Device "md.array_state", drifting;
     /// Members an md array lacks, from md/degraded.
     MD_DEGRADED: u64 = Device "md.degraded" Kind::Count, prices;
@@ -130,7 +130,7 @@ facts! {
     SWAP: bool = Device "device.swap" Kind::Bool, prices;
     /// What holds it (`mounted at /`, `member of md0`, `swap`, `partitioned`), empty when nothing does.
     USED_BY: Vec<String> = Device "device.used_by" Kind::List, assigned;
-    /// Signatures found on it by reading it; empty when none was where one is known to lie.
+    /// Signatures found on it by reading it; empty when none was found.
     SIGNATURES: Vec<String> = Device "device.signatures" Kind::List;
     /// What it is: it `holds` something; it is `free`, not in use and nothing found in the places read; or it is `blank`, read whole and nothing but zeros or ones. Unknown where it could not be read, which is neither.
     CONTENT: Content = Device "device.content", concluded;
@@ -138,7 +138,7 @@ facts! {
     HOLDS: Vec<String> = Device "device.holds" Kind::List, concluded;
     /// How much of it was read to see whether it holds anything.
     BYTES_READ: u64 = Device "device.bytes_read" Kind::Bytes, drifting;
-    /// The longest run of it that was not read for that, so the most data in one piece that could be missed; 0 where all was read.
+    /// Longest run of it that was not read for that: contiguous data up to this size can go unnoticed; 0 when all was read.
     UNREAD_RUN: u64 = Device "device.unread_run" Kind::Bytes, drifting;
 }
 

@@ -1,9 +1,9 @@
 //! What advice is for, and what is concluded of it.
 
 facts! {
-    /// The directory, or the device of a free disk.
+    /// The directory, or the block device.
     PATH: String = Target "target.path" Kind::Text;
-    /// What it is: an existing `directory`, one that is to be `created`, or a blank `device`.
+    /// What it is: an existing `directory`, one that is to be `created`, or a block `device`.
     KIND: TargetKind = Target "target.kind", concluded;
     /// What database servers keep on its file system: `data`, `wal`, `tablespace`, `redo`, `binlog`, `doublewrite`, `undo`; none of them when it is unused.
     ROLES: Vec<Role> = Target "target.roles" Kind::Choices(Role::WORDS), concluded;
@@ -31,7 +31,7 @@ facts! {
     SWAP_BESIDE: Vec<String> = Target "target.swap_beside" Kind::List, concluded;
     /// The durability verdict.
     VERDICT: Standing = Target "target.verdict", concluded;
-    /// What the copies and the parity beneath are worth when one more thing fails; `whole` where nothing is missing, `none` where there are none.
+    /// State of the redundancy beneath the target: `whole` where nothing is missing, `none` where there are none.
     REDUNDANCY: Redundancy = Target "target.redundancy", concluded;
     /// The caches of the disks, joined: the worst governs.
     CACHE: Cache = Target "target.cache", concluded;

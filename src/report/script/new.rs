@@ -128,8 +128,8 @@ SERIAL={serial}
 IDENTITY_FILE={file}    # below /sys/class/block/{name}
 IDENTITY={value}
 
-# Every byte of the disk is read before mkfs, up to the first that is neither zero nor one all through.
-READ_ALL=yes            # EDIT: no, to trust the report, which did not read every byte
+# Every byte of the disk is read before mkfs, up to the first that is neither 0x00 nor 0xFF. EDIT to leave that out:
+READ_ALL=yes            # no: trust the report instead
 {known}
 case $MOUNTPOINT in
     '') stop 'set MOUNTPOINT to the directory to mount on; nothing was done' ;;
@@ -155,17 +155,17 @@ is_blank() {{
 mixed_blank() {{
     from=$1
     while [ "$from" -lt "$2" ]; do
-        is_blank "$from" 1048576 || stop "$DEVICE is not blank: there is data in the MiB that begins at byte $from; nothing was done"
+        is_blank "$from" 1048576 || stop "$DEVICE holds data in the MiB that begins at byte $from; nothing was done"
         from=$((from + 1048576))
     done
 }}
 
-# Reads all of the disk, a GiB at a time, and says after four of them how long the rest takes.
+# Reads all of the disk, a GiB at a time, and says after four of them how long all of it takes.
 read_all() {{
     piece=1073741824
     begun=$(date +%s)
     at=0
-    printf 'reading all of %s: it ends at the first byte that is not blank\n' "$DEVICE"
+    printf 'reading all of %s; reading stops at the first byte that is neither 0x00 nor 0xFF\n' "$DEVICE"
     while [ "$at" -lt "$SIZE" ]; do
         length=$((SIZE - at))
         [ "$length" -le "$piece" ] || length=$piece
@@ -173,7 +173,7 @@ read_all() {{
         at=$((at + length))
         if [ "$at" = $((4 * piece)) ]; then
             minutes=$((($(date +%s) - begun + 1) * (SIZE / at) / 60))
-            printf 'this takes about %s hours and %s minutes\n' "$((minutes / 60))" "$((minutes % 60))"
+            printf 'reading the whole disk takes about %s hours and %s minutes\n' "$((minutes / 60))" "$((minutes % 60))"
         fi
     done
 }}
@@ -205,12 +205,12 @@ check_disk() {{
         fi
     done
     found=$(wipefs -n "$DEVICE") || stop "wipefs cannot read $DEVICE; nothing was done"
-    [ -z "$found" ] || stop "$DEVICE is not blank any more: $found; nothing was done"
+    [ -z "$found" ] || stop "$DEVICE is no longer free: $found; nothing was done"
     status=0
     blkid -p "$DEVICE" >/dev/null 2>&1 || status=$?
     [ "$status" = 2 ] || stop "blkid finds something on $DEVICE or cannot read it; nothing was done"
-    is_blank 0 1048576 || stop "the beginning of $DEVICE is not blank; nothing was done"
-    is_blank "$((SIZE - 1048576))" 1048576 || stop "the end of $DEVICE is not blank; nothing was done"
+    is_blank 0 1048576 || stop "$DEVICE holds data in its first MiB; nothing was done"
+    is_blank "$((SIZE - 1048576))" 1048576 || stop "$DEVICE holds data in its last MiB; nothing was done"
 }}
 
 lsblk -o NAME,SIZE,MODEL,SERIAL,WWN "$DEVICE"
@@ -218,7 +218,7 @@ check_disk
 case $READ_ALL in
     yes) read_all ;;
     no) ;;
-    *) stop 'READ_ALL is yes or no; nothing was done' ;;
+    *) stop 'READ_ALL must be yes or no; nothing was done' ;;
 esac
 # Reading may have taken hours.
 check_disk

@@ -50,12 +50,7 @@ fn a_free_disk_is_checked_and_read_whole_before_mkfs_and_nothing_is_forced() {
     assert_eq!(lines[mkfs], "mkfs.xfs -i nrext64=0 \"$DEVICE\"");
     assert_eq!(lines[mkfs - 1], "check_disk");
     let read = lines.iter().position(|line| line.trim() == "yes) read_all ;;").unwrap();
-    assert!(
-        read < mkfs
-            && lines.contains(
-                &"READ_ALL=yes            # EDIT: no, to trust the report, which did not read every byte"
-            )
-    );
+    assert!(read < mkfs && lines.contains(&"READ_ALL=yes            # no: trust the report instead"));
     assert!(script.contains("mount -t xfs -o noatime \"$DEVICE\" \"$MOUNTPOINT\""));
     assert!(script.contains("\nMOUNTPOINT= "));
     // A mount point has no cluster, so its settings would not be found there.
@@ -84,7 +79,7 @@ fn the_line_for_fstab_can_be_pasted_and_how_the_disk_was_read_is_told() {
     let script = render(&sample::free_disk());
     let line = "printf 'UUID=%s %s xfs noatime 0 0\\n' \"$uuid\" \"$MOUNTPOINT\"";
     assert!(active(&script).contains(&line), "{script}");
-    assert!(script.contains("# Nobody uses it, and nothing was found in the places read."), "{script}");
+    assert!(script.contains("# Not in use, and nothing was found in the places read."), "{script}");
 }
 
 #[test]
@@ -106,7 +101,7 @@ fn a_disk_that_is_not_free_gets_no_script() {
         let mut report = sample::free_disk();
         report.targets[0].content = Some(content);
         let refused = super::render(&report).unwrap_err();
-        assert!(refused.contains("no script for /dev/sdc") && refused.contains(says), "{refused}");
+        assert!(refused.contains("/dev/sdc: no script is made.") && refused.contains(says), "{refused}");
     }
 }
 

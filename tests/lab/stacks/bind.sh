@@ -6,4 +6,4 @@ mkdir /lab/under/pg
 mount --bind /lab/under/pg "/lab/$stack"
 #= standing("durable")
 #= leaves == ["sda"]
-#= any(.stacks[0].layers[]; .says | test("its directory /pg"))
+#= any(.stacks[0].layers[]; .says | test("directory /pg"))
