@@ -108,7 +108,9 @@ fn loops(host: &dyn Host, facts: &mut FactSet) {
     for (subject, file) in loops {
         let file = raw(file.strip_suffix(" (deleted)").unwrap_or(&file));
         // The node of a device lies on a file system in memory, and what is written to it does not.
-        if let Some(device) = device_at(host, &file, facts).filter(|device| *device != subject) {
+        let node = || host.stat(Path::new(OsStr::from_bytes(&file))).ok().filter(Stat::is_block);
+        let device = device_at(host, &file, facts).or_else(|| device_of_node(host, node()?, facts));
+        if let Some(device) = device.filter(|device| *device != subject) {
             facts.stand(&subject, &device);
         } else if let Some(mount) = points.over(&file) {
             facts.stand(&subject, mount);

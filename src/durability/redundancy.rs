@@ -6,7 +6,9 @@
 
 use super::ask::Ask;
 use super::controller;
-use crate::facts::catalog::device::{self, ArrayLevel, ArrayState, ConsistencyPolicy, DeviceKind};
+use crate::facts::catalog::device::{
+    self, ArrayLevel, ArrayState, ConsistencyPolicy, DeviceKind, SyncAction,
+};
 use crate::facts::catalog::mount::{self, MountClass};
 use crate::facts::{Scope, Subject};
 
@@ -134,11 +136,28 @@ fn is_down(state: ArrayState) -> bool {
     }
 }
 
+/// Whether an array brings its copies or its parity up to date, on which nothing can be rebuilt until then.
+fn copies_may_differ(action: SyncAction) -> bool {
+    match action {
+        SyncAction::Resync => true,
+        SyncAction::Idle
+        | SyncAction::Frozen
+        | SyncAction::Recover
+        | SyncAction::Check
+        | SyncAction::Repair
+        | SyncAction::Reshape => false,
+    }
+}
+
 /// By how many members an array lacks, and how many it can do without.
 fn missing(ask: &mut Ask, hop: &Subject, level: ArrayLevel, members: u64, spares: u64) -> Found {
     let (name, title) = (hop.name(), level.title());
     match ask.value(hop, &device::MD_DEGRADED) {
         None => (Redundancy::Unknown, None),
+        Some(0) if spares == 0 => (Redundancy::None, None),
+        Some(0) if ask.value(hop, &device::MD_SYNC_ACTION).is_some_and(copies_may_differ) => {
+            (Redundancy::Unknown, Some(format!("{name} ({title}) resyncs: its copies may still differ.")))
+        }
         Some(0) => (Redundancy::Whole, None),
         Some(missing) if missing >= members => (
             Redundancy::Failed,
@@ -189,7 +208,6 @@ fn mounted(ask: &mut Ask, hop: &Subject) -> Option<Found> {
 fn pool(ask: &mut Ask, hop: &Subject) -> Found {
     let name = hop.name();
     match ask.value(hop, &mount::ZFS_POOL_STATE).as_deref() {
-        Some("ONLINE") => (Redundancy::Whole, None),
         Some("DEGRADED") => (
             Redundancy::Degraded,
             Some(format!("The ZFS pool of {name} is DEGRADED: see `zpool status -x`.")),
@@ -197,6 +215,7 @@ fn pool(ask: &mut Ask, hop: &Subject) -> Found {
         Some(state @ ("FAULTED" | "UNAVAIL" | "SUSPENDED" | "OFFLINE" | "REMOVED")) => {
             (Redundancy::Failed, Some(format!("The ZFS pool of {name} is {state}: see `zpool status -x`.")))
         }
+        // One that is online may be a single disk.
         Some(_) | None => (Redundancy::Unknown, None),
     }
 }
@@ -213,18 +232,20 @@ fn btrfs(ask: &mut Ask, hop: &Subject) -> Option<Found> {
             Some(format!("The btrfs at {name} lacks {missing} of its devices.")),
         ));
     }
-    let profiles: Vec<String> = [&mount::BTRFS_DATA_PROFILES, &mount::BTRFS_METADATA_PROFILES]
-        .into_iter()
-        .flat_map(|key| ask.value(hop, key).unwrap_or_default())
-        .collect();
-    let any_in = |words: &[&str]| profiles.iter().any(|profile| words.contains(&profile.as_str()));
-    if any_in(&["raid5", "raid6"]) {
+    let data = ask.value(hop, &mount::BTRFS_DATA_PROFILES).unwrap_or_default();
+    let metadata = ask.value(hop, &mount::BTRFS_METADATA_PROFILES);
+    let in_copies = |profiles: &[String]| {
+        let is_one = |profile: &String| ["raid1", "raid1c3", "raid1c4", "raid10"].contains(&profile.as_str());
+        !profiles.is_empty() && profiles.iter().all(is_one)
+    };
+    if data.iter().chain(metadata.iter().flatten()).any(|profile| profile == "raid5" || profile == "raid6") {
         let says = format!(
             "The btrfs at {name} has an open write hole: a power failure followed by a disk failure can damage data at rest."
         );
         return Some((Redundancy::WriteHole, Some(says)));
     }
-    let copies = any_in(&["raid1", "raid1c3", "raid1c4", "raid10"]);
-    let known = ask.value(hop, &mount::BTRFS_MISSING).is_some();
+    // What is kept once is lost with its device, however often the rest is kept.
+    let copies = in_copies(&data) && metadata.as_deref().is_none_or(in_copies);
+    let known = metadata.is_some() && ask.value(hop, &mount::BTRFS_MISSING).is_some();
     copies.then_some((if known { Redundancy::Whole } else { Redundancy::Unknown }, None))
 }

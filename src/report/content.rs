@@ -110,15 +110,21 @@ impl DeviceContent {
                     .unwrap_or_default();
                 let missed = match unread_run {
                     Some(run) => {
-                        format!(" Contiguous data of up to {} can have been missed.", text::bytes(*run))
+                        format!(" Contiguous data of up to {} can have been missed.", at_most(*run))
                     }
                     None => " How much can have been missed is not known.".to_owned(),
                 };
-                format!("Not in use, and nothing was found in the places read.{read}{missed}")
+                format!("No mount, swap space or other device uses it, and nothing was found in the places read.{read}{missed}")
             }
-            Self::Blank => "Not in use, and all of it was read: nothing but zeros or ones.".to_owned(),
+            Self::Blank => "No mount, swap space or other device uses it, and all of it was read: nothing but zeros or ones.".to_owned(),
         }
     }
+}
+
+/// A bound, never told smaller than it is.
+fn at_most(bytes: u64) -> String {
+    let (unit, word) = if bytes < 1 << 20 { (1 << 10, "KiB") } else { (1 << 20, "MiB") };
+    format!("{} {word}", text::grouped(bytes.div_ceil(unit)))
 }
 
 /// The first of them, and how many more there are: a heading is one line.
@@ -163,6 +169,15 @@ mod tests {
         ];
         for (content, heading, given) in cases {
             assert_eq!((content.heading().as_str(), content.may_be_given()), (heading, given));
+        }
+    }
+
+    #[test]
+    fn a_bound_is_rounded_up() {
+        for (bytes, told) in
+            [(0, "0 KiB"), (1, "1 KiB"), (44_612_346, "43 MiB"), (2_601_140_224, "2 481 MiB")]
+        {
+            assert_eq!(at_most(bytes), told);
         }
     }
 

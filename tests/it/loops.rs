@@ -271,4 +271,13 @@ fn a_disk_beneath_a_loop_is_held_by_it() {
     };
     assert_eq!(told(&disk.device)["holds"], serde_json::json!([format!("a member of {}", upper.name())]));
     assert!(["free", "blank"].contains(&told(&upper.device)["is"].as_str().unwrap()));
+
+    // The same by a node of another name.
+    let (disk, place) = (Loop::new(64), tempfile::tempdir().unwrap());
+    let node = place.path().join("node");
+    let number = fs::read_to_string(format!("/sys/block/{}/dev", disk.name())).unwrap();
+    let (major, minor) = number.trim().split_once(':').unwrap();
+    run("mknod", &[node.to_str().unwrap(), "b", major, minor]);
+    let upper = Loop::over(&node);
+    assert_eq!(told(&disk.device)["holds"], serde_json::json!([format!("a member of {}", upper.name())]));
 }

@@ -32,7 +32,7 @@ const ENTRANCES: [&str; 7] = [
 ];
 
 /// Words of open sets, such as drivers and mount options, that are spelled like those of choices.
-const SPELLED_ALIKE: [(&str, &str); 20] = [
+const SPELLED_ALIKE: [(&str, &str); 23] = [
     ("src/durability/belief/file_system.rs", "volatile"), // a mount option of overlayfs
     ("src/durability/controller.rs", "megaraid"),         // a driver
     ("src/durability/controller.rs", "none"),             // instead of the name of a volume
@@ -40,6 +40,9 @@ const SPELLED_ALIKE: [(&str, &str); 20] = [
     ("src/durability/database/torn.rs", "zfs"),           // a type of file system
     ("src/durability/join.rs", "none"),                   // instead of the name of a hypervisor
     ("src/durability/redundancy.rs", "raid"),             // a target of device-mapper
+    ("src/durability/redundancy.rs", "raid1"),            // profiles of btrfs
+    ("src/durability/redundancy.rs", "raid5"),
+    ("src/durability/redundancy.rs", "raid6"),
     ("src/pipeline/upgrade.rs", "other"),                 // instead of the name of a vendor
     ("src/probes/method.rs", "wal"),                      // one of the words of debug_io_direct
     ("src/probes/request.rs", "none"),                    // instead of the name of a hypervisor

@@ -170,6 +170,11 @@ fn read(host: &dyn Host, subject: &Subject, look: Look, facts: &FactSet) -> Read
     };
     let bytes = crate::text::raw(&path);
     let node = Path::new(OsStr::from_bytes(&bytes));
+    // A stale node, or one that somebody put over it, leads elsewhere.
+    let number = host.stat(node).ok().map(|stat| format!("{}:{}", stat.node_major, stat.node_minor));
+    if number.zip(facts.value(subject, &device::DEVNO)).is_some_and(|(of_node, own)| of_node != own) {
+        return Reading::unknown(Why::Ambiguous, format!("{path} is the node of another device"));
+    }
     match ask(host, node, look) {
         Ok(found) => Reading::known(found, Source::call(format!("reading {path}"))),
         Err(miss) => {
@@ -272,6 +277,33 @@ mod tests {
         run(&host, &request, &mut facts);
         let free = |disk| facts.value(disk, &device::CONTENT) == Some(Content::Free);
         assert!(free(&sdc) && free(&sdd));
+    }
+
+    #[test]
+    fn the_node_of_another_device_is_not_read() {
+        for (number, expect) in [((8, 32), Some(Content::Free)), ((8, 48), None)] {
+            let mut facts = FactSet::default();
+            let sdc = disk(&mut facts, "sdc", "disk");
+            facts.know(&sdc, &device::DEVNO, "8:32".to_owned(), Source::Assumed);
+            let (node_major, node_minor) = number;
+            let nothing = host::Stat {
+                mode: 0o060_660,
+                uid: 0,
+                gid: 6,
+                major: 0,
+                minor: 6,
+                node_major: 0,
+                node_minor: 0,
+                inode: 1,
+                size: 0,
+                changed: None,
+            };
+            let node = host::Stat { node_major, node_minor, ..nothing };
+            let host = Fake::default()
+                .answer(Question::Stat("/dev/sdc".into()), node.encode())
+                .answer(asking("sdc"), found(&[], false).encode());
+            assert_eq!(content(&host, &mut facts, &sdc), expect);
+        }
     }
 
     #[test]

@@ -17,7 +17,7 @@ use crate::host::{Host, path_bytes};
 use crate::text;
 
 /// Options that belong to a mount, or to whoever makes it: each line has its own. `ro` differing is refused, not ignored.
-const OF_A_MOUNT: [&str; 41] = [
+const OF_A_MOUNT: [&str; 42] = [
     "defaults",
     "ro",
     "rw",
@@ -59,6 +59,7 @@ const OF_A_MOUNT: [&str; 41] = [
     "subvol",
     "subvolid",
     "silent",
+    "remount",
 ];
 
 /// One line, as far as it matters here.
@@ -67,7 +68,22 @@ struct Line {
     place: String,
     point: String,
     auto: Option<bool>,
+    fstype: Option<String>,
     options: Vec<String>,
+}
+
+impl Line {
+    /// Whether the boot mounts it for certain, or stops.
+    fn is_mounted_for_certain(&self) -> bool {
+        let may_be_left = |option: &String| option == "nofail" || option == "x-systemd.automount";
+        self.auto == Some(true) && !self.options.iter().any(may_be_left)
+    }
+
+    /// Whether what mounts this line may mount the other: a type that is not the file system's mounts nothing.
+    fn may_be_of_the_type_of(&self, other: &Self) -> bool {
+        let (one, other) = (self.fstype.as_deref(), other.fstype.as_deref());
+        one == other || [one, other].contains(&None) || [one, other].contains(&Some("auto"))
+    }
 }
 
 /// Records for every line which one comes before it, and what of its own has no effect therefore.
@@ -76,11 +92,15 @@ pub fn conclude(host: &dyn Host, facts: &mut FactSet) {
     let lines: Vec<Subject> = facts.subjects(Scope::Boot).cloned().collect();
     for subject in lines {
         let read = |key| facts.value(&subject, key);
-        let Some(device) = read(&boot::SOURCE).and_then(|source| device(host, &source)) else { continue };
+        let Some(source) = read(&boot::SOURCE) else { continue };
+        facts.know(&subject, &boot::SET_BY_FIRST, Vec::new(), Source::derived([boot::SOURCE.name()]));
+        let Some(device) = device(host, &source) else { continue };
+        let read = |key| facts.value(&subject, key);
         let line = Line {
             place: read(&boot::WHERE).unwrap_or_default(),
             point: read(&boot::POINT).unwrap_or_default(),
             auto: facts.value(&subject, &boot::AUTO),
+            fstype: read(&boot::FSTYPE),
             options: facts.value(&subject, &boot::OPTIONS).unwrap_or_default(),
             subject,
         };
@@ -101,6 +121,7 @@ fn judge(line: &Line, all: &[Line], facts: &mut FactSet) {
     if let Some(first) = first {
         facts.know(&line.subject, &boot::FIRST, first.place.clone(), source());
         facts.know(&line.subject, &boot::OVERRULED, lacking(line, first), source());
+        facts.know(&line.subject, &boot::SET_BY_FIRST, lacking(first, line), source());
         return;
     }
     let beside = others().filter(|other| !is_before(line, other));
@@ -113,7 +134,9 @@ fn judge(line: &Line, all: &[Line], facts: &mut FactSet) {
 fn is_before(one: &Line, other: &Line) -> bool {
     let above = one.point == "/" || Path::new(&other.point).starts_with(&one.point);
     let below = other.point == "/" || Path::new(&one.point).starts_with(&other.point);
-    one.auto == Some(true) && (above || other.auto == Some(false) && !below)
+    one.is_mounted_for_certain()
+        && one.may_be_of_the_type_of(other)
+        && (above || other.auto == Some(false) && !below)
 }
 
 /// Options of the file system that one line has and the other lacks.
@@ -166,6 +189,44 @@ mod tests {
             format!("{first} {} {}", list(&boot::OVERRULED), list(&boot::UNORDERED))
         };
         lines.iter().map(tell).collect()
+    }
+
+    #[test]
+    fn a_line_that_may_mount_nothing_overrules_nobody() {
+        let second = "UUID=1-2 /srv/pg noauto,nobarrier";
+        for (first, overruled) in [
+            ("UUID=1-2 /a defaults", true),
+            ("UUID=1-2 /a defaults,nofail", false),
+            ("UUID=1-2 /a noauto,x-systemd.automount", false),
+        ] {
+            assert_eq!(said(&[first, second])[1] == "line 1 nobarrier -", overruled, "{first}");
+        }
+        let line = |fstype: Option<&str>| Line {
+            subject: Subject::boot("/a"),
+            place: "line 1".to_owned(),
+            point: "/".to_owned(),
+            auto: Some(true),
+            fstype: fstype.map(str::to_owned),
+            options: Vec::new(),
+        };
+        let (ext4, xfs) = (line(Some("ext4")), line(Some("xfs")));
+        assert!(!is_before(&xfs, &ext4) && is_before(&ext4, &ext4) && is_before(&line(Some("auto")), &ext4));
+    }
+
+    #[test]
+    fn what_the_first_line_sets_is_told_of_the_second() {
+        let mut facts = FactSet::default();
+        for (n, (point, options)) in [("/", "nobarrier"), ("/srv/pg", "noatime")].into_iter().enumerate() {
+            let (subject, from) = (Subject::boot(point), || Source::file("/etc/fstab"));
+            facts.know(&subject, &boot::SOURCE, "/dev/sda1".to_owned(), from());
+            facts.know(&subject, &boot::POINT, point.to_owned(), from());
+            facts.know(&subject, &boot::WHERE, format!("line {n}"), from());
+            facts.know(&subject, &boot::AUTO, true, from());
+            facts.know(&subject, &boot::OPTIONS, vec![options.to_owned()], from());
+        }
+        conclude(&Fake::default(), &mut facts);
+        let set = |point| facts.value(&Subject::boot(point), &boot::SET_BY_FIRST).unwrap();
+        assert_eq!((set("/"), set("/srv/pg")), (Vec::new(), vec!["nobarrier".to_owned()]));
     }
 
     #[test]

@@ -25,6 +25,8 @@ facts! {
     FIRST: String = Boot "boot.first" Kind::Text, concluded;
     /// Options of the file system written there that do nothing, as it has those of the line that mounts it first.
     OVERRULED: Vec<String> = Boot "boot.overruled_options" Kind::List, concluded;
+    /// Options of the file system that hold for this line too, as the line that mounts it first has them and this one does not.
+    SET_BY_FIRST: Vec<String> = Boot "boot.options_of_first" Kind::List, concluded;
     /// Lines that mount the same file system with other options of it, of which nothing says whether they come before or after.
     UNORDERED: Vec<String> = Boot "boot.unordered_with" Kind::List, concluded;
     /// Options written there without those that do nothing because another line mounts the same file system first.

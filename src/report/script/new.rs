@@ -141,7 +141,7 @@ if [ -e "$MOUNTPOINT" ]; then
     [ -d "$MOUNTPOINT" ] || stop "$MOUNTPOINT is no directory; nothing was done"
     [ -z "$(ls -A "$MOUNTPOINT")" ] || stop "$MOUNTPOINT is not empty; nothing was done"
 fi
-for tool in mkfs.{fstype} blockdev wipefs blkid lsblk cmp mount; do
+for tool in mkfs.{fstype} blockdev stat wipefs blkid lsblk cmp mount; do
     command -v "$tool" >/dev/null || stop "$tool is not installed; nothing was done"
 done
 
@@ -155,8 +155,10 @@ is_blank() {{
 mixed_blank() {{
     from=$1
     while [ "$from" -lt "$2" ]; do
-        is_blank "$from" 1048576 || stop "$DEVICE holds data in the MiB that begins at byte $from; nothing was done"
-        from=$((from + 1048576))
+        count=$(($2 - from))
+        [ "$count" -le 1048576 ] || count=1048576
+        is_blank "$from" "$count" || stop "$DEVICE holds data, or cannot be read, in the MiB that begins at byte $from; nothing was done"
+        from=$((from + count))
     done
 }}
 
@@ -172,7 +174,7 @@ read_all() {{
         is_blank "$at" "$length" || mixed_blank "$at" "$((at + length))"
         at=$((at + length))
         if [ "$at" = $((4 * piece)) ]; then
-            minutes=$((($(date +%s) - begun + 1) * (SIZE / at) / 60))
+            minutes=$((($(date +%s) - begun + 1) * (SIZE / 1048576) / 4096 / 60))
             printf 'reading the whole disk takes about %s hours and %s minutes\n' "$((minutes / 60))" "$((minutes % 60))"
         fi
     done
@@ -183,6 +185,8 @@ check_disk() {{
     sys=/sys/class/block/$NAME
     [ -b "$DEVICE" ] && [ ! -L "$DEVICE" ] || stop "$DEVICE is no block device; nothing was done"
     [ -d "$sys" ] || stop "$NAME is not known to the kernel; nothing was done"
+    node=$(stat -c '%t:%T' "$DEVICE")
+    [ "$node" = "$(tr : ' ' <"$sys/dev" | {{ read -r major minor; printf '%x:%x' "$major" "$minor"; }})" ] || stop "$DEVICE is the node of another device; nothing was done"
     [ "$(blockdev --getsize64 "$DEVICE")" = "$SIZE" ] || stop "$DEVICE has another size than in the report: another disk? nothing was done"
     if [ -n "$SERIAL" ]; then
         [ "$(lsblk -dno SERIAL "$DEVICE" | tr -d ' ')" = "$SERIAL" ] || stop "$DEVICE has another serial number than in the report; nothing was done"
@@ -204,13 +208,15 @@ check_disk() {{
             stop "$DEVICE is in $table; nothing was done"
         fi
     done
+    # What is read from here on is the disk, not what was read of it earlier.
+    blockdev --flushbufs "$DEVICE" || stop "$DEVICE cannot be read anew; nothing was done"
     found=$(wipefs -n "$DEVICE") || stop "wipefs cannot read $DEVICE; nothing was done"
     [ -z "$found" ] || stop "$DEVICE is no longer free: $found; nothing was done"
     status=0
     blkid -p "$DEVICE" >/dev/null 2>&1 || status=$?
     [ "$status" = 2 ] || stop "blkid finds something on $DEVICE or cannot read it; nothing was done"
-    is_blank 0 1048576 || stop "$DEVICE holds data in its first MiB; nothing was done"
-    is_blank "$((SIZE - 1048576))" 1048576 || stop "$DEVICE holds data in its last MiB; nothing was done"
+    is_blank 0 1048576 || stop "$DEVICE holds data in its first MiB, or it cannot be read; nothing was done"
+    is_blank "$((SIZE - 1048576))" 1048576 || stop "$DEVICE holds data in its last MiB, or it cannot be read; nothing was done"
 }}
 
 lsblk -o NAME,SIZE,MODEL,SERIAL,WWN "$DEVICE"

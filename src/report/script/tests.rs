@@ -79,7 +79,12 @@ fn the_line_for_fstab_can_be_pasted_and_how_the_disk_was_read_is_told() {
     let script = render(&sample::free_disk());
     let line = "printf 'UUID=%s %s xfs noatime 0 0\\n' \"$uuid\" \"$MOUNTPOINT\"";
     assert!(active(&script).contains(&line), "{script}");
-    assert!(script.contains("# Not in use, and nothing was found in the places read."), "{script}");
+    assert!(
+        script.contains(
+            "# No mount, swap space or other device uses it, and nothing was found in the places read."
+        ),
+        "{script}"
+    );
 }
 
 #[test]

@@ -24,14 +24,14 @@ fuzz_target!(|bytes: &[u8]| {
     let renders = [
         json::render,
         text::render,
-        script::render,
         conf::render,
         fstab::render,
         unit::render,
         udev::render,
         markdown::render,
     ];
-    for output in renders.map(|render| render(&report)) {
+    let script = script::render(&report).unwrap_or_else(|why| why);
+    for output in renders.map(|render| render(&report)).into_iter().chain([script]) {
         output.split('\n').for_each(shown::safe);
     }
 });

@@ -47,7 +47,7 @@ pub fn tail(size: u64) -> u64 {
 }
 
 /// Block groups of ext2, ext3 and ext4 that hold a copy of the superblock, for every block size: 0, 1, the powers of 3, 5
-/// and 7, and the last one (Documentation/filesystems/ext4/blockgroup.rst; `sparse_super2` keeps its second copy there).
+/// and 7, and the last two (Documentation/filesystems/ext4/blockgroup.rst; `sparse_super2` keeps its second copy there).
 pub fn ext(size: u64) -> impl Iterator<Item = u64> {
     (10u32..=16).flat_map(move |log| {
         let group = 8u64 << (2 * log);
@@ -56,7 +56,7 @@ pub fn ext(size: u64) -> impl Iterator<Item = u64> {
             std::iter::successors(Some(1u64), move |power| power.checked_mul(base))
                 .take_while(move |power| *power <= last)
         });
-        powers.chain([last]).map(move |number| number * group).collect::<Vec<_>>()
+        powers.chain([last, last.saturating_sub(1)]).map(move |number| number * group).collect::<Vec<_>>()
     })
 }
 
