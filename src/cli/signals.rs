@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use anyhow::Context;
+use nix::sys::signal::{SigSet, SigmaskHow, Signal};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
@@ -16,6 +17,8 @@ use super::CliError;
 use crate::probes::Control;
 
 const ENDING: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
+
+const CANNOT: &str = "cannot listen for signals, so nothing is written";
 
 /// Listens for signals until it is dropped.
 pub(super) struct Listener {
@@ -31,14 +34,19 @@ impl Listener {
         let usual = Arc::new(AtomicBool::new(true));
         let listener = Self { cancel: Arc::default(), caught: Arc::default(), usual };
         let ignored = ignored();
+        // One that came between the kernel's handler and what it calls would be lost, so they wait.
+        let ending =
+            ENDING.into_iter().filter_map(|number| Signal::try_from(number).ok()).collect::<SigSet>();
+        let before = ending.thread_swap_mask(SigmaskHow::SIG_BLOCK).context(CANNOT)?;
         for signal in ENDING.into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0) {
             let number = usize::try_from(signal).unwrap_or_default();
             flag::register_conditional_default(signal, Arc::clone(&listener.usual))
                 .and_then(|_| flag::register_usize(signal, Arc::clone(&listener.caught), number))
                 .and_then(|_| flag::register(signal, Arc::clone(&listener.cancel)))
-                .context("cannot listen for signals, so nothing is written")?;
+                .context(CANNOT)?;
         }
         listener.usual.store(false, Ordering::Relaxed);
+        before.thread_set_mask().context(CANNOT)?;
         Ok(listener)
     }
 

@@ -75,6 +75,47 @@ fn ended(output: &Output, signal: Signal, arguments: &[&str]) {
     }
 }
 
+/// Whether a process has a handler for this signal, from `SigCgt` of proc_pid_status(5).
+fn handles(process: u32, signal: Signal) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    let caught = caught.map_or(0, |mask| u64::from_str_radix(mask.trim(), 16).unwrap());
+    caught >> (signal as i32 - 1) & 1 == 1
+}
+
+/// The kernel knows of a handler before the handler knows what to do.
+#[test]
+#[ignore = "needs root: a loop device"]
+fn a_signal_is_not_lost_while_its_handler_is_being_made() {
+    let mounted = ext4(&[], "");
+    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
+        let arguments = ["probe", mounted.point.to_str().unwrap(), "--seconds", ENDLESS];
+        let mut command = Command::new("env");
+        command.args([
+            "--default-signal",
+            "strace",
+            "-D",
+            "-q",
+            "-e",
+            "trace=rt_sigaction",
+            "-o",
+            "/dev/null",
+        ]);
+        command
+            .args(["-e", "inject=rt_sigaction:delay_exit=200000"])
+            .arg(walwise().get_program())
+            .args(arguments);
+        let running = Running::start(&mut command);
+        // Its exit from the call waits for a while when the kernel has done it.
+        wait_for("a handler", || handles(running.id(), signal));
+        running.signal(signal);
+        let status = running.finish().status;
+        let ended = status.signal() == Some(signal as i32) || status.code() == Some(128 + signal as i32);
+        assert!(ended, "{signal}: {status}");
+        assert_eq!(names(&mounted.point), [""; 0], "{signal}");
+    }
+}
+
 #[test]
 #[ignore = "needs root: a loop device"]
 fn no_moment_of_dying_leaves_anything_or_anybody() {
