@@ -31,7 +31,7 @@ pub const PASSING: Duration = Duration::from_secs(1);
 /// How long a device is read that was named.
 pub const NAMED: Duration = Duration::from_secs(10);
 
-/// How long reading all of a device may take.
+/// How long reading all of a named device may take; of another one, which shares its time with the rest, a quarter of that.
 const WHOLE: Duration = Duration::from_secs(1);
 
 /// No device is read whole that is larger, in bytes: none is read so quickly.
@@ -48,11 +48,11 @@ const ALIGNED: usize = 4096;
 
 /// The answer to [`crate::host::Question::Content`].
 pub fn content(path: &Path, look: Look) -> Result<Vec<u8>, Miss> {
-    let (budget, named) = match look {
-        Look::Passing => (PASSING, false),
-        Look::Named => (NAMED, true),
+    let (budget, whole, named) = match look {
+        Look::Passing => (PASSING, WHOLE / 4, false),
+        Look::Named => (NAMED, WHOLE, true),
     };
-    let time = Time { until: Instant::now() + budget, whole: WHOLE };
+    let time = Time { until: Instant::now() + budget, whole };
     if named && is_held(path)? {
         return Ok(Content { held: true, places_left: 1, ..Content::default() }.encode());
     }
