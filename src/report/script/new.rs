@@ -141,7 +141,7 @@ if [ -e "$MOUNTPOINT" ]; then
     [ -d "$MOUNTPOINT" ] || stop "$MOUNTPOINT is no directory; nothing was done"
     [ -z "$(ls -A "$MOUNTPOINT")" ] || stop "$MOUNTPOINT is not empty; nothing was done"
 fi
-for tool in mkfs.{fstype} blockdev stat wipefs blkid lsblk cmp mount; do
+for tool in mkfs.{fstype} blockdev wipefs blkid lsblk cmp mount; do
     command -v "$tool" >/dev/null || stop "$tool is not installed; nothing was done"
 done
 
@@ -185,8 +185,7 @@ check_disk() {{
     sys=/sys/class/block/$NAME
     [ -b "$DEVICE" ] && [ ! -L "$DEVICE" ] || stop "$DEVICE is no block device; nothing was done"
     [ -d "$sys" ] || stop "$NAME is not known to the kernel; nothing was done"
-    node=$(stat -c '%t:%T' "$DEVICE")
-    [ "$node" = "$(tr : ' ' <"$sys/dev" | {{ read -r major minor; printf '%x:%x' "$major" "$minor"; }})" ] || stop "$DEVICE is the node of another device; nothing was done"
+    [ "$(lsblk -dno MAJ:MIN "$DEVICE" | tr -d ' ')" = "$(cat "$sys/dev")" ] || stop "$DEVICE is the node of another device; nothing was done"
     [ "$(blockdev --getsize64 "$DEVICE")" = "$SIZE" ] || stop "$DEVICE has another size than in the report: another disk? nothing was done"
     if [ -n "$SERIAL" ]; then
         [ "$(lsblk -dno SERIAL "$DEVICE" | tr -d ' ')" = "$SERIAL" ] || stop "$DEVICE has another serial number than in the report; nothing was done"
