@@ -108,7 +108,12 @@ fn loops(host: &dyn Host, facts: &mut FactSet) {
     for (subject, file) in loops {
         let file = raw(file.strip_suffix(" (deleted)").unwrap_or(&file));
         // The node of a device lies on a file system in memory, and what is written to it does not.
-        let node = || host.stat(Path::new(OsStr::from_bytes(&file))).ok().filter(Stat::is_block);
+        let node = || {
+            let path = Path::new(OsStr::from_bytes(&file));
+            // The kernel told the path without links; one that is there now was put there since, by whoever may.
+            let is_own = || host.real_path(path).is_ok_and(|real| real == path);
+            host.stat(path).ok().filter(|stat| stat.is_block() && is_own())
+        };
         let device = device_at(host, &file, facts).or_else(|| device_of_node(host, node()?, facts));
         if let Some(device) = device.filter(|device| *device != subject) {
             facts.stand(&subject, &device);

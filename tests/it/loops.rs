@@ -280,4 +280,12 @@ fn a_disk_beneath_a_loop_is_held_by_it() {
     run("mknod", &[node.to_str().unwrap(), "b", major, minor]);
     let upper = Loop::over(&node);
     assert_eq!(told(&disk.device)["holds"], serde_json::json!([format!("a member of {}", upper.name())]));
+
+    // A link that somebody put in the place of a file that is gone leads nobody to a disk.
+    let (disk, image) = (Loop::new(64), place.path().join("image"));
+    fs::File::create(&image).unwrap().set_len(64 << 20).unwrap();
+    let upper = Loop::over(&image);
+    fs::remove_file(&image).unwrap();
+    std::os::unix::fs::symlink(&disk.device, &image).unwrap();
+    assert!(["free", "blank"].contains(&told(&disk.device)["is"].as_str().unwrap()), "{}", upper.name());
 }
