@@ -115,12 +115,18 @@ fn answer(
         };
     }
     let found = read(host, subject, look, facts);
-    let holds = found.clone().and_then(|found| match held(&found) {
-        holds if holds.is_empty() && found.places_left > 0 => {
-            Err(format!("{} known locations of signatures were not read in time", found.places_left))
+    let holds = match &found {
+        Reading::Known { value, .. } if value.places_left > 0 && held(value).is_empty() => {
+            let left = value.places_left;
+            let says = format!("{left} known locations of signatures were not read in time");
+            let unread = Reading::unknown(Why::TimedOut, says);
+            match facts.value(subject, &device::PATH) {
+                Some(path) => or_named(unread, look, &path),
+                None => unread,
+            }
         }
-        holds => Ok(holds),
-    });
+        found => found.clone().map(|found| held(&found)),
+    };
     let content = holds.clone().map(|holds| holds.is_empty());
     let content = match (content.value(), alone, facts.get(subject, &device::SWAP)) {
         // Where it is not known whether the device is in use, nothing but what was found on it is certain.
@@ -179,15 +185,19 @@ fn read(host: &dyn Host, subject: &Subject, look: Look, facts: &FactSet) -> Read
         Ok(found) => Reading::known(found, Source::call(format!("reading {path}"))),
         Err(miss) => {
             let unread = refused(&miss, &format!("reading {path}"));
-            match (miss.kind, look) {
-                (MissKind::TimedOut, Look::Passing) => {
-                    let check = Command::or_why(Command::check(&path, ""));
-                    unread.or_try(Remedy::Do(format!(
-                        "ask for this device, which takes ten seconds at most: {check}"
-                    )))
-                }
-                _ => unread,
-            }
+            if miss.kind == MissKind::TimedOut { or_named(unread, look, &path) } else { unread }
+        }
+    }
+}
+
+/// What was not read in time, with what helps where nobody named it.
+fn or_named<T>(unread: Reading<T>, look: Look, path: &str) -> Reading<T> {
+    match look {
+        Look::Named => unread,
+        Look::Passing => {
+            let check = Command::or_why(Command::check(path, ""));
+            unread
+                .or_try(Remedy::Do(format!("ask for this device, which takes ten seconds at most: {check}")))
         }
     }
 }
@@ -308,14 +318,22 @@ mod tests {
 
     #[test]
     fn a_disk_for_which_there_was_no_time_is_to_be_named() {
-        let mut facts = FactSet::default();
-        let sdc = disk(&mut facts, "sdc", "disk");
-        run(&Fake::default().refuse(asking("sdc"), MissKind::TimedOut), &Request::default(), &mut facts);
-        let Reading::Unknown { remedy: Some(Remedy::Do(what)), .. } = facts.get(&sdc, &device::CONTENT)
-        else {
-            panic!("{:?}", facts.get(&sdc, &device::CONTENT));
-        };
-        assert!(what.ends_with("walwise check /dev/sdc"), "{what}");
+        let cut = host::Content { places_left: 3, ..found(&[], false) };
+        for host in [
+            Fake::default().refuse(asking("sdc"), MissKind::TimedOut),
+            Fake::default().answer(asking("sdc"), cut.encode()),
+        ] {
+            let mut facts = FactSet::default();
+            let sdc = disk(&mut facts, "sdc", "disk");
+            run(&host, &Request::default(), &mut facts);
+            let Reading::Unknown { why, remedy: Some(Remedy::Do(what)), .. } =
+                facts.get(&sdc, &device::CONTENT)
+            else {
+                panic!("{:?}", facts.get(&sdc, &device::CONTENT));
+            };
+            assert_eq!(why, Why::TimedOut);
+            assert!(what.ends_with("walwise check /dev/sdc"), "{what}");
+        }
     }
 
     #[test]
