@@ -15,9 +15,6 @@ use crate::truth::Truth;
 
 /// Below this many flushes per commit none arrived; a few may be another process's.
 const NONE_ARRIVED: f64 = 0.01;
-/// Below this too few arrived: concurrent flushes are merged, but not more than half of them.
-const TOO_FEW: f64 = 0.5;
-
 /// Above this many flushes per commit and disk others make some: our overwrites take one each, and where the file system
 /// writes its journal with it two more, before and after its commit block.
 const OF_ONE_COMMIT: f64 = 3.0;
@@ -65,7 +62,7 @@ pub fn judge<'l>(
         let (standing, says) = if arrived < NONE_ARRIVED {
             let standing = if safe { Standing::Contradictory } else { Standing::AtRisk };
             (standing, "of the flushes we sent none arrived at the disks: something drops them".to_owned())
-        } else if arrived < TOO_FEW {
+        } else if arrived < probe::TOO_FEW_FLUSHES {
             (Standing::Unproven, format!("only {arrived:.2} flushes per commit arrived at the disks"))
         } else {
             (Standing::Durable, format!("{arrived:.2} flushes per commit arrived at the disks' drivers"))

@@ -165,20 +165,8 @@ fn missing(ask: &mut Ask, hop: &Subject, level: ArrayLevel, members: u64, spares
         ),
         Some(missing) => {
             let lacks = format!("{name} ({title}) lacks {missing} of its {members} members");
-            let may_survive = match level {
-                ArrayLevel::Raid10 => true,
-                ArrayLevel::Linear
-                | ArrayLevel::Raid0
-                | ArrayLevel::Raid1
-                | ArrayLevel::Raid4
-                | ArrayLevel::Raid5
-                | ArrayLevel::Raid6
-                | ArrayLevel::Multipath
-                | ArrayLevel::Faulty
-                | ArrayLevel::Container => false,
-            };
             match spares.checked_sub(missing) {
-                _ if may_survive => {
+                _ if level.may_lack_more() => {
                     (Redundancy::Degraded, Some(format!("{lacks}: one more failure can lose it.")))
                 }
                 None => (
@@ -204,7 +192,7 @@ fn mounted(ask: &mut Ask, hop: &Subject) -> Option<Found> {
     }
 }
 
-/// By the state that ZFS gives its pool (zpool-status(8)); one that is online lacks nothing that it was made with.
+/// By the state that ZFS gives its pool (zpool-status(8)); one that is online may be a single disk.
 fn pool(ask: &mut Ask, hop: &Subject) -> Found {
     let name = hop.name();
     match ask.value(hop, &mount::ZFS_POOL_STATE).as_deref() {
@@ -215,7 +203,6 @@ fn pool(ask: &mut Ask, hop: &Subject) -> Found {
         Some(state @ ("FAULTED" | "UNAVAIL" | "SUSPENDED" | "OFFLINE" | "REMOVED")) => {
             (Redundancy::Failed, Some(format!("The ZFS pool of {name} is {state}: see `zpool status -x`.")))
         }
-        // One that is online may be a single disk.
         Some(_) | None => (Redundancy::Unknown, None),
     }
 }

@@ -100,7 +100,11 @@ pub struct Verdict {
 impl Verdict {
     /// The verdict as a heading, with what is known to be missing of the copies: `durable, but degraded`.
     pub fn heading(&self) -> String {
-        let word = self.standing.word();
+        self.heading_by(self.standing.word())
+    }
+
+    /// The same by another spelling of the standing, such as in capitals.
+    pub fn heading_by(&self, word: &str) -> String {
         match self.redundancy.heading() {
             Some(more) if self.standing.survives() => format!("{word}, but {more}"),
             Some(more) => format!("{word}, and {more}"),

@@ -74,7 +74,7 @@ pub fn to_facts(found: &Measurement, target: &Subject, in_force: InForce, facts:
     let flushes = match flushes {
         None => missing("the disks here count no flushes"),
         // Fewer than ours is telling whoever made them; as many may be theirs.
-        Some(count) if others && count >= 0.5 => Reading::unknown(
+        Some(count) if others && count >= probe::TOO_FEW_FLUSHES => Reading::unknown(
             Why::Ambiguous,
             "other programs used the disks during the probe, so these flushes may be theirs",
         ),

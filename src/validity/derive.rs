@@ -25,8 +25,8 @@ pub const CONCLUDED: [&str; 11] = [
     boot::UNDECIDED.name(),
 ];
 
-/// Puts into every boot subject which of its options take effect, whether this kernel is known to lack its file system, and which of its options it refuses,
-/// ignores, deprecates, takes for granted, or is undecided about. Where the kernel or the file system is not known, none
+/// Puts into every boot subject which of its options take effect, whether this kernel is known to lack its file system, and
+/// which of its options it refuses, ignores, deprecates, takes for granted, or is undecided about. Where the kernel or the file system is not known, none
 /// of these is known.
 pub fn derive(facts: &mut FactSet) {
     for (fs, tool, words) in [

@@ -420,7 +420,6 @@ mod lines_and_advice {
         assert!(guard("ext4.fast_commit", &["on"], &facts, &mounted).is_ok());
         assert!(guard("ext4.fast_commit", &["off"], &facts, &mounted).is_ok());
         assert!(guard("ext4.fast_commit", &["sometimes"], &facts, &mounted).is_err(), "no such value");
-        assert!(guard("ext4.fast_commit", &["off"], &facts, &mounted).is_ok());
         assert!(guard("block.scheduler", &["mq-deadline"], &facts, &mounted).is_ok());
         assert!(guard("block.scheduler", &["cfq"], &facts, &mounted).is_err());
     }

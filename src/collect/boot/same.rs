@@ -91,8 +91,7 @@ pub fn conclude(host: &dyn Host, facts: &mut FactSet) {
     let mut of_devices: BTreeMap<Vec<u8>, Vec<Line>> = BTreeMap::new();
     let lines: Vec<Subject> = facts.subjects(Scope::Boot).cloned().collect();
     for subject in lines {
-        let read = |key| facts.value(&subject, key);
-        let Some(source) = read(&boot::SOURCE) else { continue };
+        let Some(source) = facts.value(&subject, &boot::SOURCE) else { continue };
         facts.know(&subject, &boot::SET_BY_FIRST, Vec::new(), Source::derived([boot::SOURCE.name()]));
         let Some(device) = device(host, &source) else { continue };
         let read = |key| facts.value(&subject, key);

@@ -68,18 +68,7 @@ fn of(ask: &mut Ask, hop: &Subject, level: ArrayLevel) -> Option<Hop> {
 fn gone(ask: &mut Ask, hop: &Subject, level: ArrayLevel) -> Option<Hop> {
     let missing = ask.value(hop, &device::MD_DEGRADED)?;
     let members = ask.value(hop, &device::MD_DISKS)?;
-    let bearable = match level {
-        ArrayLevel::Raid10 => members.saturating_sub(1),
-        ArrayLevel::Linear
-        | ArrayLevel::Raid0
-        | ArrayLevel::Raid1
-        | ArrayLevel::Raid4
-        | ArrayLevel::Raid5
-        | ArrayLevel::Raid6
-        | ArrayLevel::Multipath
-        | ArrayLevel::Faulty
-        | ArrayLevel::Container => level.spares(members)?,
-    };
+    let bearable = if level.may_lack_more() { members.saturating_sub(1) } else { level.spares(members)? };
     let says =
         format!("{} ({}) has failed: it lacks {missing} of its {members} members", hop.name(), level.title());
     let hop = (Passage::Unknown, evidence(ask, hop, &device::MD_DEGRADED, Standing::AtRisk, says));

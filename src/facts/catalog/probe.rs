@@ -1,5 +1,8 @@
 //! What our own measurement found. Per-method figures are in the report's probes; these are what rules ask.
 
+/// Below so many flushes for each commit too few arrived: concurrent flushes are merged, but not more than half of them.
+pub const TOO_FEW_FLUSHES: f64 = 0.5;
+
 facts! {
     /// Median time of one 8 kB commit with the method in force (or the default where there is no server).
     COMMIT: f64 = Target "probe.commit" Kind::Micros, measured;

@@ -16,7 +16,6 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::{self, Builder};
 use std::time::{Duration, Instant};
 
-use nix::errno::Errno;
 use nix::fcntl::OFlag;
 
 use self::magic::Regions;
@@ -53,23 +52,14 @@ pub fn content(path: &Path, look: Look) -> Result<Vec<u8>, Miss> {
         Look::Named => (NAMED, WHOLE, true),
     };
     let time = Time { until: Instant::now() + budget, whole };
-    if named && is_held(path)? {
+    if named && device::is_held(path)? {
         return Ok(Content { held: true, places_left: 1, ..Content::default() }.encode());
     }
     let device = device::open(path, OFlag::O_DIRECT)?;
     let mut content = examine(device, seed(path), time).map_err(|e| miss(&e))?;
     // Who took it meanwhile may have written what was read as nothing.
-    content.held = named && is_held(path)?;
+    content.held = named && device::is_held(path)?;
     Ok(content.encode())
-}
-
-/// Whether somebody has opened it for himself alone; whoever would in this very instant is refused.
-fn is_held(path: &Path) -> Result<bool, Miss> {
-    match device::open(path, OFlag::O_EXCL) {
-        Ok(_) => Ok(false),
-        Err(miss) if miss.detail == Errno::EBUSY.desc() => Ok(true),
-        Err(miss) => Err(miss),
-    }
 }
 
 /// The same for a path at all times, another for another path.

@@ -12,8 +12,7 @@ use crate::text::page::Page;
 
 /// A verdict as a heading, with what is missing of the copies beside it: `DURABLE, but degraded`.
 pub fn heading(verdict: &Verdict) -> String {
-    let word = verdict.standing.word();
-    verdict.heading().replacen(word, &shout(verdict.standing), 1)
+    verdict.heading_by(&shout(verdict.standing))
 }
 
 /// The verdict of a target as a heading, or what it is when it has none.

@@ -9,9 +9,9 @@ mod disks;
 
 use self::disks::{Disk, Disks, Member, setting};
 use super::fields::{Fields, lines, plain, split};
-use super::said::{Adapter, Said, Volume, is_absent, pci_field, worst, wwn};
+use super::said::{Adapter, Said, Volume, is_absent, on_failure, pci_field, worst, wwn};
 use super::smart;
-use crate::facts::catalog::controller::{Battery, DiskCache, InForce, OnFailure, Policy};
+use crate::facts::catalog::controller::{Battery, DiskCache, InForce, Policy};
 
 /// How many controllers an answer counts, of which each has to be asked.
 pub fn count(answer: &[u8]) -> u32 {
@@ -206,11 +206,7 @@ fn battery(backup: Option<&Fields>) -> Said<Battery> {
 /// A SmartRAID controller's flash backup, with its battery or capacitor (`kGreenBackupInfoStatus*` and
 /// `kGreenBackupInfoHardware*` in the library's header).
 fn green(fields: &Fields) -> Said<Battery> {
-    let count = fields.said("battery/capacitor pack count", |count| match count.parse() {
-        Ok(0) => Some(Battery::Absent),
-        Ok(1..=u32::MAX) => Some(Battery::Healthy),
-        Err(_) => None,
-    });
+    let count = smart::packs(fields, "battery/capacitor pack count");
     let status = fields.said("backup power status", |word| match word {
         "ok" => Some(Battery::Healthy),
         "not fully charged" | "not charged" => Some(Battery::Charging),
@@ -262,10 +258,7 @@ fn classic(fields: &Fields, found: Volume) -> Volume {
         "on" | "enabled" | "enabled (write-back)" => Some(Policy::AlwaysWriteBack),
         _ => None,
     });
-    let on_failure = policy.clone().map(|policy| match policy {
-        Policy::AlwaysWriteBack => OnFailure::Stays,
-        Policy::WriteBack | Policy::WriteThrough => OnFailure::WriteThrough,
-    });
+    let on_failure = policy.clone().map(on_failure);
     let now: Vec<Said<InForce>> = ["write-cache status", "write-cache mode"]
         .into_iter()
         .filter(|key| fields.has(key))

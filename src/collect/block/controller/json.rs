@@ -43,13 +43,9 @@ pub fn text(value: &Value, path: &[&str]) -> Option<String> {
     Some(crate::text::safe(text.trim().as_bytes()))
 }
 
-/// What the text at a path means.
+/// What the text at a path means, whatever its case.
 pub fn said<T: Copy>(value: &Value, path: &[&str], meaning: impl Fn(&str) -> Option<T>) -> Said<T> {
-    let what = path.join("/");
-    match text(value, path) {
-        None => Said::missing(&what),
-        Some(word) => meaning(&plain(&word)).map_or_else(|| Said::unknown(&what, &word), Said::Is),
-    }
+    said_exactly(value, path, |word| meaning(&plain(word)))
 }
 
 pub fn rows<'a>(data: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {

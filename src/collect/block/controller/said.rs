@@ -117,6 +117,14 @@ pub fn write_back(on_failure: OnFailure) -> Policy {
     }
 }
 
+/// The inverse: what a cache that is set so does without its battery.
+pub fn on_failure(policy: Policy) -> OnFailure {
+    match policy {
+        Policy::AlwaysWriteBack => OnFailure::Stays,
+        Policy::WriteBack | Policy::WriteThrough => OnFailure::WriteThrough,
+    }
+}
+
 /// How a cache writes while it does as it is set.
 pub fn in_force(policy: Policy) -> InForce {
     match policy {

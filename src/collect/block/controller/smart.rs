@@ -1,5 +1,5 @@
-//! What the firmware of Smart Array and SmartRAID controllers says of a volume: ssacli and arcconf print it under the
-//! same keys.
+//! What the firmware of Smart Array and SmartRAID controllers says of a volume and of its packs: ssacli and arcconf print
+//! it in the same words.
 //!
 //! It reads no lines; which fields are the volume's and which the controller's is left to the parsers. The surprise: a
 //! volume that is set to cache may be accelerated in another way, past the controller's cache, so only ways that are
@@ -7,7 +7,7 @@
 
 use super::fields::{Fields, plain};
 use super::said::{Said, Volume, in_force, write_back};
-use crate::facts::catalog::controller::{InForce, OnFailure, Policy};
+use crate::facts::catalog::controller::{Battery, InForce, OnFailure, Policy};
 
 /// How a volume's cache writes: as it was set, now, and without battery.
 pub struct Modes {
@@ -64,6 +64,15 @@ pub fn modes(own: &Fields, cache: &Fields, keeps_no_writes: bool) -> Modes {
         Some(Policy::WriteThrough) | None => (caching.clone().only_if(&on_failure), caching.map(in_force)),
     };
     Modes { policy, in_force, on_failure }
+}
+
+/// Whether there are packs of batteries or capacitors, from their count.
+pub fn packs(fields: &Fields, key: &str) -> Said<Battery> {
+    fields.said(key, |count| match count.parse() {
+        Ok(0) => Some(Battery::Absent),
+        Ok(1..=u32::MAX) => Some(Battery::Healthy),
+        Err(_) => None,
+    })
 }
 
 /// Whether the volume says that something else than the controller's cache makes it faster. Old firmware says nothing.

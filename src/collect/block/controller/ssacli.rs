@@ -76,11 +76,7 @@ fn battery(fields: &Fields) -> Said<Battery> {
         |names: [&'static str; 2]| names.into_iter().find(|name| fields.has(name)).unwrap_or(names[0]);
     let status_name = named(["battery/capacitor status", "energy pack status"]);
     let count_name = named(["battery/capacitor count", "energy pack count"]);
-    let count = fields.said(count_name, |count| match count.parse() {
-        Ok(0) => Some(Battery::Absent),
-        Ok(1..=u32::MAX) => Some(Battery::Healthy),
-        Err(_) => None,
-    });
+    let count = smart::packs(fields, count_name);
     if count.is().is_some_and(is_absent) {
         return if fields.has(status_name) {
             Said::disputed(format!("`{count_name}` is 0 although there is a status"))

@@ -8,9 +8,9 @@
 use serde_json::Value;
 
 use super::json::{document, entries, number, response, rows, said, said_exactly, text};
-use super::said::{Adapter, Said, Volume, is_absent, pci, worst, wwn};
+use super::said::{Adapter, Said, Volume, is_absent, on_failure, pci, worst, wwn};
 use super::storcli::{group_cache, policies};
-use crate::facts::catalog::controller::{Battery, DiskCache, InForce, OnFailure, Policy};
+use crate::facts::catalog::controller::{Battery, DiskCache, InForce, Policy};
 
 /// Reads the controllers from `show all` of the controllers and of their volumes.
 pub fn parse(all: &[u8], volumes: &[u8]) -> Vec<Adapter> {
@@ -78,10 +78,7 @@ fn volume(row: &Value, data: &Value, volumes: &Value) -> Option<Volume> {
     let now = mode(row, own, "CurrentCache");
     let (policy, in_force) = policies(&set, &now);
     let in_force = if holds(row, own) { Said::Is(InForce::WriteBack) } else { in_force };
-    let on_failure = policy.clone().map(|policy| match policy {
-        Policy::AlwaysWriteBack => OnFailure::Stays,
-        Policy::WriteBack | Policy::WriteThrough => OnFailure::WriteThrough,
-    });
+    let on_failure = policy.clone().map(on_failure);
     let properties = own.get("VD Properties").unwrap_or(&Value::Null);
     Some(Volume {
         node: text(properties, &["OS Drive Name"]).filter(|node| node.starts_with("/dev/")),

@@ -45,6 +45,22 @@ impl ArrayLevel {
         }
     }
 
+    /// Whether which members are missing decides how many it can do without: more than [`Self::spares`] may be.
+    pub fn may_lack_more(self) -> bool {
+        match self {
+            Self::Raid10 => true,
+            Self::Linear
+            | Self::Raid0
+            | Self::Raid1
+            | Self::Raid4
+            | Self::Raid5
+            | Self::Raid6
+            | Self::Multipath
+            | Self::Faulty
+            | Self::Container => false,
+        }
+    }
+
     /// Whether it holds metadata only, and its volumes are arrays of their own.
     pub fn is_container(self) -> bool {
         match self {

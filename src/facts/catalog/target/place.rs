@@ -8,7 +8,7 @@ choice! {
 }
 
 impl TargetKind {
-    /// Whether it is a free disk.
+    /// Whether it is a block device.
     pub fn is_device(self) -> bool {
         match self {
             Self::Device => true,
