@@ -106,7 +106,9 @@ fn array(ask: &mut Ask, hop: &Subject) -> Vec<Found> {
                     "{name} ({title}) has an open write hole: a power failure followed by a disk failure can damage data at \
                      rest."
                 );
-                Some((Redundancy::WriteHole, Some(says)))
+                // Of a degraded array the verdict says it: there a power failure alone is enough.
+                let lacks = ask.value(hop, &device::MD_DEGRADED).is_some_and(|missing| missing > 0);
+                Some((Redundancy::WriteHole, (!lacks).then_some(says)))
             }
             Some(false) => None,
             None => Some((Redundancy::Unknown, None)),

@@ -279,6 +279,8 @@ fn an_array_by_what_it_lacks() {
     ] {
         let verdict = array(facts, failed).verdict();
         assert_eq!(verdict.heading(), heading, "{facts}: {} {}", verdict.sentence, verdict.second_fault);
+        let after = verdict.second_fault.contains("followed by a disk failure");
+        assert_eq!(after, heading.ends_with("write hole open"), "{facts}: {}", verdict.second_fault);
         let told = !verdict.second_fault.is_empty();
         assert_eq!(told, verdict.redundancy.heading().is_some(), "{facts}: {}", verdict.second_fault);
         for sentence in verdict.second_fault.split_inclusive(". ") {
