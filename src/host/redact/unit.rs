@@ -2,7 +2,8 @@
 //!
 //! Only `PGDATA` of `Environment=`, `-D` of `ExecStart=` and `User=` leave, and only as far as no variable stands in them:
 //! units hold passwords in both. Quoting is that of systemd.syntax(7). The surprise: a value may hold specifiers such as
-//! `%i`, which only the name of the instance resolves; that is left to others.
+//! `%i`, which only the name of the instance resolves; that is left to others. A directory with a blank in its name does
+//! not leave: nobody can tell it from a quote that swallowed the next assignment.
 
 use crate::host::Setting;
 
@@ -19,8 +20,9 @@ pub fn service(text: &[u8]) -> Vec<Setting> {
         let (key, value) = text.split_at(equals);
         let value = value.get(1..).unwrap_or_default().trim_ascii();
         let mut put = |key: &str, value: &[u8]| {
-            // An equals sign is where quotes were not closed as they were meant.
-            if !value.is_empty() && !value.iter().any(|b| matches!(b, b'$' | b'=')) {
+            // An equals sign or a blank is where quotes were not closed as they were meant.
+            let foreign = |b: &u8| matches!(b, b'$' | b'=') || b.is_ascii_whitespace();
+            if !value.is_empty() && !value.iter().any(foreign) {
                 found.push(Setting::new(line, key, value));
             }
         };
@@ -124,12 +126,13 @@ mod tests {
         let text = "[Unit]\nUser=no\n[Service]\n# Environment=PGDATA=/no\nType=notify\nUser=postgres\n\
             Environment=PGPASSWORD=x PGDATA=/var/lib/pgsql/16/data/ \"A=b c\"\n\
             ExecStart=/usr/pgsql-16/bin/postgres -c password=x \\\n  -D ${PGDATA}\n\
-            ExecStart=/usr/bin/postgres -D '/srv/a b' -p 1\n[Install]\nUser=no\n";
+            ExecStart=/usr/bin/postgres -D '/srv/ab' -p 1\nExecStart=/usr/bin/postgres -D '/srv/a b' -p 1\n\
+            Environment=PGDATA=\" password Zk7hunter2 \"\n[Install]\nUser=no\n";
         let row = |line, key: &str, value: &str| (line, key.to_owned(), value.to_owned());
         let expected = [
             row(6, "user", "postgres"),
             row(7, "pgdata", "/var/lib/pgsql/16/data/"),
-            row(10, "data", "/srv/a b"),
+            row(10, "data", "/srv/ab"),
         ];
         assert_eq!(read(text), expected);
     }
