@@ -39,6 +39,8 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
+pub use targets::mistake;
+
 use crate::facts::{FactSet, Reading, Remedy, Subject, Why};
 use crate::host::{Host, Miss, MissKind};
 use crate::workers;
@@ -48,6 +50,8 @@ use crate::workers;
 pub struct Request {
     /// The directory, mount point or block device asked for; `None` for everything found.
     pub target: Option<PathBuf>,
+    /// Whether the target may be a directory that is to be made; without that one that does not exist is a mistake.
+    pub new: bool,
     /// Whether no programs may be run (versions of tools, what disks and controllers say).
     pub without_programs: bool,
 }

@@ -209,7 +209,7 @@ _walwise() {
 
     case "${cmd}" in
         walwise)
-            opts="-h -V --host --ascii --help --version check upgrade probe drill facts rules explain capture generate help"
+            opts="-h -V --new --host --ascii --help --version check upgrade probe drill facts rules explain capture generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -253,7 +253,7 @@ _walwise() {
             return 0
             ;;
         walwise__subcmd__check)
-            opts="-o -h --host --rules --no-programs --drill --format --output --output-mode --baseline --save --assume --no-probe --probe-seconds --scratch --fail-on --fail-on-undecided --help"
+            opts="-o -h --host --rules --new --no-programs --drill --format --output --output-mode --baseline --save --assume --no-probe --probe-seconds --scratch --fail-on --fail-on-undecided --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -453,7 +453,7 @@ _walwise() {
             return 0
             ;;
         walwise__subcmd__explain)
-            opts="-h --assume --host --rules --no-programs --drill --help"
+            opts="-h --assume --host --rules --new --no-programs --drill --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -483,7 +483,7 @@ _walwise() {
             return 0
             ;;
         walwise__subcmd__facts)
-            opts="-h --list --target --assume --format --host --rules --no-programs --drill --help"
+            opts="-h --list --target --assume --format --host --rules --new --no-programs --drill --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -689,7 +689,7 @@ _walwise() {
             return 0
             ;;
         walwise__subcmd__generate__subcmd__screens)
-            opts="-h --target --measured --columns --rows --host --rules --no-programs --drill --help"
+            opts="-h --target --measured --columns --rows --host --rules --new --no-programs --drill --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1249,7 +1249,7 @@ _walwise() {
             return 0
             ;;
         walwise__subcmd__upgrade)
-            opts="-o -h --kernel --os --e2fsprogs --xfsprogs --btrfs-progs --assume --host --rules --no-programs --drill --format --output --output-mode --fail-on --fail-on-undecided --help"
+            opts="-o -h --kernel --os --e2fsprogs --xfsprogs --btrfs-progs --assume --host --rules --new --no-programs --drill --format --output --output-mode --fail-on --fail-on-undecided --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -25,8 +25,11 @@ pub struct Cli {
 /// Options of `walwise [TARGET]`.
 #[derive(Args, Debug)]
 pub struct Bare {
-    /// A directory, existing or not yet, a mount point, or a block device.
+    /// A directory, a mount point, or a block device.
     pub target: Option<PathBuf>,
+    /// The target is a directory that is to be made.
+    #[arg(long, requires = "target")]
+    pub new: bool,
     /// Look at a captured host instead of this one.
     #[arg(long, value_name = "FILE")]
     pub host: Option<PathBuf>,
@@ -76,6 +79,9 @@ pub struct From {
     /// More rules, beside the built-in ones and those in /etc/walwise/rules.d: every *.toml file in DIR.
     #[arg(long, value_name = "DIR")]
     pub rules: Option<PathBuf>,
+    /// The target is a directory that is to be made.
+    #[arg(long)]
+    pub new: bool,
     /// Run no other program; what only they can tell stays unknown.
     #[arg(long)]
     pub no_programs: bool,
@@ -99,7 +105,7 @@ pub struct Output {
 /// `walwise check`.
 #[derive(Args, Debug)]
 pub struct Check {
-    /// A directory, existing or not yet, a mount point, or a block device; everything found when left out.
+    /// A directory, a mount point, or a block device; everything found when left out.
     pub target: Option<PathBuf>,
     /// Where facts come from.
     #[command(flatten)]

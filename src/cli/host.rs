@@ -62,7 +62,7 @@ pub(super) fn target_on(host: &dyn Host, target: Option<&Path>) -> Result<Option
 
 /// What is to be read.
 pub(super) fn request(host: &dyn Host, from: &From, target: Option<&Path>) -> Result<Request, CliError> {
-    Ok(Request { target: target_on(host, target)?, without_programs: from.no_programs })
+    Ok(Request { target: target_on(host, target)?, new: from.new, without_programs: from.no_programs })
 }
 
 /// A record of drills.

@@ -13,7 +13,7 @@ use super::CliError;
 use super::args::{Bare, From};
 use super::host;
 use super::out::{self, Done};
-use crate::collect::Request;
+use crate::collect::{self, Request};
 use crate::facts::{FactSet, Scope, Source, Subject};
 use crate::host::{Host, RememberingHost, path_bytes};
 use crate::measure::Progress;
@@ -45,7 +45,7 @@ pub(super) fn run(args: Bare) -> Done {
         out::notice("TERM=dumb: this terminal cannot show the screens; here is the report as text");
     }
     if !terminal || out::terminal_is_dumb() {
-        let from = From { host: args.host, ..From::default() };
+        let from = From { host: args.host, new: args.new, ..From::default() };
         let session = host::look(&from, args.target.as_deref(), host::rules(None)?)?;
         return out::print(&text::render(&session.report()));
     }
@@ -56,7 +56,10 @@ pub(super) fn run(args: Bare) -> Done {
     };
     let machine = host::open(args.host.as_deref())?;
     let target = host::target_on(machine.as_ref(), args.target.as_deref())?;
-    let request = Request { target, without_programs: false };
+    let request = Request { target, new: args.new, without_programs: false };
+    if let Some(mistake) = collect::mistake(machine.as_ref(), &request) {
+        return Err(CliError::Usage(format!("nothing to check: {mistake}")));
+    }
     let desk = Desk { host: args.host, request, looked: Mutex::default(), failed: Mutex::default() };
     match ui::run(Arc::new(desk), options).context("the terminal gave up")? {
         Exit::Quit => Ok(0),

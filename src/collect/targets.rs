@@ -8,6 +8,7 @@
 mod asked;
 mod describe;
 mod found;
+mod mistyped;
 mod role;
 mod shared;
 
@@ -24,10 +25,16 @@ use crate::workers;
 /// Reads the targets.
 pub const COLLECTOR: Collector = Collector { id: "targets", run };
 
+/// What is wrong with the target that was asked for, as far as that is seen before anything is read.
+pub fn mistake(host: &dyn Host, request: &Request) -> Option<String> {
+    let path = request.target.as_deref()?;
+    asked::mistake(host, path, &host.stat(path), request.new, &FactSet::default())
+}
+
 fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let homes = role::homes(facts);
     let places = match &request.target {
-        Some(path) => asked::places(host, path, &homes, facts),
+        Some(path) => asked::places(host, path, request.new, &homes, facts),
         None => found::places(host, &homes, facts),
     };
     let swapping = describe::swapping_leaves(facts);

@@ -14,7 +14,7 @@ pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) ->
 }
 
 /// How many letters must be changed, added, taken away or swapped with their neighbour (optimal string alignment).
-fn distance(a: &str, b: &str) -> usize {
+pub fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().take(64).collect(), b.chars().take(64).collect());
     let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
     let at = |rows: &[Vec<usize>], i: usize, j: usize| {

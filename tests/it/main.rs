@@ -27,6 +27,7 @@ mod hosts;
 mod interlock;
 mod journeys;
 mod loops;
+mod mistyped;
 mod outputs;
 mod overrides;
 mod pack;

@@ -58,7 +58,7 @@ fn running() -> Fake {
 }
 
 fn collect(host: &Fake) -> FactSet {
-    let request = Request { target: Some(DATA.into()), without_programs: false };
+    let request = Request { target: Some(DATA.into()), ..Request::default() };
     look(host, &request)
 }
 

@@ -7,7 +7,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use super::role::{self, Home};
-use super::{Place, device_of, mount_over};
+use super::{Place, device_of, mistyped, mount_over};
 use crate::collect::stack::device_of_node;
 use crate::collect::{path_of, refused};
 use crate::facts::catalog::target::TargetKind;
@@ -17,8 +17,14 @@ use crate::host::{Host, Miss, MissKind, Stat, path_bytes};
 use crate::text::{raw, safe};
 
 /// The place that a path means, and what the servers on it keep on other file systems.
-pub fn places(host: &dyn Host, path: &Path, homes: &[Home], facts: &mut FactSet) -> Vec<Place> {
-    let mut places = Vec::from_iter(place(host, path, facts));
+pub fn places(host: &dyn Host, path: &Path, new: bool, homes: &[Home], facts: &mut FactSet) -> Vec<Place> {
+    // What does not answer is asked once: each question could take as long as the first.
+    let seen = host.stat(path);
+    if let Some(mistake) = mistake(host, path, &seen, new, facts) {
+        facts.warn(mistake);
+        return Vec::new();
+    }
+    let mut places = Vec::from_iter(seen_place(host, path, seen, facts));
     let elsewhere: Vec<_> = places.iter().flat_map(|place| role::elsewhere(place, homes, facts)).collect();
     for directory in elsewhere {
         places.extend(self::place(host, &directory, facts));
@@ -26,10 +32,36 @@ pub fn places(host: &dyn Host, path: &Path, homes: &[Home], facts: &mut FactSet)
     places
 }
 
+/// What is wrong with a target that was named: it can be none, or it does not exist and another may have been meant.
+pub fn mistake(
+    host: &dyn Host,
+    path: &Path,
+    seen: &Result<Stat, Miss>,
+    new: bool,
+    facts: &FactSet,
+) -> Option<String> {
+    let shown = safe(path_bytes(path));
+    match seen {
+        Ok(stat) => return unfit(*stat, &shown),
+        // A link that leads nowhere says more of itself.
+        Err(miss) if miss.kind != MissKind::Absent || new || host.link(path).is_ok() => return None,
+        Err(_) => {}
+    }
+    let meant = mistyped::meant(host, path, facts);
+    let meant =
+        meant.map(|meant| format!("; did you mean {}?", safe(path_bytes(&meant)))).unwrap_or_default();
+    let new = if names_a_device(path) { "" } else { "; for a directory that is to be made add --new" };
+    Some(format!("{shown} does not exist{meant}{new}"))
+}
+
 /// The place that a path means; `None`, with a warning, where it cannot be a target.
 pub fn place(host: &dyn Host, path: &Path, facts: &mut FactSet) -> Option<Place> {
+    seen_place(host, path, host.stat(path), facts)
+}
+
+fn seen_place(host: &dyn Host, path: &Path, seen: Result<Stat, Miss>, facts: &mut FactSet) -> Option<Place> {
     let shown = safe(path_bytes(path));
-    match host.stat(path) {
+    match seen {
         Ok(stat) if stat.is_block() => device(host, path, stat, facts),
         Ok(stat) if stat.is_dir() => {
             let real = host.real_path(path).unwrap_or_else(|_| path.to_owned());
@@ -37,11 +69,7 @@ pub fn place(host: &dyn Host, path: &Path, facts: &mut FactSet) -> Option<Place>
             Some(directory(facts, real, kind))
         }
         Ok(stat) => {
-            facts.warn(if stat.is_file() {
-                format!("{shown} is a file: name the directory it lies in")
-            } else {
-                format!("{shown} is no block device and no directory: no database can be on it")
-            });
+            unfit(stat, &shown).into_iter().for_each(|says| facts.warn(says));
             None
         }
         Err(miss) if miss.kind == MissKind::Absent => created(host, path, facts),
@@ -53,6 +81,17 @@ pub fn place(host: &dyn Host, path: &Path, facts: &mut FactSet) -> Option<Place>
         Err(miss) => {
             facts.warn(format!("{shown}: {}: it is taken for a directory, as it is written", reason(&miss)));
             Some(unseen(facts, lexical(path), &miss))
+        }
+    }
+}
+
+/// Why what exists can be no target.
+fn unfit(stat: Stat, shown: &str) -> Option<String> {
+    match (stat.is_dir() || stat.is_block(), stat.is_file()) {
+        (true, _) => None,
+        (false, true) => Some(format!("{shown} is a file: name the directory it lies in")),
+        (false, false) => {
+            Some(format!("{shown} is no block device and no directory: no database can be on it"))
         }
     }
 }

@@ -85,7 +85,7 @@ fn cluster(facts: &mut FactSet, data: &str, wal: &str) -> Subject {
 }
 
 fn collect(host: &Fake, target: Option<&str>, mut facts: FactSet) -> FactSet {
-    let request = Request { target: target.map(PathBuf::from), ..Request::default() };
+    let request = Request { target: target.map(PathBuf::from), new: true, ..Request::default() };
     run(host, &request, &mut facts);
     facts
 }

@@ -1,0 +1,81 @@
+//! What somebody meant who named a target that does not exist: a neighbour in the nearest directory that does, a device, a
+//! mount point, or a server's directory.
+//!
+//! It only suggests. The surprise: each name is compared within its own directory, because a slip is one in a word and not in
+//! a path.
+
+use std::collections::BTreeSet;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+
+use crate::collect::path_of;
+use crate::facts::catalog::{device, mount, mysql, postgres};
+use crate::facts::{FactSet, Key};
+use crate::host::{Host, path_bytes};
+use crate::text::suggest::distance;
+use crate::text::{raw, safe};
+
+/// How many directories are gone on with at each name: the nearest ones.
+const WIDEST: usize = 3;
+
+/// The nearest path that exists and that this may have been meant for.
+pub fn meant(host: &dyn Host, path: &Path, facts: &FactSet) -> Option<PathBuf> {
+    let written = safe(path_bytes(path));
+    let mut near: BTreeSet<(usize, String)> = BTreeSet::new();
+    // A bare name of a device: `check sda` from whatever directory.
+    let name = path.file_name().map(|name| safe(name.as_bytes())).unwrap_or_default();
+    let known = known(facts);
+    near.extend(
+        known
+            .iter()
+            .filter(|known| known.strip_prefix("/dev/") == Some(&name))
+            .map(|known| (0, known.clone())),
+    );
+    near.extend(known.iter().filter_map(|known| is_near(&written, known).map(|far| (far, known.clone()))));
+    let beneath = walk(host, path).into_iter().map(|(far, path)| (far, safe(path_bytes(&path))));
+    near.extend(beneath);
+    near.pop_first().map(|(_, path)| path_of(raw(&path)))
+}
+
+/// Devices, mount points and directories of servers.
+fn known(facts: &FactSet) -> BTreeSet<String> {
+    let all = |key: &'static Key<String>| facts.known(key).into_iter().map(|(_, path)| path);
+    let mappings = all(&device::DM_NAME).map(|name| format!("/dev/mapper/{name}"));
+    [&device::PATH, &mount::POINT, &postgres::DATA, &mysql::DATA]
+        .into_iter()
+        .flat_map(all)
+        .chain(mappings)
+        .collect()
+}
+
+/// How far apart two words are, where they are near enough to be meant for each other: a slip in three letters, at most 4.
+fn is_near(one: &str, other: &str) -> Option<usize> {
+    let far = distance(one, other);
+    let letters = one.chars().count().max(other.chars().count());
+    (far <= (letters / 3).clamp(1, 4)).then_some(far)
+}
+
+/// Paths that exist and differ by slips in their names, each with the sum of them.
+fn walk(host: &dyn Host, path: &Path) -> Vec<(usize, PathBuf)> {
+    let mut open = vec![(0, PathBuf::from("/"))];
+    for part in path.components() {
+        let Component::Normal(name) = part else { continue };
+        let word = safe(name.as_bytes());
+        let mut next: Vec<(usize, PathBuf)> = Vec::new();
+        for (far, place) in &open {
+            let exact = place.join(name);
+            if host.stat(&exact).is_ok() {
+                next.push((*far, exact));
+                continue;
+            }
+            let names = host.list(place).unwrap_or_default();
+            let near =
+                names.iter().filter_map(|other| Some((is_near(&word, &safe(other.as_bytes()))?, other)));
+            next.extend(near.map(|(slips, other)| (far + slips, place.join(other))));
+        }
+        next.sort();
+        next.truncate(WIDEST);
+        open = next;
+    }
+    open
+}
