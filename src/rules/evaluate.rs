@@ -188,13 +188,19 @@ impl<'r> Concern<'r> {
         };
         let which =
             if rule.title.names_which() || rule.because.names_which() { ground.which() } else { Vec::new() };
+        // A title asserts, also with a fact in it that was not read; a question does not.
+        let asserts = match &outcome {
+            Outcome::Applies | Outcome::DoesNotApply => rule.title.is_known(facts, subject),
+            Outcome::Undecided { .. } => false,
+        };
+        let title = if asserts { &rule.title } else { &rule.question };
         Finding {
             rule: rule.id.clone(),
             subject: (*subject).clone(),
             outcome,
             level: rule.level,
             confidence: rule.confidence,
-            title: rule.title.text(facts, subject, &which).to_string(),
+            title: title.text(facts, subject, &which).to_string(),
             because: rule.because.text(facts, subject, &which),
             refs: rule.refs.clone(),
             advice,

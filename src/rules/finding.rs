@@ -271,7 +271,7 @@ pub struct Finding {
     pub level: Level,
     /// How sure it is.
     pub confidence: Confidence,
-    /// One line.
+    /// One line: what is so where it applies, and a question where it is undecided.
     pub title: String,
     /// Why it matters.
     pub because: Arc<str>,

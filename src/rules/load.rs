@@ -32,7 +32,7 @@ const LONGEST_TITLE: usize = 200;
 const FILE: Shape = Shape { what: "a rule file", required: &[], optional: &["rule", "off", "override"] };
 const RULE: Shape = Shape {
     what: "this rule",
-    required: &["id", "since", "for", "title", "level", "confidence", "because", "refs", "when"],
+    required: &["id", "since", "for", "title", "question", "level", "confidence", "because", "refs", "when"],
     optional: &["overrides", "advise", "evidence", "example"],
 };
 
@@ -183,6 +183,12 @@ fn rule(
         let message = format!("a title of {} bytes; the longest has {LONGEST_TITLE}", title.text.len());
         problems.report(title.span.clone(), message, "say the rest in `because`".to_owned());
     }
+    let question = fields.text("question", problems);
+    if let Some(question) = question.as_ref().filter(|question| !question.text.trim_end().ends_with('?')) {
+        let help =
+            "it stands where the rule is undecided, and \"yes\" means that the rule applies".to_owned();
+        problems.report(question.span.clone(), "a question without a question mark", help);
+    }
     let because = fields.text("because", problems);
     let refs = fields.get("refs").map(|item| fields::texts(item, problems));
     if fields.get("refs").and_then(|refs| refs.get_ref().as_array()).is_some_and(|refs| refs.is_empty()) {
@@ -207,6 +213,7 @@ fn rule(
         template
     };
     let (title, because) = (title.map(&mut told), because.map(&mut told));
+    let question = question.map(|text| asked(&text, problems));
     let mut advise = Vec::new();
     for item in fields.tables("advise", problems) {
         advise.extend(advice::advice(item, &sight, level, author, problems));
@@ -234,6 +241,7 @@ fn rule(
         since: since?.text,
         scope: scope?,
         title: title?,
+        question: question?,
         level: level?,
         confidence: confidence?,
         because: because?,
@@ -248,6 +256,19 @@ fn rule(
         line: problems.line(item.span().start),
     };
     Some((rule, id.span))
+}
+
+/// A question: the subject is all that is known for certain where it is asked.
+fn asked(text: &Text, problems: &mut Problems) -> Template {
+    let (template, unknown) = Template::parse(&flowing(&text.text), |_| None);
+    if let Some(name) = unknown.first() {
+        let help = "the fact may be unknown where it is asked; `{subject}` is not".to_owned();
+        problems.report(text.span.clone(), format!("`{{{name}}}` in a question"), help);
+    }
+    if template.names_which() {
+        problems.report(text.span.clone(), "`{which}` stands in titles and reasons only", None);
+    }
+    template
 }
 
 /// A text with facts in it, each of which exists and can be seen.

@@ -22,8 +22,10 @@ pub struct Rule {
     pub since: String,
     /// The subjects it is evaluated on.
     pub scope: Scope,
-    /// One line.
+    /// What is so where it applies, in one line.
     pub title: Template,
+    /// What is not known where it is undecided: a question to which "yes" means that it applies.
+    pub question: Template,
     /// How much it matters.
     pub level: Level,
     /// How sure it is.

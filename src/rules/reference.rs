@@ -110,6 +110,7 @@ impl Page {
         self.heading("Applies when");
         self.condition(0, &rule.when);
         self.undecided(rule);
+        self.line(0, &format!("\nThe question is then: {}", prose(&rule.question)));
         self.heading("Examples");
         for expect in Expect::ALL {
             for example in rule.examples.iter().filter(|example| example.expect == expect) {

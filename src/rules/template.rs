@@ -130,6 +130,14 @@ impl Template {
         })
     }
 
+    /// Whether every fact that it cannot do without is known here.
+    pub fn is_known(&self, facts: &FactSet, subject: &Subject) -> bool {
+        self.places().all(|place| match place.means {
+            Means::Fact(fact) => place.prefix.is_some() || facts.lookup(subject, fact).value().is_some(),
+            Means::Subject | Means::Which => true,
+        })
+    }
+
     /// Whether it names elements of a quantifier.
     pub fn names_which(&self) -> bool {
         self.places().any(|place| matches!(place.means, Means::Which))

@@ -239,7 +239,7 @@ fn a_title_of_nothing_but_braces() {
         put(
             &rules.join("own.toml"),
             format!(
-                "[[rule]]\nid = \"own.long\"\ntitle = \"{title}\"\nlevel = \"warning\"\nwhen = \"true\"\n"
+                "[[rule]]\nid = \"own.long\"\ntitle = \"{title}\"\nquestion = \"is it?\"\nlevel = \"warning\"\nwhen = \"true\"\n"
             ),
             0o644,
         );

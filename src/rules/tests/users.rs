@@ -26,6 +26,7 @@ id         = "{id}"
 since      = "1"
 for        = "mount"
 title      = "{{mount.point}} of {id}"
+question   = "is it?"
 level      = "warning"
 confidence = "certain"
 because    = """
@@ -201,7 +202,7 @@ fn what_has_no_effect_is_a_remark_and_takes_nothing_away() {
     assert_eq!(said, [(Weight::Remark, Some("did you mean `a.b`?")), (Weight::Remark, None)]);
     assert_eq!((set.rules().len(), set.off().len()), (1, 0));
     assert_eq!((set.not_in_force().len(), set.remarks().len()), (0, 2));
-    assert_eq!(set.remarks()[1], "user.toml:46: no effect: `a.b` is `warning` already");
+    assert_eq!(set.remarks()[1], "user.toml:47: no effect: `a.b` is `warning` already");
 }
 
 #[test]
@@ -219,6 +220,6 @@ fn one_rule_has_one_level() {
     );
     assert_eq!(
         set.overrides()[0].sentence(),
-        "rule a.b is raised from warning to critical: as we see it (1.toml:43)"
+        "rule a.b is raised from warning to critical: as we see it (1.toml:44)"
     );
 }
