@@ -13,10 +13,10 @@ use crate::durability::{Standing, Verdict};
 use crate::facts::catalog::target::TargetKind;
 use crate::facts::{Choice, FactRow, FactSet, Subject, Value};
 use crate::measure::Measurement;
-use crate::rules::{Advice, Confidence, Evidence, Finding, Level, Pack, Tally};
+use crate::rules::{Advice, Confidence, Evidence, Finding, Level, Outcome, Pack, Tally};
 
 /// Version of the JSON's meaning.
-pub const SCHEMA_VERSION: u32 = 2;
+pub const SCHEMA_VERSION: u32 = 3;
 
 /// Everything walwise has to say. Targets and what belongs to them, and facts, are in the order of their subjects.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -42,7 +42,9 @@ pub struct Report {
     pub verdicts: Vec<Verdict>,
     /// What was measured, by target.
     pub probes: Vec<ProbeResult>,
-    /// Every rule on every subject where it applies or is undecided, in this order, the worst first.
+    /// Every rule on every subject where it applies or is undecided, in this order, the worst first. The JSON has two lists.
+    #[serde(flatten, serialize_with = "in_two_lists")]
+    #[schemars(flatten, with = "Findings")]
     pub findings: Vec<Finding>,
     /// What each rule came to, also those that apply to nothing here.
     pub rules: Vec<Tally>,
@@ -65,6 +67,23 @@ pub struct Report {
     pub upgrade: Option<Upgrade>,
     /// Every fact.
     pub facts: FactSet,
+}
+
+/// Findings as the JSON has them: what is so apart from what is open.
+#[derive(Serialize, JsonSchema)]
+struct Findings<'a> {
+    /// Every rule on every subject where it applies, the worst first.
+    findings: Vec<&'a Finding>,
+    /// Every rule on every subject where it is undecided; each title is a question.
+    undecided: Vec<&'a Finding>,
+}
+
+fn in_two_lists<S: Serializer>(all: &[Finding], out: S) -> Result<S::Ok, S::Error> {
+    let (undecided, findings) = all.iter().partition(|finding| match finding.outcome {
+        Outcome::Undecided { .. } => true,
+        Outcome::Applies | Outcome::DoesNotApply => false,
+    });
+    Findings { findings, undecided }.serialize(out)
 }
 
 impl Report {

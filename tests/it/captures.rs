@@ -42,7 +42,7 @@ fn captured(command: Command, options: &[&str], target: &Path) -> String {
 
 /// What was found, by rule and subject, of the subjects that other tests do not touch, without what masks change.
 fn findings(report: &Value, ours: &BTreeSet<String>) -> BTreeMap<String, Value> {
-    let rows = report["findings"].as_array().unwrap().iter();
+    let rows = crate::support::findings(report);
     let rows = rows.filter(|row| ours.contains(row["subject"].as_str().unwrap()));
     let kept = |row: &Value| {
         let advice: Vec<Value> = row["advice"]

@@ -10,7 +10,7 @@ use walwise::host::{Host, LiveHost, Look, MissKind, Question, RecordedHost, Reco
 
 use crate::support::fuse::HeldFuse;
 use crate::support::loops::{self, Loop};
-use crate::support::{run, stdout, walwise};
+use crate::support::{findings, run, stdout, walwise};
 
 /// This machine; children are those of the program under test.
 fn machine() -> LiveHost {
@@ -135,7 +135,7 @@ fn outcomes(capture: &str) -> Vec<(String, String)> {
     std::fs::write(&file, capture).unwrap();
     let output = walwise().args(["check", "--format", "json", "--host"]).arg(&file).output().unwrap();
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    let findings = report["findings"].as_array().unwrap().iter();
+    let findings = findings(&report);
     let mut list: Vec<_> =
         findings.map(|f| (f["rule"].to_string(), f["outcome"]["outcome"].to_string())).collect();
     list.sort();

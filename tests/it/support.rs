@@ -49,10 +49,14 @@ pub fn fact<'r>(report: &'r serde_json::Value, subject: &str, name: &str) -> Opt
     row["reading"].get("value")
 }
 
+/// What applies and what is undecided.
+pub fn findings(report: &serde_json::Value) -> impl Iterator<Item = &serde_json::Value> {
+    ["findings", "undecided"].into_iter().flat_map(|list| report[list].as_array().unwrap())
+}
+
 /// The outcome of a rule on a subject: `applies`, `does-not-apply`, `undecided`; nothing when it was not evaluated.
 pub fn outcome<'r>(report: &'r serde_json::Value, rule: &str, subject: &str) -> Option<&'r str> {
-    let findings = report["findings"].as_array()?;
-    if let Some(finding) = findings.iter().find(|f| f["rule"] == rule && f["subject"] == subject) {
+    if let Some(finding) = findings(report).find(|f| f["rule"] == rule && f["subject"] == subject) {
         return finding["outcome"]["outcome"].as_str();
     }
     let tally = report["rules"].as_array()?.iter().find(|tally| tally["rule"] == rule)?;

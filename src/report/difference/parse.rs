@@ -128,7 +128,7 @@ impl List {
             "stacks" => Self::Stacks,
             "verdicts" => Self::Verdicts,
             "probes" => Self::Probes,
-            "findings" => Self::Findings,
+            "findings" | "undecided" => Self::Findings,
             "rules" => Self::Rules,
             "facts" => Self::Facts,
             _ => return None,
@@ -413,8 +413,8 @@ mod tests {
             ("{", "walwise check --format json"),
             ("[]", "walwise check --format json"),
             ("{}", "which format"),
-            (r#"{"schema": "2"}"#, "which format"),
-            (r#"{"schema": 2} x"#, "walwise check --format json"),
+            (r#"{"schema": "3"}"#, "which format"),
+            (r#"{"schema": 3} x"#, "walwise check --format json"),
             (r#"{"schema": 99}"#, "has format 99"),
             (r#"{"schema": 1, "facts": [}"#, "has format 1"),
         ] {
@@ -431,7 +431,7 @@ mod tests {
 
     #[test]
     fn every_mistake_costs_itself() {
-        let document = r#"{"schema": 2, "when": 3, "host": [], "targets": {"a": [1]}, "verdicts": 7,
+        let document = r#"{"schema": 3, "when": 3, "host": [], "targets": {"a": [1]}, "verdicts": 7,
             "rules": [{"rule": "a.b"}, {"rule": null}, 4],
             "findings": [
                 {"rule": "a.b", "subject": "device sda", "outcome": {"outcome": "applies"}, "level": "warning", "title": "t"},

@@ -9,6 +9,7 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use super::checked_at;
+use crate::support::findings;
 
 /// A document.
 struct Document {
@@ -227,9 +228,8 @@ const DOCUMENTS: &[Document] = &[
 
 /// The finding of a rule on a subject, unless it does not apply.
 fn finding<'r>(report: &'r Value, rule: &str, subject: &str) -> &'r Value {
-    let findings = report["findings"].as_array().unwrap();
     let is_it = |f: &&Value| f["rule"] == rule && f["subject"] == subject;
-    findings.iter().find(is_it).unwrap_or_else(|| panic!("{rule} does not apply to {subject}"))
+    findings(report).find(is_it).unwrap_or_else(|| panic!("{rule} does not apply to {subject}"))
 }
 
 /// The sentence of a finding that has these words; its title where none are asked for.
