@@ -29,33 +29,26 @@ pub fn judge(ask: &mut Ask, of: &Subject, cluster: &Subject, sayer: &mut Sayer) 
         Some(ServerKind::Mysql) => "MySQL",
         Some(ServerKind::Postgres) | None => "the server",
     };
-    let unseen = if ask.value(cluster, &mysql::RUNNING) == Some(true) {
-        "; whether that was changed in the running server with SET GLOBAL cannot be seen"
-    } else {
-        ""
-    };
-    redo(ask, cluster, name, unseen, sayer);
-    binlog(ask, cluster, name, unseen, sayer);
+    redo(ask, cluster, name, sayer);
+    binlog(ask, cluster, name, sayer);
     let off = method(ask, of, cluster, name, sayer);
     fast_doublewrite(ask, of, cluster, name, sayer);
     torn_pages(ask, of, cluster, sayer);
     super::preloaded(ask, cluster, &mysql::FSYNC_DISABLED_BY, &mysql::RUNNING, name, sayer) || off
 }
 
-fn redo(ask: &mut Ask, cluster: &Subject, name: &str, unseen: &str, sayer: &mut Sayer) {
+fn redo(ask: &mut Ask, cluster: &Subject, name: &str, sayer: &mut Sayer) {
     let key = &mysql::FLUSH_LOG;
     let mariadb = ask.value(cluster, &kind::KIND).is_some_and(ServerKind::is_mariadb);
     let (standing, says) = match ask.need(cluster, key) {
         Some(1) => (
             Durable,
-            format!(
-                "{name} flushes its redo log at each commit (innodb_flush_log_at_trx_commit is 1{unseen})"
-            ),
+            format!("{name} flushes its redo log at each commit (innodb_flush_log_at_trx_commit is 1)"),
         ),
         Some(3) if mariadb => (
             Durable,
             format!(
-                "{name} flushes its redo log at each prepare and each commit (innodb_flush_log_at_trx_commit is 3{unseen})"
+                "{name} flushes its redo log at each prepare and each commit (innodb_flush_log_at_trx_commit is 3)"
             ),
         ),
         Some(value @ (0 | 2)) => (
@@ -77,7 +70,7 @@ fn redo(ask: &mut Ask, cluster: &Subject, name: &str, unseen: &str, sayer: &mut 
     sayer.say(ask, cluster, key, standing, says);
 }
 
-fn binlog(ask: &mut Ask, cluster: &Subject, name: &str, unseen: &str, sayer: &mut Sayer) {
+fn binlog(ask: &mut Ask, cluster: &Subject, name: &str, sayer: &mut Sayer) {
     match ask.need(cluster, &mysql::LOG_BIN) {
         Some(false) => return,
         Some(true) => {}
@@ -93,9 +86,7 @@ fn binlog(ask: &mut Ask, cluster: &Subject, name: &str, unseen: &str, sayer: &mu
     let absent = matches!(&engine, Reading::Unknown { why: Why::Absent, .. });
     let key = &mysql::SYNC_BINLOG;
     let (standing, says) = match (ask.need(cluster, key), in_engine) {
-        (Some(1), _) => {
-            (Durable, format!("{name} flushes its binary log at each commit (sync_binlog is 1{unseen})"))
-        }
+        (Some(1), _) => (Durable, format!("{name} flushes its binary log at each commit (sync_binlog is 1)")),
         (Some(value), Some(true)) => (
             Unproven,
             format!(

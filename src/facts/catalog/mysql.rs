@@ -27,9 +27,9 @@ facts! {
     FSYNC_DISABLED_BY: String = Cluster "mysql.fsync_disabled_by" Kind::Text;
     /// `innodb_flush_method` in force.
     FLUSH_METHOD: FlushMethod = Cluster "mysql.innodb_flush_method";
-    /// `innodb_flush_log_at_trx_commit` in force, as the files and arguments of the server say; SET GLOBAL leaves no trace.
+    /// `innodb_flush_log_at_trx_commit` in force: of a running server as it says itself, of another as its files say.
     FLUSH_LOG: u64 = Cluster "mysql.innodb_flush_log_at_trx_commit" Kind::Count;
-    /// `sync_binlog` in force, as the files and arguments of the server say; SET GLOBAL leaves no trace.
+    /// `sync_binlog` in force: of a running server as it says itself, of another as its files say.
     SYNC_BINLOG: u64 = Cluster "mysql.sync_binlog" Kind::Count;
     /// Whether the binary log is written (`log_bin`).
     LOG_BIN: bool = Cluster "mysql.log_bin" Kind::Bool;
