@@ -3,6 +3,7 @@
 use super::args::{Capture, From};
 use super::host;
 use super::out::{Delivery, Done};
+use crate::collect;
 use crate::host::{LiveHost, RecordingHost};
 use crate::pipeline;
 use crate::rules::RuleSet;
@@ -12,7 +13,9 @@ pub(super) fn run(args: &Capture) -> Done {
     let delivery = Delivery::find(&args.output, false)?;
     let live = LiveHost::to_look();
     let recording = RecordingHost::new(&live);
-    host::look_at(&recording, &From::default(), args.target.as_deref(), RuleSet::default())?;
+    let from = From { new: true, ..From::default() };
+    let session = host::look_at(&recording, &from, args.target.as_deref(), RuleSet::default())?;
+    collect::ask_of_all(&recording, &session.read);
     let comment = format!(
         "walwise {}, {}; read it before you give it away",
         env!("CARGO_PKG_VERSION"),

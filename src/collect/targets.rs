@@ -12,14 +12,16 @@ mod mistyped;
 mod role;
 mod shared;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::{Collector, Request, mounts};
-use crate::facts::catalog::device;
+use self::role::Home;
+use super::{Collector, Request, mounts, path_of};
 use crate::facts::catalog::target::TargetKind;
+use crate::facts::catalog::{device, mount};
 use crate::facts::{FactSet, Reading, Scope, Subject};
 use crate::host::{Host, path_bytes};
-use crate::text::safe;
+use crate::text::{raw, safe};
 use crate::workers;
 
 /// Reads the targets.
@@ -44,6 +46,26 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
         describe::put(host, place, look, &wal, swapping.as_ref(), facts);
     }
     shared::put(&places, facts);
+}
+
+/// Asks what any target would need that somebody may name later: mount points of disks, and the directories of databases.
+/// A file system that other machines or processes answer for is left alone, as nobody named it.
+pub fn ask_of_all(host: &dyn Host, facts: &FactSet) {
+    let mut facts = facts.clone();
+    let local = |mount: &&Subject| {
+        let class = facts.value(mount, &mount::CLASS);
+        class.is_some_and(|class| class.is_block() || class.is_zfs())
+            && facts.value(mount, &mount::IN_SIGHT) == Some(true)
+    };
+    let points = facts.subjects(Scope::Mount).filter(local);
+    let points = points.filter_map(|mount| facts.value(mount, &mount::POINT));
+    let mut paths: BTreeSet<PathBuf> = points.map(|point| path_of(raw(&point))).collect();
+    let homes = role::homes(&mut facts);
+    paths.extend(homes.iter().flat_map(Home::apart).map(|spot| spot.path.clone()));
+    for path in paths {
+        let place = asked::place(host, &path, &mut facts);
+        place.iter().for_each(|place| drop(describe::look(host, place)));
+    }
 }
 
 /// Something that will be a target.

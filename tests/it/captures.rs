@@ -223,3 +223,20 @@ fn a_masked_directory_is_found_by_its_own_path_and_by_its_mask() {
         );
     }
 }
+
+/// Whoever gets a capture asks what its maker did not think of.
+#[test]
+fn a_capture_without_a_target_answers_for_every_mount_point() {
+    let capture = tempfile::NamedTempFile::new().unwrap();
+    let made = walwise().args(["capture", "--no-mask"]).output().unwrap();
+    std::fs::write(capture.path(), &made.stdout).unwrap();
+    let standing = |more: &[&str]| {
+        let out =
+            walwise().args(["check", "/", "--no-probe", "--format", "json"]).args(more).output().unwrap();
+        let report: Value = serde_json::from_slice(&out.stdout).unwrap();
+        report["verdicts"][0]["standing"].clone()
+    };
+    let live = standing(&[]);
+    assert!(live.is_string());
+    assert_eq!(standing(&["--host", capture.path().to_str().unwrap()]), live, "{}", stderr(&made));
+}
