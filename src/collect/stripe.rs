@@ -56,16 +56,19 @@ fn of_xfs(facts: &FactSet, subject: &Subject) -> Reading<u64> {
 
 /// How that fits the array.
 fn fits(facts: &FactSet, subject: &Subject, stripe: &Reading<u64>) -> Reading<StripeFit> {
-    let array = facts.resolve(subject, Scope::Device);
-    let is_md = |array: &Subject| facts.value(array, &device::KIND).is_some_and(DeviceKind::is_md);
-    let Some(array) = array.filter(is_md) else {
-        return Reading::unknown(Why::Absent, "it does not stand on an md array directly");
+    let Some(array) = facts.resolve(subject, Scope::Device) else {
+        return Reading::unknown(Why::Absent, "what it stands on is not known");
     };
+    match facts.get(&array, &device::KIND) {
+        Reading::Known { value, source } if !value.is_md() => {
+            return Reading::known(StripeFit::NoStripes, source);
+        }
+        Reading::Known { .. } => {}
+        Reading::Unknown { why, detail, remedy } => return Reading::Unknown { why, detail, remedy },
+    }
     let striped = facts.get(&array, &device::MD_LEVEL).map(ArrayLevel::is_striped);
     match (striped, facts.get(&array, &device::OPTIMAL_IO), stripe) {
-        (Reading::Known { value: false, .. }, ..) => {
-            Reading::unknown(Why::Absent, "the md array beneath has no stripes")
-        }
+        (Reading::Known { value: false, source }, ..) => Reading::known(StripeFit::NoStripes, source),
         (Reading::Known { .. }, Reading::Known { value: 0, .. }, _) => {
             Reading::unknown(Why::Absent, "the md array beneath does not say how large its stripes are")
         }
@@ -135,8 +138,8 @@ mod tests {
             ("xfs", &["rw", "sunit=1024", "swidth=2048"], "raid10", None, Some(1 << 20), "other"),
             ("xfs", &["rw", "noquota"], "raid0", None, Some(0), "none"),
             ("xfs", &["rw", "swidth=x"], "raid5", None, None, "? malformed"),
-            ("xfs", &["rw"], "raid1", None, Some(0), "? absent"),
-            ("xfs", &["rw"], "", None, Some(0), "? absent"),
+            ("xfs", &["rw"], "raid1", None, Some(0), "no stripes"),
+            ("xfs", &["rw"], "", None, Some(0), "no stripes"),
         ] {
             let expected = (stripe, fits.to_owned());
             assert_eq!(told(fstype, options, level, block), expected, "{fstype} {options:?} {level}");

@@ -79,7 +79,7 @@ facts! {
     BLOCK_SIZE: u64 = Mount "mount.block_size" Kind::Bytes;
     /// Stripe by which it places data, 0 where it has none: `stripe=` in force (ext4), `swidth=` among the options (XFS).
     STRIPE: u64 = Mount "mount.stripe" Kind::Bytes;
-    /// How that fits the stripes of the md array that it stands on directly: it `fits`, is an `other` one, or there is `none`.
+    /// How that fits the stripes of the md array that it stands on directly: it `fits`, is an `other` one, or there is `none`; `no stripes` where it stands on no such array.
     STRIPE_FITS: StripeFit = Mount "mount.stripe_fits", concluded;
     /// Whether the weekly `fstrim --fstab` reaches it: its timer is enabled and the mount point stands in fstab without X-fstrim.notrim.
     TRIMMED: bool = Mount "mount.trimmed" Kind::Bool;
@@ -159,7 +159,7 @@ choice! {
 
 choice! {
     /// How the stripe of a file system fits that of the array beneath.
-    pub enum StripeFit { Fits = "fits", Other = "other", None = "none" }
+    pub enum StripeFit { Fits = "fits", Other = "other", None = "none", NoStripes = "no stripes" }
 }
 
 use crate::facts::choice;
