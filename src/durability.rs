@@ -32,7 +32,8 @@ use crate::workers;
 use claim::Leaf;
 
 /// Judges every target that is a directory and puts what was concluded into the facts: `device.cache` of every disk at a
-/// bottom, and `target.verdict`, `.redundancy`, `.cache`, `.flush`, `.flush_suppressed_by` and `.flush_removal_allowed`.
+/// bottom, and `target.verdict`, `.redundancy`, `.cache`, `.flush`, `.flush_suppressed_by`, `.commit_off_for` and
+/// `.flush_removal_allowed`.
 /// `live` is whether these are facts of the machine that walwise runs on; measurements of another one open no interlock.
 pub fn judge(facts: &mut FactSet, live: bool) -> Vec<Verdict> {
     let bottoms: BTreeSet<Subject> = {

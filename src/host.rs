@@ -11,6 +11,7 @@ pub mod child;
 mod content;
 mod live;
 mod mask;
+pub mod pg_lines;
 mod recorded;
 mod recording;
 mod redact;
@@ -95,7 +96,8 @@ pub enum Question {
     Superblock(PathBuf, Superblock),
     /// Storage settings of a running PostgreSQL, through its Unix socket (this path), as who asks. A line each, of
     /// name, setting, unit, source, sourcefile and sourceline with tabs between, every field display-safe; what is NULL is
-    /// empty. `server_version` and `data_directory` are among the names.
+    /// empty. `server_version` and `data_directory` are among the names; of `synchronous_standby_names` the shape is told,
+    /// without a name. Other lines are in [`pg_lines`].
     PgSettings(PathBuf),
     /// Storage settings of a running MySQL or MariaDB, through its Unix socket (this path), without a password and as who
     /// asks, but for root, who keeps his name. A line each, of name and value with a tab between, both display-safe.

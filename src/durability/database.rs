@@ -6,13 +6,14 @@
 
 mod mysql;
 mod postgres;
+mod sessions;
 mod torn;
 
 use super::ask::Ask;
 use super::{Evidence, Layer, Standing};
 use crate::facts::Area;
 use crate::facts::catalog::target;
-use crate::facts::{FactSet, Key, Scope, Subject};
+use crate::facts::{FactSet, Key, Reading, Scope, Source, Subject};
 
 /// The clusters that keep something on a target.
 pub fn clusters(facts: &FactSet, of: &Subject) -> Vec<Subject> {
@@ -29,21 +30,63 @@ pub fn clusters(facts: &FactSet, of: &Subject) -> Vec<Subject> {
     all
 }
 
-/// What the settings of a cluster allow on a target, and whether they turn its flushes off altogether.
-pub fn judge(ask: &mut Ask, of: &Subject, cluster: &Subject) -> (bool, Vec<Evidence>) {
-    let mut sayer = Sayer::default();
+/// What the settings of a cluster come to on a target.
+pub struct Judged {
+    /// Whether they turn its flushes off altogether.
+    pub off: bool,
+    /// What they allow.
+    pub evidence: Vec<Evidence>,
+    /// Sessions for which it is otherwise.
+    pub exceptions: Exceptions,
+    /// What becomes of commits when this host is lost, in a sentence; empty where nothing is promised.
+    pub host_loss: String,
+}
+
+/// Sessions whose commits fare otherwise than the server's default says.
+#[derive(Clone, Debug)]
+pub struct Exceptions {
+    /// Each as it stands in a heading: `database app: synchronous_commit = off`.
+    pub says: Vec<String>,
+    /// Whose commits may be lost where others are not: `database app`.
+    pub lose: Reading<Vec<String>>,
+}
+
+impl Exceptions {
+    /// None, as where no server lies here.
+    pub fn none() -> Self {
+        let source = Source::Derived { of: Vec::new(), assumed: false };
+        Self { says: Vec::new(), lose: Reading::known(Vec::new(), source) }
+    }
+
+    /// With those of another server here; one that is not known leaves all unknown.
+    pub fn and(&mut self, other: Self) {
+        self.says.extend(other.says);
+        self.lose = match (self.lose.clone(), other.lose) {
+            (Reading::Known { value: ours, .. }, Reading::Known { value, source }) => {
+                Reading::known([ours, value].concat(), source)
+            }
+            (unknown @ Reading::Unknown { .. }, _) | (_, unknown @ Reading::Unknown { .. }) => unknown,
+        };
+    }
+}
+
+/// What the settings of a cluster allow on a target.
+pub fn judge(ask: &mut Ask, of: &Subject, cluster: &Subject) -> Judged {
+    let mut sayer = Sayer { evidence: Vec::new(), exceptions: Exceptions::none(), host_loss: String::new() };
     let off = if ask.facts.lacks_area(cluster, Area::Pg) {
         mysql::judge(ask, of, cluster, &mut sayer)
     } else {
         postgres::judge(ask, of, cluster, &mut sayer)
     };
-    (off, sayer.evidence)
+    let Sayer { evidence, exceptions, host_loss } = sayer;
+    Judged { off, evidence, exceptions, host_loss }
 }
 
-/// Collects evidence.
-#[derive(Default)]
+/// Collects evidence, and what stands beside it.
 struct Sayer {
     evidence: Vec<Evidence>,
+    exceptions: Exceptions,
+    host_loss: String,
 }
 
 impl Sayer {

@@ -7,13 +7,14 @@ use crate::facts::catalog::{device, target};
 use crate::facts::{FactSet, Reading, Subject};
 
 /// The facts that are concluded here, by name.
-pub const CONCLUDED: [&str; 7] = [
+pub const CONCLUDED: [&str; 8] = [
     device::CACHE.name(),
     target::VERDICT.name(),
     target::REDUNDANCY.name(),
     target::CACHE.name(),
     target::FLUSH.name(),
     target::SUPPRESSED_BY.name(),
+    target::COMMIT_OFF_FOR.name(),
     target::INTERLOCK.name(),
 ];
 
@@ -31,5 +32,6 @@ pub fn put_target(facts: &mut FactSet, of: &Subject, found: &Judgement, interloc
     facts.know(of, &target::FLUSH, found.flush.flush(), source.clone());
     let by = found.suppressed_by.iter().copied().collect();
     facts.know(of, &target::SUPPRESSED_BY, by, source);
+    facts.put(of, &target::COMMIT_OFF_FOR, found.commit_off_for.clone());
     facts.put(of, &target::INTERLOCK, interlock);
 }

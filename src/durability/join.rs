@@ -9,11 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::ask::{Ask, Asked};
 use super::belief::{self, Bottom};
 use super::claim::{Cache, Leaf, Passage};
+use super::database::{self, Exceptions};
 use super::route::{Route, routes};
-use super::{Evidence, Layer, Path, Standing, Verdict, database, drilled, measured, redundancy};
+use super::{Evidence, Layer, Path, Standing, Verdict, drilled, measured, redundancy};
 use crate::facts::catalog::host::{self, Vantage};
 use crate::facts::catalog::target::Suppressor;
-use crate::facts::{FactSet, Scope, Subject};
+use crate::facts::{FactSet, Reading, Scope, Subject};
 use crate::truth::Truth;
 
 /// Everything concluded of a target.
@@ -27,6 +28,8 @@ pub struct Judgement {
     pub flush: Passage,
     /// What drops them.
     pub suppressed_by: BTreeSet<Suppressor>,
+    /// Whose commits may be lost though the server's default keeps them.
+    pub commit_off_for: Reading<Vec<String>>,
     /// Whether nothing between keeps data of its own that only a flush writes out.
     pub plain: Truth,
     /// What was asked for all that.
@@ -43,11 +46,16 @@ pub fn judge(facts: &FactSet, target: &Subject, disks: &BTreeMap<Subject, Leaf>)
     let mut common = Vec::new();
     let mut passages = Vec::new();
     let clusters = database::clusters(facts, target);
+    let mut exceptions = Exceptions::none();
+    let mut host_loss = Vec::new();
     for cluster in &clusters {
-        let (off, evidence) = database::judge(&mut ask, target, cluster);
-        passages.extend(off.then_some(Passage::Dropped(Suppressor::ServerSetting)));
-        common.extend(evidence);
+        let judged = database::judge(&mut ask, target, cluster);
+        passages.extend(judged.off.then_some(Passage::Dropped(Suppressor::ServerSetting)));
+        common.extend(judged.evidence);
+        exceptions.and(judged.exceptions);
+        host_loss.push(judged.host_loss);
     }
+    host_loss.retain(|says| !says.is_empty());
 
     common.extend(belief::directory(&mut ask, target));
 
@@ -99,6 +107,8 @@ pub fn judge(facts: &FactSet, target: &Subject, disks: &BTreeMap<Subject, Leaf>)
         standing,
         redundancy,
         second_fault,
+        host_loss: host_loss.join(" "),
+        exceptions: exceptions.says,
         limits: limits(facts, seen_by, measured::of_others(&mut ask, target, &below).as_deref()),
         seen_by: seen_by.map_or("unknown", Vantage::word).to_owned(),
         sentence: match &drill {
@@ -110,7 +120,8 @@ pub fn judge(facts: &FactSet, target: &Subject, disks: &BTreeMap<Subject, Leaf>)
     };
     let hops = ways.iter().flat_map(|way| &way.hops).filter(|hop| hop.scope() == Scope::Device);
     let plain = Truth::every(hops.map(|hop| belief::plain(facts, hop)));
-    Judgement { verdict, cache, flush, suppressed_by, plain, asked: ask.asked, merged }
+    let commit_off_for = exceptions.lose;
+    Judgement { verdict, cache, flush, suppressed_by, commit_off_for, plain, asked: ask.asked, merged }
 }
 
 fn dropped_by(passage: Passage) -> Option<Suppressor> {

@@ -85,6 +85,10 @@ pub struct Verdict {
     pub redundancy: Redundancy,
     /// What is missing of them and what another fault would cost, in sentences; empty where nothing is known to be.
     pub second_fault: String,
+    /// What becomes of commits when this host is lost for good, in sentences; empty where no standby is waited for.
+    pub host_loss: String,
+    /// Sessions for which the standing is another: `database app: synchronous_commit = off`.
+    pub exceptions: Vec<String>,
     /// `host`, `guest` or `container`: from where it was judged.
     pub seen_by: String,
     /// One sentence: what may be lost and why, or what survives.
@@ -97,18 +101,32 @@ pub struct Verdict {
     pub missing: Vec<Need>,
 }
 
+/// How many sessions a heading names.
+const MOST_EXCEPTIONS: usize = 3;
+
 impl Verdict {
-    /// The verdict as a heading, with what is known to be missing of the copies: `durable, but degraded`.
+    /// The verdict as a heading, with what is known to be missing of the copies and the sessions for which it is another:
+    /// `durable, but degraded`, `durable, except database app: synchronous_commit = off`.
     pub fn heading(&self) -> String {
         self.heading_by(self.standing.word())
     }
 
     /// The same by another spelling of the standing, such as in capitals.
     pub fn heading_by(&self, word: &str) -> String {
-        match self.redundancy.heading() {
-            Some(more) if self.standing.survives() => format!("{word}, but {more}"),
+        let survives = self.standing.survives();
+        let heading = match self.redundancy.heading() {
+            Some(more) if survives => format!("{word}, but {more}"),
             Some(more) => format!("{word}, and {more}"),
             None => word.to_owned(),
+        };
+        let named = self.exceptions.get(..MOST_EXCEPTIONS).unwrap_or(&self.exceptions).join("; ");
+        match self.exceptions.len().saturating_sub(MOST_EXCEPTIONS) {
+            _ if named.is_empty() => heading,
+            more => {
+                let and_more = if more > 0 { format!("; and {more} more") } else { String::new() };
+                let joined = if survives { ", except " } else { "; " };
+                format!("{heading}{joined}{named}{and_more}")
+            }
         }
     }
 }

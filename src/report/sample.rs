@@ -222,6 +222,8 @@ pub fn verdict(target: &Subject, standing: Standing) -> Verdict {
         standing,
         redundancy: Redundancy::None,
         second_fault: String::new(),
+        host_loss: String::new(),
+        exceptions: Vec::new(),
         seen_by: "host".to_owned(),
         sentence: String::new(),
         limits: String::new(),
@@ -250,6 +252,8 @@ fn at_risk_verdict() -> Verdict {
         standing: Standing::AtRisk,
         redundancy: Redundancy::Whole,
         second_fault: String::new(),
+        host_loss: String::new(),
+        exceptions: Vec::new(),
         seen_by: "host".to_owned(),
         sentence:
             "A commit acknowledged now may be lost at power failure: /srv is ext4 mounted nobarrier, and sdb \

@@ -16,8 +16,10 @@ use super::{installed, settings};
 use crate::collect::inside::Inside;
 use crate::collect::servers::{Proof, Unproven};
 use crate::collect::{Request, path_of, refused, servers};
+use crate::facts::catalog::postgres::CommitOverride;
 use crate::facts::catalog::{cluster as kind, postgres};
 use crate::facts::{FactSet, Reading, Remedy, Source, Subject, Why};
+use crate::host::pg_lines::MOST_OVERRIDES;
 use crate::host::{Host, Miss, MissKind, Question, Tool, path_bytes};
 use crate::text::safe;
 use crate::version::Version;
@@ -170,7 +172,11 @@ impl Found {
         self.configure(host, major.value(), facts);
         let answer = self.ask(host, pid_file.as_ref().ok(), major.value());
         let stopped = running.value() == Some(&false);
-        let start = (!stopped).then(|| Start::new(host, pid_file.ok().and_then(|file| file.started)));
+        // Files that were not changed since the server last loaded them are what it has.
+        let loaded = answer.as_ref().and_then(Answer::loaded).map(|at_us| at_us / 1_000_000);
+        let start = (!stopped)
+            .then(|| Start::new(host, loaded.or_else(|| pid_file.ok().and_then(|file| file.started))));
+        let remedy = start.as_ref().zip(owner.value()).map(|(start, owner)| start.remedy(owner));
         let certain = start.map(|start| start.certain(&self.conf, owner.value()));
         // The program of this host is none of a container's.
         let request =
@@ -188,6 +194,13 @@ impl Found {
         if let Some((directory, port, source)) = answer.as_ref().and_then(Answer::place) {
             facts.know(&subject, &postgres::SOCKET_DIRECTORY, directory, source.clone());
             facts.know(&subject, &postgres::PORT, port, source);
+        }
+        facts.put(&subject, &postgres::COMMIT_OVERRIDES, overrides(answer.as_ref(), &running, remedy));
+        if answer.as_ref().is_some_and(Answer::lacks_overrides) {
+            facts.warn(format!(
+                "{shown_data}: more than {MOST_OVERRIDES} databases and roles set synchronous_commit; those that turn it off \
+                 were read first"
+            ));
         }
         facts.put(&subject, &postgres::DATA_CHECKSUMS, checksums);
         facts.put(&subject, &postgres::VERSION, version);
@@ -431,6 +444,25 @@ impl Found {
                 (None, _) => certain.unwrap_or(&self.conf).get(setting.name),
             };
             setting.put(facts, subject, chosen, version);
+        }
+    }
+}
+
+/// What databases and roles set for their own sessions; it stands in a catalog, which only the server reads.
+fn overrides(
+    answer: Option<&Answer>,
+    running: &Reading<bool>,
+    remedy: Option<Remedy>,
+) -> Reading<Vec<CommitOverride>> {
+    match answer {
+        Some(answer) => answer.commit_overrides(),
+        None if running.value() == Some(&false) => {
+            Reading::unknown(Why::Absent, "what databases and roles set is told by a server that runs, only")
+        }
+        None => {
+            let unknown =
+                Reading::unknown(Why::Denied, "the server did not say what databases and roles set");
+            remedy.map_or(unknown.clone(), |remedy| unknown.or_try(remedy))
         }
     }
 }

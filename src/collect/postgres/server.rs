@@ -3,12 +3,16 @@
 //! The host connects and asks; here its answer becomes readings. Root asks as the server's user, who is a superuser of it
 //! unless somebody took that from him: initdb makes him one, and `peer` lets him in. What holds only for that session (a
 //! role's or a database's setting) is not the server's, and is left to the files. The surprise: only a superuser is told in
-//! which file a setting stands, so the source may be the server itself (PostgreSQL manual, *pg_settings*).
+//! which file a setting stands, so the source may be the server itself (PostgreSQL manual, *pg_settings*). What a database or
+//! a role sets hides from our session what all others have; what is set for every role in every database is what they have.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::facts::{Reading, Source};
+use super::settings;
+use crate::facts::catalog::postgres::{CommitOverride, SynchronousCommit};
+use crate::facts::{Choice, Reading, Source, Why};
+use crate::host::pg_lines::{LOADED, OVERRIDE, OVERRIDES};
 use crate::host::{Host, Question, path_bytes};
 use crate::text::{raw, safe};
 use crate::version::Version;
@@ -18,6 +22,19 @@ use crate::version::Version;
 pub struct Answer {
     socket: String,
     rows: BTreeMap<String, Row>,
+    /// None where the server did not tell them.
+    overrides: Option<Vec<Override>>,
+    /// Whether there are more than were told.
+    more: bool,
+}
+
+/// A setting of a database's or a role's; an empty name is every one.
+#[derive(Debug)]
+struct Override {
+    database: String,
+    role: String,
+    name: String,
+    value: Vec<u8>,
 }
 
 #[derive(Debug)]
@@ -27,14 +44,44 @@ struct Row {
     file: Option<(String, u32)>,
 }
 
+/// The setting that decides durability and that every session may have its own of.
+const SYNCHRONOUS_COMMIT: &str = "synchronous_commit";
+
 /// Origins that hold for our session only.
 const OWN: [&str; 6] = ["database", "user", "database user", "client", "session", "interactive"];
 
 /// Asks the server behind a socket; `None` when it does not answer, which costs nothing but the better source.
 pub fn ask(host: &dyn Host, socket: &Path) -> Option<Answer> {
     let answer = host.ask(&Question::PgSettings(socket.to_owned())).ok()?;
-    let rows: BTreeMap<_, _> = answer.split(|b| *b == b'\n').filter_map(row).collect();
-    (!rows.is_empty()).then(|| Answer { socket: safe(path_bytes(socket)), rows })
+    let lines = || answer.split(|b| *b == b'\n');
+    let rows: BTreeMap<_, _> = lines().filter_map(row).collect();
+    let overrides = rows.get(OVERRIDES).map(|_| lines().filter_map(override_of).collect());
+    let more = rows.get(OVERRIDES).is_some_and(|row| row.value == b"more");
+    (!rows.is_empty()).then(|| Answer { socket: safe(path_bytes(socket)), rows, overrides, more })
+}
+
+/// `(override)`, database, role, name, value.
+fn override_of(line: &[u8]) -> Option<Override> {
+    let line = String::from_utf8_lossy(line);
+    let mut fields = line.split('\t').map(raw);
+    fields.next().filter(|kind| kind == OVERRIDE.as_bytes())?;
+    let mut text = || fields.next().map(|field| safe(&field));
+    let (database, role, name) = (text()?, text()?, text()?);
+    Some(Override { database, role, name, value: fields.next()? })
+}
+
+impl Override {
+    fn is_everybodys(&self) -> bool {
+        self.database.is_empty() && self.role.is_empty()
+    }
+
+    fn whose(&self) -> String {
+        match (self.database.as_str(), self.role.as_str()) {
+            ("", role) => format!("role {role}"),
+            (database, "") => format!("database {database}"),
+            (database, role) => format!("role {role} in database {database}"),
+        }
+    }
 }
 
 /// A line of the answer to [`Question::PgSettings`]; its fields are display-safe, and made so again here, since an
@@ -60,12 +107,43 @@ impl Answer {
 
     /// A setting in force for everybody; `None` when the server does not say.
     pub fn get(&self, name: &str) -> Option<Reading<Vec<u8>>> {
-        let row = self.rows.get(name).filter(|row| !OWN.contains(&row.origin.as_str()))?;
+        let row = self.rows.get(name)?;
+        if OWN.contains(&row.origin.as_str()) {
+            let mut all = self.overrides.iter().flatten();
+            let everybodys = all.find(|one| one.is_everybodys() && one.name == name)?;
+            let source = Source::Server { socket: self.socket.clone() };
+            return Some(Reading::known(everybodys.value.clone(), source));
+        }
         let source = match &row.file {
             Some((file, line)) => Source::line(file, *line),
             None => Source::Server { socket: self.socket.clone() },
         };
         Some(Reading::known(row.value.clone(), source))
+    }
+
+    /// When it last loaded its configuration files, in microseconds since 1970.
+    pub fn loaded(&self) -> Option<u64> {
+        String::from_utf8_lossy(&self.rows.get(LOADED)?.value).parse().ok()
+    }
+
+    /// What databases and roles set `synchronous_commit` to.
+    pub fn commit_overrides(&self) -> Reading<Vec<CommitOverride>> {
+        let Some(all) = &self.overrides else {
+            return Reading::unknown(Why::Denied, "the server did not say what databases and roles set");
+        };
+        let Some(setting) = settings::named(SYNCHRONOUS_COMMIT) else { return Reading::not_collected() };
+        let mut own = all.iter().filter(|one| one.name == SYNCHRONOUS_COMMIT && !one.is_everybodys());
+        let read = |one: &Override| {
+            let value = SynchronousCommit::read(&setting.spelled(&one.value))?;
+            Ok(CommitOverride { whose: one.whose(), value })
+        };
+        let source = Source::Server { socket: self.socket.clone() };
+        Reading::known((), source).and_then(|()| own.by_ref().map(read).collect())
+    }
+
+    /// Whether there are more of them than were told.
+    pub fn lacks_overrides(&self) -> bool {
+        self.more
     }
 
     /// The server's version.
@@ -108,6 +186,31 @@ mod tests {
     }
 
     #[test]
+    fn what_databases_and_roles_set_is_told_apart_from_what_everybody_has() {
+        let text = b"synchronous_commit\toff\t\tuser\t\t\n(loaded)\t1700000000123456\t\t\t\t\n(overrides)\tall\n\
+            (override)\t\t\tsynchronous_commit\tlocal\n(override)\tapp\t\tsynchronous_commit\tFALSE\n\
+            (override)\t\ta: on\tsynchronous_commit\ton\n(override)\tapp\tb\\x09\tsynchronous_commit\tremote_write\n";
+        let answer = answer(text).unwrap();
+        assert_eq!(answer.loaded(), Some(1_700_000_000_123_456));
+        assert_eq!(answer.get("synchronous_commit").unwrap().value().unwrap(), b"local", "ALTER ROLE ALL");
+        let overrides = answer.commit_overrides();
+        let shown: Vec<String> = overrides.value().unwrap().iter().map(ToString::to_string).collect();
+        assert_eq!(
+            shown,
+            ["database app: off", "role a: on: on", "role b\\x09 in database app: remote_write"]
+        );
+    }
+
+    #[test]
+    fn overrides_that_were_not_told_or_make_no_sense_are_unknown() {
+        let of = |text: &[u8]| answer(text).unwrap().commit_overrides();
+        assert!(!of(b"fsync\ton\t\tdefault\t\t\n").is_known());
+        assert_eq!(of(b"(overrides)\tall\n").value().map(Vec::len), Some(0));
+        let odd = of(b"(overrides)\tall\n(override)\tapp\t\tsynchronous_commit\tquorum\n");
+        assert!(matches!(odd, Reading::Unknown { why: Why::Malformed, .. }));
+    }
+
+    #[test]
     fn no_answer_is_none() {
         assert!(answer(b"").is_none());
         assert!(ask(&Fake::default(), Path::new("/x")).is_none());
@@ -118,6 +221,7 @@ mod tests {
         fn hostile_servers_never_fail(text: Vec<u8>) {
             if let Some(answer) = answer(&text) {
                 answer.version();
+                drop(answer.commit_overrides());
                 answer.data_directory();
             }
         }

@@ -27,6 +27,8 @@ enum Slot {
     Number(&'static Key<f64>),
     /// A size; without a unit it is so many of these bytes.
     Size(&'static Key<u64>, u64),
+    /// Of whom only the shape is told, see [`crate::host::Question::PgSettings`].
+    Standbys(&'static Key<u64>),
 }
 
 const MEGABYTE: u64 = 1 << 20;
@@ -34,13 +36,19 @@ const MEGABYTE: u64 = 1 << 20;
 const PAGE: u64 = 8 << 10;
 
 /// All of them.
-pub const ALL: [Setting; 19] = [
+pub static ALL: [Setting; 20] = [
     Setting { name: "fsync", slot: Slot::Flag(&postgres::FSYNC), exists: always, default: |_| "on" },
     Setting {
         name: "synchronous_commit",
         slot: Slot::Choice(&postgres::SYNCHRONOUS_COMMIT.info),
         exists: always,
         default: |_| "on",
+    },
+    Setting {
+        name: "synchronous_standby_names",
+        slot: Slot::Standbys(&postgres::STANDBYS),
+        exists: always,
+        default: |_| "",
     },
     Setting {
         name: "wal_sync_method",
@@ -149,6 +157,11 @@ pub const ALL: [Setting; 19] = [
     },
 ];
 
+/// The setting of this name.
+pub fn named(name: &str) -> Option<&'static Setting> {
+    ALL.iter().find(|setting| setting.name == name)
+}
+
 fn always(_: &Version) -> Truth {
     Truth::True
 }
@@ -208,6 +221,7 @@ impl Setting {
             Slot::Count(key) => facts.put(cluster, key, reading.and_then(|text| count(&text))),
             Slot::Number(key) => facts.put(cluster, key, reading.and_then(|text| number(&text))),
             Slot::Size(key, unit) => facts.put(cluster, key, reading.and_then(|text| size(&text, unit))),
+            Slot::Standbys(key) => facts.put(cluster, key, reading.and_then(|shape| standbys(&shape))),
         }
     }
 
@@ -258,6 +272,15 @@ impl Setting {
             _ => text,
         }
     }
+}
+
+/// For how many standbys a commit waits, by the shape that is told: `FIRST 1 (_)`, `ANY 2 (_, _)`, or nothing.
+fn standbys(shape: &str) -> Result<u64, String> {
+    if shape.is_empty() {
+        return Ok(0);
+    }
+    let count = shape.split(' ').nth(1).and_then(|count| count.parse().ok());
+    count.ok_or_else(|| "synchronous_standby_names is not as the server takes it".to_owned())
 }
 
 /// The part of a version that decides about settings: `15`, `9.6`.
@@ -335,8 +358,7 @@ mod tests {
     use crate::facts::Kind;
 
     fn setting(name: &str) -> &'static Setting {
-        static SETTINGS: [Setting; 19] = ALL;
-        SETTINGS.iter().find(|setting| setting.name == name).unwrap()
+        named(name).unwrap()
     }
 
     fn version(text: &str) -> Version {

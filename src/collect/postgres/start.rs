@@ -28,7 +28,8 @@ impl<'a> Start<'a> {
         conf.doubt(|path| self.changed(path), owner.map(|owner| self.remedy(owner)).as_ref())
     }
 
-    fn remedy(&self, owner: &str) -> Remedy {
+    /// What makes the server tell it.
+    pub fn remedy(&self, owner: &str) -> Remedy {
         let uid = servers::our_uid(self.host);
         let name = uid.and_then(|uid| self.host.ask(&Question::UserName(uid)).ok());
         // Root has asked as the owner.

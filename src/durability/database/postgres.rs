@@ -1,8 +1,8 @@
 //! PostgreSQL: fsync, synchronous_commit and full_page_writes (PostgreSQL manual, *Reliability and the Write-Ahead Log* and
 //! *Write Ahead Log* settings).
 
-use super::Sayer;
 use super::torn::{self, Copies};
+use super::{Sayer, sessions};
 use crate::durability::Standing::{AtRisk, Durable, Unproven};
 use crate::durability::ask::Ask;
 use crate::facts::Subject;
@@ -45,6 +45,9 @@ pub fn judge(ask: &mut Ask, of: &Subject, cluster: &Subject, sayer: &mut Sayer) 
         }
     };
     sayer.say(ask, cluster, &postgres::SYNCHRONOUS_COMMIT, standing, says);
+
+    sessions::judge(ask, cluster, commit, sayer);
+    sayer.host_loss = sessions::host_loss(ask, cluster, commit);
 
     let copies = Copies {
         key: &postgres::FULL_PAGE_WRITES,

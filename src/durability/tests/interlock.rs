@@ -66,6 +66,7 @@ const ALL: &[Fact] = &[
     ("kernel.vendor", &["debian", "?"]),
     ("pg.fsync", &["true", "false", "?"]),
     ("pg.synchronous_commit", &["on", "off", "?"]),
+    ("pg.synchronous_commit_overrides", &["", "database app: off", "?"]),
     ("pg.fsync_disabled_by", &["none", "libeatmydata.so", "?"]),
     ("device.counts_flushes", &["true", "false", "?"]),
     ("probe.flushes_per_commit", &["1", "0.2", "0", "?"]),
@@ -96,6 +97,8 @@ fn allowed(fact: &str, value: &str) -> bool {
         "mount.barrier" => value == "on" || value == "no effect",
         "ext4.journal" | "pg.fsync" => value == "true",
         "pg.synchronous_commit" => value == "on",
+        // The server's own value decides; that nobody could be asked for others leaves it open.
+        "pg.synchronous_commit_overrides" => value != "?",
         "pg.fsync_disabled_by" => value == "none",
         // The commit takes 100 µs; the gain must be more than 5 % of it.
         "probe.flush_cost" => value == "40",

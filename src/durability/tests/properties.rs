@@ -49,6 +49,7 @@ const BEARING: &[(&str, &[&str])] = &[
     ("controller.disk_cache", &["off", "on", "disk default"]),
     ("pg.fsync", &["true", "false"]),
     ("pg.synchronous_commit", &["on", "off"]),
+    ("pg.synchronous_commit_overrides", &["", "database app: off"]),
     ("pg.full_page_writes", &["true", "false"]),
     ("pg.fsync_disabled_by", &["none", "libeatmydata.so"]),
 ];

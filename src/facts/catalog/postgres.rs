@@ -27,8 +27,12 @@ facts! {
     WAL_SYNC_METHOD: WalSyncMethod = Cluster "pg.wal_sync_method";
     /// `fsync` in force.
     FSYNC: bool = Cluster "pg.fsync" Kind::Bool;
-    /// `synchronous_commit` in force as the server's default.
+    /// `synchronous_commit` in force where no database or role sets its own.
     SYNCHRONOUS_COMMIT: SynchronousCommit = Cluster "pg.synchronous_commit";
+    /// What databases and roles set `synchronous_commit` to for their own sessions, from the running server.
+    COMMIT_OVERRIDES: Vec<CommitOverride> = Cluster "pg.synchronous_commit_overrides" Kind::List;
+    /// How many standbys a commit waits for (`synchronous_standby_names`); 0 is none.
+    STANDBYS: u64 = Cluster "pg.synchronous_standbys" Kind::Count;
     /// `full_page_writes` in force.
     FULL_PAGE_WRITES: bool = Cluster "pg.full_page_writes" Kind::Bool;
     /// `wal_init_zero` in force (12 and later).
@@ -67,8 +71,10 @@ facts! {
     DATA_CHECKSUMS: bool = Cluster "pg.data_checksums" Kind::Bool;
 }
 
+mod sessions;
 mod words;
 
+pub use sessions::CommitOverride;
 pub use words::{
     FileExtendMethod, RecoveryInitSync, SynchronousCommit, WalCompression, WalLevel, WalSyncMethod,
 };

@@ -39,6 +39,8 @@ facts! {
     FLUSH: Flush = Target "target.flush", concluded;
     /// What suppresses flushes: `mount option`, `queue override`, `file system`, `server setting`.
     SUPPRESSED_BY: Vec<Suppressor> = Target "target.flush_suppressed_by" Kind::Choices(Suppressor::WORDS), concluded;
+    /// Databases and roles of its server whose commits may be lost, though the server's default keeps them.
+    COMMIT_OFF_FOR: Vec<String> = Target "target.commit_off_for" Kind::List, concluded;
     /// Whether advice that removes flushes could be given at all: the interlock of the durability verdict, every condition of which must be known to hold.
     INTERLOCK: bool = Target "target.flush_removal_allowed" Kind::Bool, concluded;
 }

@@ -1,17 +1,20 @@
 //! Asks a running PostgreSQL for its storage settings, over its Unix socket, as who this process is: its owner.
 //!
-//! Just enough of the frontend/backend protocol (the manual's chapter of that name): start up, one simple query, end. The
-//! session is read-only from its first packet on. Whatever the server demands beyond trusting us, we do not have: a
-//! password is never asked for, looked up or sent. What the server says is as hostile as any file.
+//! Just enough of the frontend/backend protocol (the manual's chapter of that name): start up, two simple queries, end. The
+//! session is read-only from its first packet on, and no schema but the server's own is searched. Whatever the server
+//! demands beyond trusting us, we do not have: a password is never asked for, looked up or sent. What the server says is as
+//! hostile as any file. The surprise: what databases and roles set for their sessions stands in a catalog alone, and is asked
+//! for last, so that a server that refuses it has said the rest.
 
 use std::path::Path;
 
 use super::conversation::{self, LARGEST, Message, Next};
 use super::machine;
+use crate::host::pg_lines::{LOADED, MOST_OVERRIDES, OVERRIDE, OVERRIDES};
 use crate::host::{Miss, MissKind, redact};
 use crate::text;
 
-/// Name, setting, unit, source, sourcefile and sourceline, a line each.
+/// The answer to [`crate::host::Question::PgSettings`].
 pub fn settings(socket: &Path, server: Option<u32>) -> Result<Vec<u8>, Miss> {
     let user = machine::user_name(nix::unistd::geteuid().as_raw())?;
     let user = String::from_utf8_lossy(user.trim_ascii()).into_owned();
@@ -28,6 +31,7 @@ fn startup(user: &str) -> Vec<u8> {
         ("application_name", "walwise"),
         ("client_encoding", "UTF8"),
         ("default_transaction_read_only", "on"),
+        ("search_path", "pg_catalog"),
         ("statement_timeout", "1500"),
     ];
     for (name, value) in parameters {
@@ -40,13 +44,33 @@ fn startup(user: &str) -> Vec<u8> {
     [&length(&body)[..], &body].concat()
 }
 
-fn query() -> String {
+/// Settings by their names, and when the server last loaded its files, in microseconds since 1970.
+fn settings_query() -> String {
     let names: Vec<String> =
         redact::POSTGRES_SETTINGS.iter().chain(&["server_version"]).map(|name| format!("'{name}'")).collect();
     format!(
-        "SELECT name, setting, unit, source, sourcefile, sourceline FROM pg_catalog.pg_settings \
-         WHERE name IN ({}) ORDER BY name\0",
+        "SELECT name, setting, unit, source, sourcefile, sourceline::text FROM pg_catalog.pg_settings \
+         WHERE name IN ({}) \
+         UNION ALL SELECT '{LOADED}', trunc(extract(epoch FROM pg_conf_load_time()) * 1000000)::bigint::text, \
+         NULL, NULL, NULL, NULL ORDER BY 1\0",
         names.join(", ")
+    )
+}
+
+/// What databases and roles set for their own sessions: what counts for everybody first, then what commits lose by.
+fn overrides_query() -> String {
+    format!(
+        "SELECT '{OVERRIDE}', datname, rolname, name, value FROM (\
+           SELECT d.datname, r.rolname, s.setdatabase, s.setrole, \
+                  split_part(s.one, '=', 1) AS name, substr(s.one, strpos(s.one, '=') + 1) AS value \
+           FROM (SELECT setdatabase, setrole, unnest(setconfig) AS one FROM pg_catalog.pg_db_role_setting) s \
+           LEFT JOIN pg_catalog.pg_database d ON d.oid = s.setdatabase \
+           LEFT JOIN pg_catalog.pg_roles r ON r.oid = s.setrole) all_of_them \
+         WHERE name = 'synchronous_commit' AND (setdatabase = 0 OR datname IS NOT NULL) \
+           AND (setrole = 0 OR rolname IS NOT NULL) \
+         ORDER BY setdatabase <> 0 OR setrole <> 0, lower(value) NOT IN ('off', 'false', 'no', '0'), datname, rolname \
+         LIMIT {}\0",
+        MOST_OVERRIDES + 1
     )
 }
 
@@ -65,8 +89,19 @@ struct Conversation {
     user: String,
     heard: Vec<u8>,
     authenticated: bool,
-    asked: bool,
+    refused: bool,
+    asking: Asking,
     answer: String,
+    overrides: Vec<String>,
+}
+
+/// What is being asked.
+#[derive(Default, PartialEq, Eq)]
+enum Asking {
+    #[default]
+    Nothing,
+    Settings,
+    Overrides,
 }
 
 impl conversation::Conversation for Conversation {
@@ -98,29 +133,64 @@ impl conversation::Conversation for Conversation {
                 }
                 None => return Err(garbled()),
             },
-            b'E' => return Err(Miss::new(MissKind::Denied, complaint(body))),
-            b'D' if self.asked => {
-                let row = row(body).ok_or_else(garbled)?;
-                let fields: Vec<String> = row.iter().map(|field| text::safe(field)).collect();
-                self.answer.push_str(&fields.join("\t"));
-                self.answer.push('\n');
+            b'E' => match self.asking {
+                Asking::Overrides => self.refused = true,
+                Asking::Nothing | Asking::Settings => {
+                    return Err(Miss::new(MissKind::Denied, complaint(body)));
+                }
+            },
+            b'D' => {
+                let line = line(&row(body).ok_or_else(garbled)?);
+                match self.asking {
+                    Asking::Settings => self.answer.push_str(&line),
+                    Asking::Overrides if self.overrides.len() <= MOST_OVERRIDES => self.overrides.push(line),
+                    Asking::Overrides | Asking::Nothing => return Err(garbled()),
+                }
                 if self.answer.len() > LARGEST {
                     return Err(garbled());
                 }
             }
-            b'Z' if self.asked => {
-                let answer = std::mem::take(&mut self.answer).into_bytes();
-                return Ok(Next::Done { answer, farewell: message(b'X', b"") });
-            }
-            b'Z' if self.authenticated => {
-                self.asked = true;
-                return Ok(Next::Say(message(b'Q', query().as_bytes())));
-            }
-            b'Z' | b'D' => return Err(garbled()),
+            b'Z' => match self.asking {
+                Asking::Nothing if self.authenticated => {
+                    self.asking = Asking::Settings;
+                    return Ok(Next::Say(message(b'Q', settings_query().as_bytes())));
+                }
+                Asking::Nothing => return Err(garbled()),
+                Asking::Settings => {
+                    self.asking = Asking::Overrides;
+                    return Ok(Next::Say(message(b'Q', overrides_query().as_bytes())));
+                }
+                Asking::Overrides => {
+                    return Ok(Next::Done { answer: self.said(), farewell: message(b'X', b"") });
+                }
+            },
             _ => {}
         }
         Ok(Next::Listen)
     }
+}
+
+impl Conversation {
+    /// The whole answer. That every override was told is a line of its own, for there may be none.
+    fn said(&mut self) -> Vec<u8> {
+        let mut answer = std::mem::take(&mut self.answer);
+        if !self.refused {
+            let told = if self.overrides.len() > MOST_OVERRIDES { "more" } else { "all" };
+            answer.push_str(&format!("{OVERRIDES}\t{told}\n"));
+            self.overrides.iter().take(MOST_OVERRIDES).for_each(|line| answer.push_str(line));
+        }
+        answer.into_bytes()
+    }
+}
+
+/// A row as a line; of the names of standbys only their shape.
+fn line(row: &[&[u8]]) -> String {
+    let value = |name: &&[u8], value: &[u8]| redact::postgres_value(&String::from_utf8_lossy(name), value);
+    let fields = row.iter().enumerate().map(|(at, field)| match (at, row.first()) {
+        (1, Some(name)) => text::safe(&value(name, field)),
+        _ => text::safe(field),
+    });
+    format!("{}\n", fields.collect::<Vec<_>>().join("\t"))
 }
 
 /// The fields of a row; NULL is empty.
@@ -170,6 +240,10 @@ mod tests {
         let mut steps = Vec::new();
         let rows = [
             data(&[Some("fsync"), Some("on"), None, Some("file"), Some("/a\tb"), Some("3")]),
+            data(&[Some("synchronous_standby_names"), Some("2 (berlin, \"Hans\", *)"), None]),
+            message(b'C', b"SELECT 2\0"),
+            message(b'Z', b"I"),
+            data(&[Some("(override)"), Some("app"), None, Some("synchronous_commit"), Some("off")]),
             message(b'C', b"SELECT 1\0"),
             message(b'Z', b"I"),
         ]
@@ -180,9 +254,12 @@ mod tests {
                 steps.push(next);
             }
         }
-        let answer = b"fsync\ton\t\tfile\t/a\\x09b\t3\n".to_vec();
-        let ask = Next::Say(message(b'Q', query().as_bytes()));
-        assert_eq!(steps, [ask, Next::Done { answer, farewell: message(b'X', b"") }]);
+        let answer = b"fsync\ton\t\tfile\t/a\\x09b\t3\nsynchronous_standby_names\tFIRST 2 (_, _, _)\t\n(overrides)\tall\n\
+            (override)\tapp\t\tsynchronous_commit\toff\n"
+            .to_vec();
+        let say = |query: String| Next::Say(message(b'Q', query.as_bytes()));
+        let done = Next::Done { answer, farewell: message(b'X', b"") };
+        assert_eq!(steps, [say(settings_query()), say(overrides_query()), done]);
     }
 
     #[test]
@@ -196,6 +273,29 @@ mod tests {
             Conversation::default().hear(&message(b'Z', b"I")).is_err(),
             "ready without having let us in"
         );
+    }
+
+    /// The answer when this many overrides are told and then the server refuses, or does not.
+    fn told(overrides: usize, refused: bool) -> String {
+        let mut conversation = Conversation::default();
+        let one = data(&[Some("(override)"), None, Some("r"), Some("synchronous_commit"), Some("off")]);
+        let end = if refused { message(b'E', b"SERROR\0Mno\0\0") } else { message(b'C', b"SELECT\0") };
+        let all = [ready(), message(b'Z', b"I"), one.repeat(overrides), end, message(b'Z', b"I")];
+        all.iter()
+            .find_map(|bytes| match conversation.hear(bytes).unwrap() {
+                Next::Done { answer, .. } => Some(String::from_utf8(answer).unwrap()),
+                Next::Listen | Next::Say(_) => None,
+            })
+            .unwrap()
+    }
+
+    #[test]
+    fn overrides_that_were_not_all_told_are_not_called_all() {
+        assert_eq!(told(0, false), "(overrides)\tall\n");
+        assert_eq!(told(1, true), "", "the rest is said");
+        assert!(told(MOST_OVERRIDES, false).starts_with("(overrides)\tall\n"));
+        let more = told(MOST_OVERRIDES + 1, false);
+        assert!(more.starts_with("(overrides)\tmore\n") && more.lines().count() == MOST_OVERRIDES + 1);
     }
 
     proptest! {

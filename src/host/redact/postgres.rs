@@ -3,10 +3,11 @@
 //! The syntax is that of PostgreSQL's guc-file.l: an optional `=`, comments, quotes with `''` and backslash escapes, names
 //! in any case. A line that PostgreSQL would refuse gives nothing. Which of several lines wins is for others to say.
 
+use super::standbys;
 use crate::host::Setting;
 
 /// Settings that may leave a configuration file or a server.
-pub const SETTINGS: [&str; 28] = [
+pub const SETTINGS: [&str; 29] = [
     "checkpoint_completion_target",
     "checkpoint_flush_after",
     "checkpoint_timeout",
@@ -27,6 +28,7 @@ pub const SETTINGS: [&str; 28] = [
     "random_page_cost",
     "recovery_init_sync_method",
     "synchronous_commit",
+    STANDBYS,
     "unix_socket_directories",
     "wal_compression",
     "wal_init_zero",
@@ -36,6 +38,14 @@ pub const SETTINGS: [&str; 28] = [
     "wal_segment_size",
     "wal_sync_method",
 ];
+
+/// The names of standbys, of which only the shape leaves.
+const STANDBYS: &str = "synchronous_standby_names";
+
+/// What of a setting's value may leave.
+pub fn value(name: &str, value: &[u8]) -> Vec<u8> {
+    if name == STANDBYS { standbys::shape(value) } else { value.to_vec() }
+}
 
 const INCLUDES: [&str; 3] = ["include", "include_dir", "include_if_exists"];
 
@@ -74,6 +84,7 @@ fn setting(line: u32, text: &[u8]) -> Option<Setting> {
     let (value, rest) =
         if let Some(quoted) = rest.strip_prefix(b"'") { unquote(quoted)? } else { bare(rest)? };
     let rest = rest.trim_ascii_start();
+    let value = self::value(&key, &value);
     (rest.is_empty() || rest.starts_with(b"#")).then(|| Setting::new(line, key, value))
 }
 
@@ -157,6 +168,7 @@ mod tests {
             wal_sync_method='open_datasync'   # why\n\
             \tdata_directory = '/srv/it''s\\\\here'\n\
             max_wal_size 10GB\n\
+            synchronous_standby_names = 'ANY 2 (berlin, \"a b\", *)'\n\
             commit_delay = -1\n\
             include_dir 'conf.d'\n\
             include_if_exists = 'a\\040b'\r\n";
@@ -166,9 +178,10 @@ mod tests {
             (4, "wal_sync_method", "open_datasync"),
             (5, "data_directory", "/srv/it's\\here"),
             (6, "max_wal_size", "10GB"),
-            (7, "commit_delay", "-1"),
-            (8, "include_dir", "conf.d"),
-            (9, "include_if_exists", "a b"),
+            (7, "synchronous_standby_names", "ANY 2 (_, _, _)"),
+            (8, "commit_delay", "-1"),
+            (9, "include_dir", "conf.d"),
+            (10, "include_if_exists", "a b"),
         ];
         assert_eq!(read(text), expected.map(|(l, k, v)| (l, k.to_owned(), v.to_owned())));
     }

@@ -3,7 +3,7 @@
 //! Options are brought into one form, so that nobody above parses arguments: see [`crate::host::Question::CommandLine`].
 
 use super::mysql::{self, Name};
-use super::postgres::SETTINGS;
+use super::postgres::{self, SETTINGS};
 use crate::text;
 
 /// Options of MySQL's and MariaDB's servers that may leave a command line besides their settings: which files they read.
@@ -62,7 +62,8 @@ fn postgres(words: &[&[u8]]) -> Vec<String> {
 fn setting(assignment: &[u8]) -> Option<String> {
     let (name, value) = split(assignment);
     let name = name.filter(|name| SETTINGS.contains(&name.as_str()))?;
-    Some(format!("{name}={}", text::safe(value?)))
+    let value = postgres::value(&name, value?);
+    Some(format!("{name}={}", text::safe(&value)))
 }
 
 /// Name, in lower case with underscores, and value of an assignment.

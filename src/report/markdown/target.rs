@@ -27,6 +27,7 @@ pub fn write<'a>(document: &mut Document, part: &mut Part<'_, 'a>, target: &'a T
     if let Some(verdict) = verdict {
         document.para(&strong(&verdict.sentence));
         document.para(&text(&verdict.second_fault));
+        document.para(&text(&verdict.host_loss));
         document.para(&text(&verdict.limits));
     }
     if verdict.is_none() {

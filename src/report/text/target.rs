@@ -40,8 +40,10 @@ pub fn write<'a>(page: &mut Page, part: &mut Part<'_, 'a>, target: &'a TargetSum
     match verdict {
         Some(verdict) => {
             page.para(2, &verdict.sentence);
-            if !verdict.second_fault.is_empty() {
-                page.para(2, &verdict.second_fault);
+            for says in
+                [&verdict.second_fault, &verdict.host_loss].into_iter().filter(|says| !says.is_empty())
+            {
+                page.para(2, says);
             }
             page.para(2, &verdict.limits);
         }

@@ -42,6 +42,7 @@ const COMMON: Facts = &[
     ("target.swap_beside", ""),
     ("target.roles", ""),
     ("target.verdict", "durable"),
+    ("target.commit_off_for", ""),
     ("target.flush_removal_allowed", "no"),
     ("probe.implausible", "no"),
     ("probe.flush_cost", "900"),

@@ -94,7 +94,10 @@ fn verdict(page: &mut Page, data: &Data, report: &Report, state: &PageState, roo
         let head = if i == 0 { text::pad(&word, indent) } else { text::blank(indent) };
         lines.push(Line::from(vec![Span::styled(head, theme.standing(verdict.standing)), Span::raw(row)]));
     }
-    for row in text::wrap(&verdict.second_fault, room.saturating_sub(indent)) {
+    for row in [&verdict.second_fault, &verdict.host_loss]
+        .into_iter()
+        .flat_map(|says| text::wrap(says, room.saturating_sub(indent)))
+    {
         if !row.is_empty() {
             lines.push(Line::raw(format!("{}{row}", text::blank(indent))));
         }

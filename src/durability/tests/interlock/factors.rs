@@ -99,6 +99,7 @@ fn a_disk_allows_it_in_exactly_one_state_and_so_does_what_is_joined_to_it() {
         "ext4.journal",
         "pg.fsync",
         "pg.synchronous_commit",
+        "pg.synchronous_commit_overrides",
         "probe.implausible",
         "probe.flushes_per_commit",
     ]);

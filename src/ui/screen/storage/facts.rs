@@ -80,9 +80,9 @@ impl<'a> Facts<'a> {
         }
         let verdict = data.verdict().filter(|_| is_top);
         let verdict = verdict.map(|verdict| {
-            format!("{}: {} {}", heading(verdict), verdict.sentence, verdict.second_fault)
-                .trim_end()
-                .to_owned()
+            let more = [&verdict.second_fault, &verdict.host_loss].map(String::as_str);
+            let says = std::iter::once(verdict.sentence.as_str()).chain(more).filter(|says| !says.is_empty());
+            format!("{}: {}", heading(verdict), says.collect::<Vec<_>>().join(" "))
         });
         Self { subject, known, evidence, verdict, raw: &data.raw }
     }

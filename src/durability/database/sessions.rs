@@ -1,0 +1,65 @@
+//! PostgreSQL's sessions that have a `synchronous_commit` of their own, because their database or role sets one (PostgreSQL
+//! manual, *ALTER DATABASE*, *ALTER ROLE*).
+//!
+//! The instance's value governs the verdict, and what differs from it stands beside. The surprise: any role may set its own, so
+//! this is never worse than a warning; and only a server that runs can tell, so of one that does not answer nothing assures.
+
+use super::{Exceptions, Sayer};
+use crate::durability::Standing::Unproven;
+use crate::durability::ask::Ask;
+use crate::facts::catalog::postgres::{self, CommitOverride, SynchronousCommit};
+use crate::facts::{Reading, Subject};
+
+/// Judges the sessions of a cluster whose instance has this value.
+pub fn judge(ask: &mut Ask, cluster: &Subject, instance: Option<SynchronousCommit>, sayer: &mut Sayer) {
+    let key = &postgres::COMMIT_OVERRIDES;
+    let Some(overrides) = ask.value(cluster, key) else {
+        let reading = ask.facts.reading(cluster, key.name()).clone();
+        let runs = ask.value(cluster, &postgres::RUNNING) != Some(false);
+        if runs && instance.is_some_and(flushes) {
+            ask.miss(cluster, key, None);
+            let says = "whether a database or a role turns synchronous_commit off is not known".to_owned();
+            sayer.say(ask, cluster, key, Unproven, says);
+        }
+        sayer.exceptions.lose = reading.and_then(|_| Ok(Vec::new()));
+        return;
+    };
+    let differs = |one: &&CommitOverride| instance.is_none_or(|value| flushes(value)) != flushes(one.value);
+    let different: Vec<&CommitOverride> = overrides.iter().filter(differs).collect();
+    let told = |one: &&CommitOverride| format!("{}: synchronous_commit = {}", one.whose, one.value);
+    let lose = different.iter().filter(|one| !flushes(one.value)).map(|one| one.whose.clone());
+    sayer.exceptions = Exceptions {
+        says: different.iter().map(told).collect(),
+        lose: Reading::known(lose.collect(), ask.asked.source()),
+    };
+}
+
+/// Whether a commit waits for the flush on this host.
+pub fn flushes(value: SynchronousCommit) -> bool {
+    match value {
+        SynchronousCommit::On
+        | SynchronousCommit::Local
+        | SynchronousCommit::RemoteWrite
+        | SynchronousCommit::RemoteApply => true,
+        SynchronousCommit::Off => false,
+    }
+}
+
+/// What is promised when this host is lost for good, in a sentence; nothing where no standby is named, or it is not known.
+pub fn host_loss(ask: &mut Ask, cluster: &Subject, instance: Option<SynchronousCommit>) -> String {
+    let standbys = ask.value(cluster, &postgres::STANDBYS).filter(|standbys| *standbys > 0);
+    let (Some(standbys), Some(value)) = (standbys, instance) else { return String::new() };
+    let by = if standbys == 1 { "a standby".to_owned() } else { format!("{standbys} standbys") };
+    match value {
+        SynchronousCommit::On => format!("A commit survives the loss of this host: {by} flushed it first."),
+        SynchronousCommit::RemoteApply => {
+            format!("A commit survives the loss of this host: {by} flushed and applied it first.")
+        }
+        SynchronousCommit::RemoteWrite => format!(
+            "A commit survives the loss of this host while {by} keeps running: it was received there, maybe not flushed."
+        ),
+        SynchronousCommit::Local | SynchronousCommit::Off => format!(
+            "The last commits are lost with this host: synchronous_commit = {value} waits for none of its standbys."
+        ),
+    }
+}

@@ -1,0 +1,147 @@
+//! `synchronous_standby_names` without the names: how a commit waits, and for how many of how many.
+//!
+//! The grammar is that of PostgreSQL's syncrep_gram.y and syncrep_scanner.l: `FIRST n (list)`, `ANY n (list)`, `n (list)` or a
+//! list. Standbys are called after hosts and people, so each name leaves as `_`. The surprise: what is reduced already stays as
+//! it is, and a value that the server would refuse leaves as `?`.
+
+/// The shape of a value: nothing, `FIRST 1 (_, _)` or `ANY 2 (_, _, _)`.
+pub fn shape(value: &[u8]) -> Vec<u8> {
+    if value.trim_ascii().is_empty() {
+        return Vec::new();
+    }
+    let shape = words(value)
+        .and_then(|words| read(&words))
+        .map(|(how, count, names)| format!("{how} {count} ({})", vec!["_"; names].join(", ")));
+    shape.unwrap_or_else(|| "?".to_owned()).into_bytes()
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Word {
+    Any,
+    First,
+    Number(u64),
+    Name,
+    Comma,
+    Open,
+    Close,
+}
+
+/// How, for how many, and how many names there are.
+fn read(words: &[Word]) -> Option<(&'static str, u64, usize)> {
+    match words {
+        [Word::Any, Word::Number(count), Word::Open, list @ .., Word::Close] => {
+            Some(("ANY", *count, names(list)?))
+        }
+        [Word::First, Word::Number(count), Word::Open, list @ .., Word::Close]
+        | [Word::Number(count), Word::Open, list @ .., Word::Close] => Some(("FIRST", *count, names(list)?)),
+        list => Some(("FIRST", 1, names(list)?)),
+    }
+    .filter(|(_, count, _)| *count > 0)
+}
+
+/// How many names a list has; a number may be one.
+fn names(list: &[Word]) -> Option<usize> {
+    let is_name = |word: &Word| match word {
+        Word::Name | Word::Number(_) => true,
+        Word::Any | Word::First | Word::Comma | Word::Open | Word::Close => false,
+    };
+    let mut all = list.split(|word| *word == Word::Comma);
+    let each_is_one = all.all(|part| part.len() == 1 && part.iter().all(is_name));
+    each_is_one.then(|| list.iter().filter(|word| is_name(word)).count())
+}
+
+fn words(mut text: &[u8]) -> Option<Vec<Word>> {
+    let mut words = Vec::new();
+    while let Some((first, rest)) = text.trim_ascii_start().split_first() {
+        let (word, behind) = match first {
+            b',' => (Word::Comma, rest),
+            b'(' => (Word::Open, rest),
+            b')' => (Word::Close, rest),
+            b'*' => (Word::Name, rest),
+            b'"' => (Word::Name, unquoted(rest)?),
+            b'0'..=b'9' => {
+                let end = rest.iter().position(|b| !b.is_ascii_digit()).unwrap_or(rest.len());
+                let (digits, behind) = rest.split_at(end);
+                let number = [&[*first], digits].concat();
+                (Word::Number(str::from_utf8(&number).ok()?.parse().ok()?), behind)
+            }
+            byte if begins_name(*byte) => {
+                let fits = |b: &u8| begins_name(*b) || b.is_ascii_digit() || *b == b'$';
+                let end = rest.iter().position(|b| !fits(b)).unwrap_or(rest.len());
+                let (more, behind) = rest.split_at(end);
+                let name = [&[*first], more].concat();
+                let word = match name.to_ascii_lowercase().as_slice() {
+                    b"any" => Word::Any,
+                    b"first" => Word::First,
+                    _ => Word::Name,
+                };
+                (word, behind)
+            }
+            _ => return None,
+        };
+        words.push(word);
+        text = behind;
+    }
+    Some(words)
+}
+
+fn begins_name(byte: u8) -> bool {
+    byte.is_ascii_alphabetic() || byte == b'_' || byte >= 0x80
+}
+
+/// What follows a quoted name, from behind its first quote; two quotes are one.
+fn unquoted(mut text: &[u8]) -> Option<&[u8]> {
+    loop {
+        let end = text.iter().position(|b| *b == b'"')?;
+        let behind = text.get(end + 1..)?;
+        match behind.strip_prefix(b"\"") {
+            Some(rest) => text = rest,
+            None => return Some(behind),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn reduced(value: &str) -> String {
+        String::from_utf8(shape(value.as_bytes())).unwrap()
+    }
+
+    #[test]
+    fn of_a_value_its_shape_is_left() {
+        for (value, expected) in [
+            ("", ""),
+            ("  ", ""),
+            ("berlin", "FIRST 1 (_)"),
+            ("*", "FIRST 1 (_)"),
+            ("berlin, \"Hans' \"\"Host\"\"\" , 7", "FIRST 1 (_, _, _)"),
+            ("2 (a,b,c)", "FIRST 2 (_, _, _)"),
+            ("first 1 (a)", "FIRST 1 (_)"),
+            ("Any 2(a, *, c)", "ANY 2 (_, _, _)"),
+            ("ANY 0 (a)", "?"),
+            ("ANY (a)", "?"),
+            ("a b", "?"),
+            ("a,", "?"),
+            ("\"a", "?"),
+            ("a; b", "?"),
+        ] {
+            assert_eq!(reduced(value), expected, "{value}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_name_leaves_and_reducing_twice_is_reducing_once(value in prop_oneof![
+            any::<Vec<u8>>(),
+            "(ANY|FIRST)? ?[0-9]{0,2} ?\\(?(berlin|\"berlin\"|\\*|[0-9])(, ?berlin){0,3}\\)?".prop_map(String::into_bytes),
+        ]) {
+            let once = shape(&value);
+            prop_assert!(once.iter().all(|b| b"?FIRSTANY0123456789 (_,)".contains(b)));
+            prop_assert_eq!(shape(&once), once);
+        }
+    }
+}
