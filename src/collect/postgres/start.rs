@@ -8,19 +8,20 @@ use std::path::Path;
 use super::conf::Conf;
 use crate::collect::{servers, start};
 use crate::facts::Remedy;
-use crate::host::{Host, Question};
+use crate::host::{Host, Moment, Question};
 use crate::text::safe;
 
 /// The start of a server that runs, or may run.
 pub struct Start<'a> {
     host: &'a dyn Host,
-    at: Option<u64>,
+    at: Option<Moment>,
 }
 
 impl<'a> Start<'a> {
-    /// In seconds since 1970, as its `postmaster.pid` says.
-    pub fn new(host: &'a dyn Host, at: Option<u64>) -> Self {
-        Self { host, at }
+    /// In the second that its `postmaster.pid` says, and in it when its process did, where one is proven.
+    pub fn new(host: &'a dyn Host, second: Option<u64>, process: Option<u32>) -> Self {
+        let process = process.and_then(|pid| start::of_process(host, pid));
+        Self { host, at: second.map(|second| start::in_second(second, process)) }
     }
 
     /// What is in force for certain where the server itself does not say it. `owner` is whom it would tell.
