@@ -26,8 +26,14 @@ const USUAL: [&str; 2] = ["/etc/my.cnf", "/etc/mysql/my.cnf"];
 const BUILT_IN: &str = "/usr/etc/my.cnf";
 
 /// The configuration of a server, or of what is installed. Without a data directory yet, what is persisted in it is left
-/// for [`persisted`].
-pub fn read(host: &dyn Host, edition: &Edition, server: Option<&Server>, facts: &mut FactSet) -> Conf {
+/// for [`persisted`]. `named` is what somebody says to be its `--defaults-file`.
+pub fn read(
+    host: &dyn Host,
+    edition: &Edition,
+    server: Option<&Server>,
+    named: Option<&Path>,
+    facts: &mut FactSet,
+) -> Conf {
     let mut conf = Conf::default();
     let mut groups = Groups::new(edition);
     if let Some(suffix) = server.and_then(|s| {
@@ -36,7 +42,10 @@ pub fn read(host: &dyn Host, edition: &Edition, server: Option<&Server>, facts: 
         groups.suffix = Some(safe(&suffix).to_ascii_lowercase());
     }
     let mut reader = Reader { host, facts, conf: &mut conf, groups, depth: 0, full: false };
-    reader.files(server);
+    match named {
+        Some(path) => reader.named(path),
+        None => reader.files(server),
+    }
     if let Some(server) = server {
         reader.arguments(server);
     }
@@ -44,15 +53,24 @@ pub fn read(host: &dyn Host, edition: &Edition, server: Option<&Server>, facts: 
 }
 
 /// Adds what MySQL keeps of SET PERSIST in the data directory, which it reads last of all.
-pub fn persisted(conf: &mut Conf, host: &dyn Host, edition: &Edition, data: &Path, facts: &mut FactSet) {
+pub fn persisted(
+    conf: &mut Conf,
+    host: &dyn Host,
+    edition: &Edition,
+    data: &Path,
+    named: Option<&Path>,
+    facts: &mut FactSet,
+) {
     if edition.line.value() == Some(&Line::Mariadb) {
         return;
     }
     let groups = Groups::new(edition);
     let mut reader = Reader { host, facts, conf, groups, depth: 0, full: false };
     reader.optional(&data.join("mysqld-auto.cnf"), Dialect::MysqlPersisted);
-    // Where a package makes the data directory the home of the server's user.
-    reader.unread(&data.join(".my.cnf"));
+    // Where a package makes the data directory the home of the server's user. Who is told a file reads no other.
+    if named.is_none() {
+        reader.unread(&data.join(".my.cnf"));
+    }
 }
 
 /// The groups that a server reads.

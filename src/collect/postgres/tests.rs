@@ -1,5 +1,7 @@
 //! Clusters from all that leads to them: a process, Debian's directories, the directory that was asked for.
 
+mod named;
+
 use super::*;
 use crate::collect::testing::{Fake, shown};
 use crate::facts::catalog::postgres;
