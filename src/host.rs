@@ -105,7 +105,7 @@ pub enum Question {
     PgSettings(PathBuf),
     /// Storage settings of a running MySQL or MariaDB, through its Unix socket (this path), without a password and as who
     /// asks, but for root, who keeps his name. A line each, of name and value with a tab between, both display-safe.
-    /// `version` and `datadir` are among the names.
+    /// `version`, `datadir` and `log_bin_basename` are among the names.
     MysqlSettings(PathBuf),
     /// The answer of an allow-listed program, see [`Tool`].
     Run(Tool, Vec<String>),

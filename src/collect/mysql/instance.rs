@@ -263,18 +263,19 @@ impl Found {
             None => servers::not_running(running.value()),
         };
         facts.put(&subject, &mysql::FSYNC_DISABLED_BY, preloaded);
+        let answer =
+            self.server.as_ref().map(|server| server::ask(view, &self.edition, server, &conf, &self.seen));
         Places {
             host: view,
             inside,
             seen: &self.seen,
             conf: &conf,
+            answer: answer.as_ref(),
             edition: &self.edition,
             data: &self.data,
             data_source: &self.data_source,
         }
         .put(&subject, facts);
-        let answer =
-            self.server.as_ref().map(|server| server::ask(view, &self.edition, server, &conf, &self.seen));
         if let Some(Answer::Told(_, source @ Source::Server { socket })) = &answer {
             facts.know(&subject, &mysql::SOCKET, socket.clone(), source.clone());
         }

@@ -1,6 +1,7 @@
 //! A MariaDB that runs with option files, and what is known of it when something of that cannot be read.
 
 mod named;
+mod places;
 
 use crate::facts::Area;
 use proptest::prelude::*;

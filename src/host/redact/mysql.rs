@@ -8,7 +8,8 @@
 use crate::host::Setting;
 
 /// Settings that may leave an option file or a command line.
-pub const SETTINGS: [&str; 31] = [
+pub const SETTINGS: [&str; 32] = [
+    "binlog_directory",
     "binlog_storage_engine",
     "datadir",
     "innodb_checksum_algorithm",
