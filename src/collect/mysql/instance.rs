@@ -271,6 +271,7 @@ impl Found {
             seen: &self.seen,
             conf: &conf,
             answer: answer.as_ref(),
+            name: &self.name(&shown),
             edition: &self.edition,
             data: &self.data,
             data_source: &self.data_source,

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::edition::{Edition, Line};
 use super::process::{self, Server};
+use super::settings;
 use crate::collect::conf::Conf;
 use crate::collect::{path_of, refused};
 use crate::facts::{FactSet, Reading, Remedy, Source, Why};
@@ -52,7 +53,7 @@ pub fn read(
     conf
 }
 
-/// Adds what MySQL keeps of SET PERSIST in the data directory, which it reads last of all.
+/// Adds what MySQL keeps of SET PERSIST in the data directory, which it reads last of all, if it reads it.
 pub fn persisted(
     conf: &mut Conf,
     host: &dyn Host,
@@ -65,8 +66,13 @@ pub fn persisted(
         return;
     }
     let groups = Groups::new(edition);
+    // Where that is not certain it is taken to be read, as it is unless somebody says otherwise.
+    let load = conf.get("persisted_globals_load").and_then(|load| load.value().map(|word| safe(word)));
+    let ignored = load.is_some_and(|word| settings::flag("persisted_globals_load", &word) == Ok(false));
     let mut reader = Reader { host, facts, conf, groups, depth: 0, full: false };
-    reader.optional(&data.join("mysqld-auto.cnf"), Dialect::MysqlPersisted);
+    if !ignored {
+        reader.optional(&data.join("mysqld-auto.cnf"), Dialect::MysqlPersisted);
+    }
     // Where a package makes the data directory the home of the server's user. Who is told a file reads no other.
     if named.is_none() {
         reader.unread(&data.join(".my.cnf"));

@@ -19,6 +19,10 @@ use crate::facts::{FactSet, Reading, Source, Subject, Why};
 use crate::host::{Host, path_bytes};
 use crate::text::safe;
 
+/// Settings that are a directory, as the server says it too: to that of the doublewrite pages it may add a `#`.
+const DIRECTORIES: [&str; 4] =
+    ["innodb_log_group_home_dir", "innodb_data_home_dir", "innodb_undo_directory", "binlog_directory"];
+
 /// What places are read from.
 pub struct Places<'a> {
     /// The machine as the server sees it.
@@ -31,6 +35,8 @@ pub struct Places<'a> {
     pub conf: &'a Conf,
     /// What the running server says.
     pub answer: Option<&'a Answer>,
+    /// What it is called.
+    pub name: &'a str,
     /// Which server it is.
     pub edition: &'a Edition,
     /// The data directory here, links followed.
@@ -42,6 +48,7 @@ pub struct Places<'a> {
 impl Places<'_> {
     /// Records every directory.
     pub fn put(&self, cluster: &Subject, facts: &mut FactSet) {
+        DIRECTORIES.iter().filter_map(|name| self.difference(name)).for_each(|says| facts.warn(says));
         let tablespace = self.tablespace();
         facts.put(cluster, &mysql::REDO, self.named("innodb_log_group_home_dir"));
         facts.put(cluster, &mysql::UNDO, self.undo());
@@ -62,6 +69,21 @@ impl Places<'_> {
             Some(Reading::Known { value, source }) => self.real(&within(self.seen, &value), source),
             Some(Reading::Unknown { why, detail, remedy }) => Reading::Unknown { why, detail, remedy },
         }
+    }
+
+    /// That a line and the running server name two directories.
+    fn difference(&self, name: &str) -> Option<String> {
+        let Some(Reading::Known { value: written, source }) = self.conf.get(name) else { return None };
+        let told = self.answer?.get(name)?.value()?.clone();
+        (within(self.seen, &written) != within(self.seen, &told)).then(|| {
+            format!(
+                "{}: {name} is {} in {source} and {} in the running server: the file was changed since it started, and a \
+                 restart will move what it keeps there",
+                self.name,
+                safe(&written),
+                safe(&told)
+            )
+        })
     }
 
     /// What a setting is that holds a path or a number: what the running server says, with the line that says so too.

@@ -174,6 +174,29 @@ fn what_is_said_later_wins_and_what_was_persisted_wins_over_all() {
     }
 }
 
+/// MySQL 8.0 manual, persisted_globals_load.
+#[test]
+fn what_was_persisted_counts_only_where_it_is_read() {
+    let auto = "/srv/db/mysqld-auto.cnf";
+    let base = |lines: &[(&str, &str)]| {
+        let persisted = Setting::new(1, "persisted.sync_binlog", "100").encode();
+        cnf(running("/usr/sbin/mysqld", MYSQL), "/etc/my.cnf", lines)
+            .answer(Question::Config(auto.into(), Dialect::MysqlPersisted), persisted)
+            .answer(Question::Stat(auto.into()), stat(0o100_640, 8, 50))
+    };
+    let sync = |fake: Fake| told(&collect(&fake), "mysql.sync_binlog");
+    assert_eq!(sync(base(&[("mysqld.sync_binlog", "5")])), "100 /srv/db/mysqld-auto.cnf:1");
+    for off in ["OFF", "0", "false"] {
+        let lines = [("mysqld.sync_binlog", "5"), ("mysqld.persisted_globals_load", off)];
+        assert_eq!(sync(base(&lines)), "5 /etc/my.cnf:1", "{off}");
+    }
+    let skipped = base(&[("mysqld.sync_binlog", "5"), ("mysqld.skip_persisted_globals_load", "1")]);
+    assert_eq!(sync(skipped), "5 /etc/my.cnf:1");
+    let said = |says: &str| sync(saying(base(&[("mysqld.sync_binlog", "5")]), says));
+    assert_eq!(said("sync_binlog\t100\n"), "100 /srv/db/mysqld-auto.cnf:1", "the server agrees");
+    assert_eq!(said("sync_binlog\t7\n"), "7 the server at /run/mysqld/mysqld.sock");
+}
+
 #[test]
 fn what_was_changed_since_the_start_is_not_in_force() {
     let base = || cnf(running("/usr/sbin/mariadbd", MARIADB), "/etc/my.cnf", &[("mysqld.sync_binlog", "1")]);
