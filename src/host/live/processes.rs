@@ -165,10 +165,9 @@ pub fn started(pid: u32) -> Result<Vec<u8>, Miss> {
     // What passes between the two makes the start earlier than it was, and never later.
     let now = clock_gettime(ClockId::Realtime);
     let since_boot = clock_gettime(ClockId::Boottime);
-    let start = start(&stat, now, since_boot);
-    let start =
-        start.ok_or_else(|| Miss::new(MissKind::Failed, "the kernel does not say when it started"))?;
-    Ok(format!("{start}\n").into_bytes())
+    let nanos = start(&stat, now, since_boot)
+        .ok_or_else(|| Miss::new(MissKind::Failed, "the kernel does not say when it started"))?;
+    Ok(format!("{nanos}\n").into_bytes())
 }
 
 /// The 22nd field of proc_pid_stat(5), the ticks from the start of the machine to that of the process, on the clock of
