@@ -19,6 +19,7 @@ mod kernel;
 pub mod mountinfo;
 pub mod mounts;
 mod mysql;
+mod named;
 mod os;
 mod postgres;
 mod servers;
@@ -39,6 +40,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
+pub use named::unusable;
 pub use targets::{ask_of_all, mistake};
 
 use crate::facts::{FactSet, Reading, Remedy, Subject, Why};
@@ -52,6 +54,10 @@ pub struct Request {
     pub target: Option<PathBuf>,
     /// Whether the target may be a directory that is to be made; without that one that does not exist is a mistake.
     pub new: bool,
+    /// The option file that a MySQL or MariaDB which does not run is started with (`--defaults-file`), absolute.
+    pub mysql_defaults: Option<PathBuf>,
+    /// The configuration that a PostgreSQL which does not run is started with (`config_file`), absolute.
+    pub postgres_config: Option<PathBuf>,
     /// Whether no programs may be run (versions of tools, what disks and controllers say).
     pub without_programs: bool,
 }

@@ -11,6 +11,7 @@ pub mod child;
 mod content;
 mod live;
 mod mask;
+mod moment;
 pub mod pg_lines;
 mod recorded;
 mod recording;
@@ -23,9 +24,11 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 pub use content::{Content, Look};
 pub use live::{LiveHost, doubt};
+pub use moment::Moment;
 pub use recorded::RecordedHost;
 pub use recording::RecordingHost;
 pub use remembering::RememberingHost;
@@ -75,6 +78,9 @@ pub enum Question {
     /// one alone (real, effective, saved and file-system id) or where it has none here. Of each user only the first
     /// [`MOST_SERVERS_OF_A_USER`] are told, and a line `more uid count` says how many are not.
     Servers,
+    /// When a process started, in nanoseconds since 1970 by the clock of now, as a decimal number. It is told in ticks of
+    /// 10 ms and never too late.
+    Started(u32),
     /// The files called `ibdata1`, InnoDB's system tablespace, that a process has open: `major minor inode` a line.
     Tablespaces(u32),
     /// Allow-listed options of a database server's command line, one a line, always in one form: PostgreSQL's as `-D DIR`,
@@ -101,7 +107,7 @@ pub enum Question {
     PgSettings(PathBuf),
     /// Storage settings of a running MySQL or MariaDB, through its Unix socket (this path), without a password and as who
     /// asks, but for root, who keeps his name. A line each, of name and value with a tab between, both display-safe.
-    /// `version` and `datadir` are among the names.
+    /// `version`, `datadir` and `log_bin_basename` are among the names.
     MysqlSettings(PathBuf),
     /// The answer of an allow-listed program, see [`Tool`].
     Run(Tool, Vec<String>),
@@ -131,6 +137,7 @@ macro_rules! path_in {
             | Question::Identity
             | Question::Summary
             | Question::Servers
+            | Question::Started(_)
             | Question::Tablespaces(_)
             | Question::CommandLine(_)
             | Question::Environment(_)
@@ -334,6 +341,13 @@ pub trait Host: Sync {
         number.ok_or_else(|| Miss::new(MissKind::Failed, "inode flags are no number"))
     }
 
+    /// When a process started.
+    fn started(&self, pid: u32) -> Result<Moment, Miss> {
+        let answer = self.ask(&Question::Started(pid))?;
+        let number = std::str::from_utf8(&answer).ok().and_then(|text| text.trim().parse().ok());
+        number.map(Moment::at).ok_or_else(|| Miss::new(MissKind::Failed, "the start is no number"))
+    }
+
     /// Allow-listed settings of a configuration file.
     fn config(&self, path: &Path, dialect: Dialect) -> Result<Vec<Setting>, Miss> {
         Ok(Setting::decode_all(&self.ask(&Question::Config(path.to_owned(), dialect))?))
@@ -354,8 +368,8 @@ fn into_path(bytes: Vec<u8>) -> PathBuf {
     PathBuf::from(OsString::from_vec(bytes))
 }
 
-/// `name=number` words, the encoding of [`Stat`] and [`StatFs`].
-fn field(text: &[u8], name: &str) -> Result<u64, Miss> {
+/// The value in `name=value` words, the encoding of [`Stat`] and [`StatFs`].
+fn field<T: FromStr>(text: &[u8], name: &str) -> Result<T, Miss> {
     let text = std::str::from_utf8(text).unwrap_or_default();
     let words = text.split_ascii_whitespace().filter_map(|word| word.split_once('='));
     words
@@ -385,9 +399,10 @@ pub struct Stat {
     pub inode: u64,
     /// Size in bytes.
     pub size: u64,
-    /// When it was last changed, in seconds since 1970: st_ctime, which, unlike st_mtime, nobody can set back and
-    /// which renaming a file onto this name moves too (inode(7)). `None` in captures that do not say.
-    pub changed: Option<u64>,
+    /// When it was last changed: st_ctime, which, unlike st_mtime, nobody can set back and
+    /// which renaming a file onto this name moves too (inode(7)). Old captures hold the second alone; `None` in those that do
+    /// not say.
+    pub changed: Option<Moment>,
 }
 
 impl Stat {
@@ -409,7 +424,7 @@ impl Stat {
     /// As an answer.
     pub fn encode(&self) -> Vec<u8> {
         let Self { mode, uid, gid, major, minor, node_major, node_minor, inode, size, changed } = self;
-        let changed = changed.map(|seconds| format!(" changed={seconds}")).unwrap_or_default();
+        let changed = changed.map(|changed| format!(" changed={changed}")).unwrap_or_default();
         format!(
             "mode={mode} uid={uid} gid={gid} major={major} minor={minor} node_major={node_major} \
              node_minor={node_minor} inode={inode} size={size}{changed}\n"
@@ -527,7 +542,7 @@ mod tests {
     use super::*;
 
     fn stats() -> impl Strategy<Value = Stat> {
-        (any::<[u64; 9]>(), any::<Option<u64>>()).prop_map(|(numbers, changed)| {
+        (any::<[u64; 9]>(), prop::option::of(moment::tests::any_moment())).prop_map(|(numbers, changed)| {
             let [mode, uid, gid, major, minor, node_major, node_minor, inode, size] = numbers;
             Stat { mode, uid, gid, major, minor, node_major, node_minor, inode, size, changed }
         })

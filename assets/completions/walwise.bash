@@ -209,13 +209,21 @@ _walwise() {
 
     case "${cmd}" in
         walwise)
-            opts="-h -V --new --host --ascii --help --version check upgrade probe drill facts rules explain capture generate help"
+            opts="-h -V --new --host --mysql-defaults --postgres-config --ascii --help --version check upgrade probe drill facts rules explain capture generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --host)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --mysql-defaults)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --postgres-config)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -227,12 +235,20 @@ _walwise() {
             return 0
             ;;
         walwise__subcmd__capture)
-            opts="-o -h --no-mask --output --output-mode --help"
+            opts="-o -h --mysql-defaults --postgres-config --no-mask --output --output-mode --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --mysql-defaults)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --postgres-config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --output)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -253,7 +269,7 @@ _walwise() {
             return 0
             ;;
         walwise__subcmd__check)
-            opts="-o -h --host --rules --new --no-programs --drill --format --output --output-mode --baseline --save --assume --no-probe --probe-seconds --scratch --fail-on --fail-on-undecided --help"
+            opts="-o -h --host --rules --new --mysql-defaults --postgres-config --no-programs --drill --format --output --output-mode --baseline --save --assume --no-probe --probe-seconds --scratch --fail-on --fail-on-undecided --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -264,6 +280,14 @@ _walwise() {
                     return 0
                     ;;
                 --rules)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --mysql-defaults)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --postgres-config)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -453,7 +477,7 @@ _walwise() {
             return 0
             ;;
         walwise__subcmd__explain)
-            opts="-h --assume --host --rules --new --no-programs --drill --help"
+            opts="-h --assume --host --rules --new --mysql-defaults --postgres-config --no-programs --drill --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -471,6 +495,14 @@ _walwise() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --mysql-defaults)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --postgres-config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --drill)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -483,7 +515,7 @@ _walwise() {
             return 0
             ;;
         walwise__subcmd__facts)
-            opts="-h --list --target --assume --format --host --rules --new --no-programs --drill --help"
+            opts="-h --list --target --assume --format --host --rules --new --mysql-defaults --postgres-config --no-programs --drill --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -506,6 +538,14 @@ _walwise() {
                     return 0
                     ;;
                 --rules)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --mysql-defaults)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --postgres-config)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -689,7 +729,7 @@ _walwise() {
             return 0
             ;;
         walwise__subcmd__generate__subcmd__screens)
-            opts="-h --target --measured --columns --rows --host --rules --new --no-programs --drill --help"
+            opts="-h --target --measured --columns --rows --host --rules --new --mysql-defaults --postgres-config --no-programs --drill --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -716,6 +756,14 @@ _walwise() {
                     return 0
                     ;;
                 --rules)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --mysql-defaults)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --postgres-config)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1249,7 +1297,7 @@ _walwise() {
             return 0
             ;;
         walwise__subcmd__upgrade)
-            opts="-o -h --kernel --os --e2fsprogs --xfsprogs --btrfs-progs --assume --host --rules --new --no-programs --drill --format --output --output-mode --fail-on --fail-on-undecided --help"
+            opts="-o -h --kernel --os --e2fsprogs --xfsprogs --btrfs-progs --assume --host --rules --new --mysql-defaults --postgres-config --no-programs --drill --format --output --output-mode --fail-on --fail-on-undecided --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1284,6 +1332,14 @@ _walwise() {
                     return 0
                     ;;
                 --rules)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --mysql-defaults)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --postgres-config)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

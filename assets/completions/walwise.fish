@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_walwise_global_optspecs
-    string join \n new host= ascii h/help V/version
+    string join \n new host= mysql-defaults= postgres-config= ascii h/help V/version
 end
 
 function __fish_walwise_needs_command
@@ -25,6 +25,8 @@ function __fish_walwise_using_subcommand
 end
 
 complete -c walwise -n "__fish_walwise_needs_command" -l host -d 'Look at a captured host instead of this one' -r -F
+complete -c walwise -n "__fish_walwise_needs_command" -l mysql-defaults -d 'The option file that a MySQL or MariaDB which does not run is started with, as its own --defaults-file: only this file and what it includes is read. Its data are where it says, or in the target' -r -F
+complete -c walwise -n "__fish_walwise_needs_command" -l postgres-config -d 'The configuration that a PostgreSQL which does not run is started with, as its own config_file. Its data are where it says, or in the target' -r -F
 complete -c walwise -n "__fish_walwise_needs_command" -l new -d 'The target is a directory that is to be made'
 complete -c walwise -n "__fish_walwise_needs_command" -l ascii -d 'Draw with ASCII characters only'
 complete -c walwise -n "__fish_walwise_needs_command" -s h -l help -d 'Print help'
@@ -41,6 +43,8 @@ complete -c walwise -n "__fish_walwise_needs_command" -a "generate" -d 'Things m
 complete -c walwise -n "__fish_walwise_needs_command" -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l host -d 'Look at a captured host instead of this one' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l rules -d 'More rules, beside the built-in ones and those in /etc/walwise/rules.d: every *.toml file in DIR' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand check" -l mysql-defaults -d 'The option file that a MySQL or MariaDB which does not run is started with, as its own --defaults-file: only this file and what it includes is read. Its data are where it says, or in the target' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand check" -l postgres-config -d 'The configuration that a PostgreSQL which does not run is started with, as its own config_file. Its data are where it says, or in the target' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l drill -d 'Count what drills of this stack have shown: a record that `walwise drill check --record` made' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l format -d 'How to say it' -r -f -a "text\t'For people'
 json\t'For programs; see `walwise generate schema`'
@@ -72,6 +76,8 @@ complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l btrfs-progs 
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l assume -d 'Any other fact that will be another, as with `walwise check`' -r
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l host -d 'Look at a captured host instead of this one' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l rules -d 'More rules, beside the built-in ones and those in /etc/walwise/rules.d: every *.toml file in DIR' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l mysql-defaults -d 'The option file that a MySQL or MariaDB which does not run is started with, as its own --defaults-file: only this file and what it includes is read. Its data are where it says, or in the target' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l postgres-config -d 'The configuration that a PostgreSQL which does not run is started with, as its own config_file. Its data are where it says, or in the target' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l drill -d 'Count what drills of this stack have shown: a record that `walwise drill check --record` made' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l format -d 'How to say it; the JSON is the report of the machine as it is, with `what_if` and `upgrade`' -r -f -a "text\t'For people'
 json\t'For programs'"
@@ -128,6 +134,8 @@ complete -c walwise -n "__fish_walwise_using_subcommand facts" -l format -d 'How
 json\t'For programs'"
 complete -c walwise -n "__fish_walwise_using_subcommand facts" -l host -d 'Look at a captured host instead of this one' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand facts" -l rules -d 'More rules, beside the built-in ones and those in /etc/walwise/rules.d: every *.toml file in DIR' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand facts" -l mysql-defaults -d 'The option file that a MySQL or MariaDB which does not run is started with, as its own --defaults-file: only this file and what it includes is read. Its data are where it says, or in the target' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand facts" -l postgres-config -d 'The configuration that a PostgreSQL which does not run is started with, as its own config_file. Its data are where it says, or in the target' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand facts" -l drill -d 'Count what drills of this stack have shown: a record that `walwise drill check --record` made' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand facts" -l list -d 'Every fact there can be, with what it means'
 complete -c walwise -n "__fish_walwise_using_subcommand facts" -l new -d 'The target is a directory that is to be made'
@@ -154,10 +162,14 @@ complete -c walwise -n "__fish_walwise_using_subcommand rules; and __fish_seen_s
 complete -c walwise -n "__fish_walwise_using_subcommand explain" -l assume -d 'Explain it on the machine as it would be if this fact were so; may be given again. As with `walwise check`' -r
 complete -c walwise -n "__fish_walwise_using_subcommand explain" -l host -d 'Look at a captured host instead of this one' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand explain" -l rules -d 'More rules, beside the built-in ones and those in /etc/walwise/rules.d: every *.toml file in DIR' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand explain" -l mysql-defaults -d 'The option file that a MySQL or MariaDB which does not run is started with, as its own --defaults-file: only this file and what it includes is read. Its data are where it says, or in the target' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand explain" -l postgres-config -d 'The configuration that a PostgreSQL which does not run is started with, as its own config_file. Its data are where it says, or in the target' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand explain" -l drill -d 'Count what drills of this stack have shown: a record that `walwise drill check --record` made' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand explain" -l new -d 'The target is a directory that is to be made'
 complete -c walwise -n "__fish_walwise_using_subcommand explain" -l no-programs -d 'Run no other program; what only they can tell stays unknown'
 complete -c walwise -n "__fish_walwise_using_subcommand explain" -s h -l help -d 'Print help'
+complete -c walwise -n "__fish_walwise_using_subcommand capture" -l mysql-defaults -d 'The option file that a MySQL or MariaDB which does not run is started with, as its own --defaults-file: only this file and what it includes is read. Its data are where it says, or in the target' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand capture" -l postgres-config -d 'The configuration that a PostgreSQL which does not run is started with, as its own config_file. Its data are where it says, or in the target' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand capture" -s o -l output -d 'Write to a file, completely or not at all. What is there is replaced by a new file, whose owner you are' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand capture" -l output-mode -d 'Permissions of that file, in octal, such as 0640; without it root\'s is for root alone, that of others as their umask says' -r
 complete -c walwise -n "__fish_walwise_using_subcommand capture" -l no-mask -d 'Keep serial numbers, UUIDs, addresses, names of hosts and users as they are'
@@ -179,6 +191,8 @@ complete -c walwise -n "__fish_walwise_using_subcommand generate; and __fish_see
 complete -c walwise -n "__fish_walwise_using_subcommand generate; and __fish_seen_subcommand_from screens" -l rows -d 'Rows of the terminal' -r
 complete -c walwise -n "__fish_walwise_using_subcommand generate; and __fish_seen_subcommand_from screens" -l host -d 'Look at a captured host instead of this one' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand generate; and __fish_seen_subcommand_from screens" -l rules -d 'More rules, beside the built-in ones and those in /etc/walwise/rules.d: every *.toml file in DIR' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand generate; and __fish_seen_subcommand_from screens" -l mysql-defaults -d 'The option file that a MySQL or MariaDB which does not run is started with, as its own --defaults-file: only this file and what it includes is read. Its data are where it says, or in the target' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand generate; and __fish_seen_subcommand_from screens" -l postgres-config -d 'The configuration that a PostgreSQL which does not run is started with, as its own config_file. Its data are where it says, or in the target' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand generate; and __fish_seen_subcommand_from screens" -l drill -d 'Count what drills of this stack have shown: a record that `walwise drill check --record` made' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand generate; and __fish_seen_subcommand_from screens" -l new -d 'The target is a directory that is to be made'
 complete -c walwise -n "__fish_walwise_using_subcommand generate; and __fish_seen_subcommand_from screens" -l no-programs -d 'Run no other program; what only they can tell stays unknown'

@@ -33,6 +33,9 @@ pub struct Bare {
     /// Look at a captured host instead of this one.
     #[arg(long, value_name = "FILE")]
     pub host: Option<PathBuf>,
+    /// Configuration of servers that do not run.
+    #[command(flatten)]
+    pub servers: Servers,
     /// Draw with ASCII characters only.
     #[arg(long)]
     pub ascii: bool,
@@ -70,6 +73,19 @@ pub enum Command {
     Generate(Generate),
 }
 
+/// Configuration of servers that do not run.
+#[derive(Args, Debug, Default, Clone)]
+pub struct Servers {
+    /// The option file that a MySQL or MariaDB which does not run is started with, as its own --defaults-file: only this
+    /// file and what it includes is read. Its data are where it says, or in the target.
+    #[arg(long, value_name = "FILE")]
+    pub mysql_defaults: Option<PathBuf>,
+    /// The configuration that a PostgreSQL which does not run is started with, as its own config_file. Its data are where
+    /// it says, or in the target.
+    #[arg(long, value_name = "FILE")]
+    pub postgres_config: Option<PathBuf>,
+}
+
 /// Where facts come from.
 #[derive(Args, Debug, Default, Clone)]
 pub struct From {
@@ -82,6 +98,9 @@ pub struct From {
     /// The target is a directory that is to be made.
     #[arg(long)]
     pub new: bool,
+    /// Configuration of servers that do not run.
+    #[command(flatten)]
+    pub servers: Servers,
     /// Run no other program; what only they can tell stays unknown.
     #[arg(long)]
     pub no_programs: bool,
@@ -416,6 +435,9 @@ pub struct Explain {
 pub struct Capture {
     /// Look at this directory or device too, so that the capture can answer for it.
     pub target: Option<PathBuf>,
+    /// Configuration of servers that do not run.
+    #[command(flatten)]
+    pub servers: Servers,
     /// Keep serial numbers, UUIDs, addresses, names of hosts and users as they are.
     #[arg(long)]
     pub no_mask: bool,

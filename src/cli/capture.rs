@@ -13,7 +13,7 @@ pub(super) fn run(args: &Capture) -> Done {
     let delivery = Delivery::find(&args.output, false)?;
     let live = LiveHost::to_look();
     let recording = RecordingHost::new(&live);
-    let from = From { new: true, ..From::default() };
+    let from = From { new: true, servers: args.servers.clone(), ..From::default() };
     let session = host::look_at(&recording, &from, args.target.as_deref(), RuleSet::default())?;
     collect::ask_of_all(&recording, &session.read);
     let comment = format!(

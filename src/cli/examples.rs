@@ -48,6 +48,10 @@ pub const ALL: &[Examples] = &[
                 "walwise check /srv/pgdata --baseline last",
                 "after it: what is worse, what is fixed, which facts changed",
             ),
+            (
+                "walwise check --mysql-defaults /srv/db/my.cnf",
+                "a MariaDB or MySQL that does not run, as it would be started with this file",
+            ),
             ("walwise check --assume kernel.release=6.18", "what would be different with another kernel"),
             (
                 "walwise check --assume controller.battery@sda=failed",

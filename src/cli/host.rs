@@ -7,7 +7,7 @@ use super::CliError;
 use super::args::From;
 pub(super) use super::rule_files::rules;
 use super::{input, out};
-use crate::collect::Request;
+use crate::collect::{self, Request};
 use crate::drill::Record;
 use crate::facts::{FactSet, Scope};
 use crate::host::{Host, LiveHost, RecordedHost, RememberingHost, path_bytes};
@@ -42,7 +42,7 @@ pub(super) fn absolute(target: Option<&Path>) -> Result<Option<PathBuf>, CliErro
     Ok(Some(path))
 }
 
-/// The target as this host calls it: a capture may have masked a part of its path.
+/// The target, or another path that was named, as this host calls it: a capture may have masked a part of its path.
 pub(super) fn target_on(host: &dyn Host, target: Option<&Path>) -> Result<Option<PathBuf>, CliError> {
     let Some(path) = absolute(target)? else { return Ok(None) };
     let mut called = host.may_be_called(&path);
@@ -62,7 +62,17 @@ pub(super) fn target_on(host: &dyn Host, target: Option<&Path>) -> Result<Option
 
 /// What is to be read.
 pub(super) fn request(host: &dyn Host, from: &From, target: Option<&Path>) -> Result<Request, CliError> {
-    Ok(Request { target: target_on(host, target)?, new: from.new, without_programs: from.no_programs })
+    let request = Request {
+        target: target_on(host, target)?,
+        new: from.new,
+        mysql_defaults: target_on(host, from.servers.mysql_defaults.as_deref())?,
+        postgres_config: target_on(host, from.servers.postgres_config.as_deref())?,
+        without_programs: from.no_programs,
+    };
+    match collect::unusable(host, &request) {
+        Some(mistake) => Err(CliError::Usage(mistake)),
+        None => Ok(request),
+    }
 }
 
 /// A record of drills.

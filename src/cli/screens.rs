@@ -40,12 +40,12 @@ pub(super) fn run(args: Bare) -> Done {
             "`{word}` is neither a command nor a directory; `walwise --help` lists the commands"
         )));
     }
+    let from = From { host: args.host, new: args.new, servers: args.servers, ..From::default() };
     let terminal = io::stdout().is_terminal() && io::stdin().is_terminal();
     if terminal && out::terminal_is_dumb() {
         out::notice("TERM=dumb: this terminal cannot show the screens; here is the report as text");
     }
     if !terminal || out::terminal_is_dumb() {
-        let from = From { host: args.host, new: args.new, ..From::default() };
         let session = host::look(&from, args.target.as_deref(), host::rules(None)?)?;
         return out::print(&text::render(&session.report()));
     }
@@ -54,13 +54,12 @@ pub(super) fn run(args: Bare) -> Done {
         ascii: args.ascii || !locale_is_utf8(),
         in_tmux: in_tmux(),
     };
-    let machine = host::open(args.host.as_deref())?;
-    let target = host::target_on(machine.as_ref(), args.target.as_deref())?;
-    let request = Request { target, new: args.new, without_programs: false };
+    let machine = host::open(from.host.as_deref())?;
+    let request = host::request(machine.as_ref(), &from, args.target.as_deref())?;
     if let Some(mistake) = collect::mistake(machine.as_ref(), &request) {
         return Err(CliError::Usage(format!("nothing to check: {mistake}")));
     }
-    let desk = Desk { host: args.host, request, looked: Mutex::default(), failed: Mutex::default() };
+    let desk = Desk { host: from.host, request, looked: Mutex::default(), failed: Mutex::default() };
     match ui::run(Arc::new(desk), options).context("the terminal gave up")? {
         Exit::Quit => Ok(0),
         Exit::Signal(number) => Err(CliError::Signal(number, None)),

@@ -51,6 +51,7 @@ fn leads_to_files(question: &Question) -> bool {
         | Question::Identity
         | Question::Summary
         | Question::Servers
+        | Question::Started(_)
         | Question::Tablespaces(_)
         | Question::CommandLine(_)
         | Question::Environment(_)

@@ -27,11 +27,23 @@ mod tests {
     use crate::collect::testing::Fake;
     use crate::facts::Scope;
     use crate::facts::catalog::{mysql as of_mysql, postgres as of_postgres};
-    use crate::host::{Question, Stat, Tool};
+    use crate::host::{Moment, Question, Stat, Tool};
 
     fn stat(mode: u64, inode: u64) -> Vec<u8> {
         let (uid, gid, major, minor, node_major, node_minor, size) = (26, 26, 8, 1, 0, 0, 0);
-        Stat { mode, uid, gid, major, minor, node_major, node_minor, inode, size, changed: Some(5) }.encode()
+        Stat {
+            mode,
+            uid,
+            gid,
+            major,
+            minor,
+            node_major,
+            node_minor,
+            inode,
+            size,
+            changed: Some(Moment::in_second(5)),
+        }
+        .encode()
     }
 
     fn directory(fake: Fake, path: &str, inode: u64) -> Fake {

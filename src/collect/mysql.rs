@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 use super::Request;
 use super::behalf::Behalf;
 use super::inside::Inside;
+use super::named::Named;
 use super::servers::Proof;
 use crate::facts::FactSet;
 use crate::host::{Host, MissKind};
@@ -29,6 +30,10 @@ use instance::{Lead, View};
 
 /// Where distributions put the data.
 const USUAL: &str = "/var/lib/mysql";
+
+/// Why an option file that was named says nothing of a server that runs.
+const SERVED: &str =
+    "a server runs on the data directory, and what that one reads stands in its own command line";
 
 /// What there is of servers.
 pub fn look(host: &dyn Host, request: &Request) -> FactSet {
@@ -38,35 +43,81 @@ pub fn look(host: &dyn Host, request: &Request) -> FactSet {
     let (running, mut unproven) = process::servers(host, request, &mut facts).unwrap_or_default();
     let leads = running.into_iter().map(|server| {
         let reader = server.uid;
-        Lead { server: Some(server), directory: None, reader }
+        Lead { server: Some(server), directory: None, named: None, reader }
     });
+    let asked = asked_for(host, request);
+    let named = named(host, request, asked.as_ref(), &mut facts);
     let usual = Behalf::of_owner(host, Path::new(USUAL)).uid;
-    let installed = Lead { server: None, directory: None, reader: usual };
-    let asked = asked_for(host, request).map(|directory| {
+    let installed = Lead { server: None, directory: None, named: None, reader: usual };
+    let asked = asked.map(|directory| {
         let reader = Behalf::of_owner(host, &directory).uid;
-        Lead { server: None, directory: Some(directory), reader }
+        Lead { server: None, directory: Some(directory), named: None, reader }
     });
-    for lead in leads.chain([installed]).chain(asked) {
+    for lead in leads.chain(named).chain([installed]).chain(asked) {
         let mut own = FactSet::default();
         let behalf = Behalf::of(host, lead.reader);
         let inside = lead.server.as_ref().and_then(|server| Inside::of(&behalf, host, server.pid));
         let view = View { host: &behalf, ours: host, inside: inside.as_ref() };
-        match lead.follow(&view, request, &mut own) {
-            Ok(Some(found)) if seen.contains(&found.data) => {}
-            Ok(Some(found)) => match found.proof(&view) {
-                Proof::Serves | Proof::NoServer => {
-                    seen.insert(found.data.clone());
-                    found.put(&view, &unproven, &mut own);
-                    facts.merge(own);
-                }
-                Proof::Elsewhere(reason) => facts.warn(reason),
-                Proof::Unreadable(process) => unproven.push(process),
-            },
-            Ok(None) => {}
-            Err(reason) => facts.warn(reason),
+        let named = lead.named;
+        let found = match (lead.follow(&view, request, &mut own), named) {
+            (Ok(Some(found)), _) => found,
+            (Ok(None), None) => continue,
+            (Ok(None), Some(named)) => {
+                facts.warn(named.unused("no server's data are in the directory that it leads to"));
+                continue;
+            }
+            (Err(reason), _) => {
+                facts.warn(reason);
+                continue;
+            }
+        };
+        let stopped = if seen.contains(&found.data) {
+            Err(SERVED.to_owned())
+        } else {
+            found.is_stopped(&view, &unproven)
+        };
+        if let (Some(named), Err(why)) = (named, stopped) {
+            facts.warn(named.unused(&why));
+            continue;
+        }
+        if seen.contains(&found.data) {
+            continue;
+        }
+        match found.proof(&view) {
+            Proof::Serves | Proof::NoServer => {
+                seen.insert(found.data.clone());
+                found.put(&view, &unproven, &mut own);
+                facts.merge(own);
+            }
+            Proof::Elsewhere(reason) => facts.warn(reason),
+            Proof::Unreadable(process) => unproven.push(process),
         }
     }
     facts
+}
+
+/// The lead of an option file that was named for a server that does not run. The data are where it says, or else in the
+/// directory that was asked for.
+fn named<'a>(
+    host: &dyn Host,
+    request: &'a Request,
+    asked: Option<&PathBuf>,
+    facts: &mut FactSet,
+) -> Option<Lead<'a>> {
+    let named = Named::mysql(request)?;
+    let lead = |reader, directory| Lead { server: None, directory, named: Some(named), reader };
+    let reader = named.reader(host, asked);
+    let behalf = Behalf::of(host, reader);
+    let view = View { host: &behalf, ours: host, inside: None };
+    match lead(reader, None).follow(&view, request, &mut FactSet::default()) {
+        Ok(Some(found)) if found.is_named_in_files() => {
+            if let Some(asked) = asked.filter(|asked| **asked != found.data) {
+                facts.warn(named.elsewhere(&found.data, asked));
+            }
+            Some(lead(named.reader(host, Some(&found.data)), None))
+        }
+        Ok(_) | Err(_) => Some(lead(reader, asked.cloned())),
+    }
 }
 
 /// Whether a directory is one of a server's data. Each server makes a directory for its own tables in it.
@@ -79,7 +130,7 @@ fn is_data(host: &dyn Host, path: &Path) -> bool {
 }
 
 /// The data directory that was asked for, or lies above what was asked for.
-fn asked_for(host: &dyn Host, request: &Request) -> Option<PathBuf> {
+pub fn asked_for(host: &dyn Host, request: &Request) -> Option<PathBuf> {
     let real = host.real_path(request.target.as_deref()?).ok()?;
     let file = |path: &Path, name: &str| host.stat(&path.join(name)).is_ok();
     real.ancestors().find(|path| file(path, "ibdata1") && file(path, "mysql")).map(Path::to_owned)

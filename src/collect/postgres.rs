@@ -22,11 +22,17 @@ use std::path::PathBuf;
 use super::Request;
 use super::behalf::Behalf;
 use super::inside::Inside;
+use super::named::Named;
 use super::servers::{Proof, our_uid};
 use crate::facts::FactSet;
 use crate::host::{Host, MissKind, path_bytes};
 use crate::text::safe;
 use cluster::Lead;
+pub use installed::asked_for;
+
+/// Why a configuration that was named says nothing of a server that runs.
+const SERVED: &str =
+    "a server runs on the data directory, and what that one reads stands in its own command line";
 
 /// What there is of clusters.
 pub fn look(host: &dyn Host, request: &Request) -> FactSet {
@@ -40,10 +46,13 @@ pub fn look(host: &dyn Host, request: &Request) -> FactSet {
     for lead in running(host, request, &mut facts) {
         seen.put(lead, host, request, &mut facts);
     }
+    if let Some(lead) = named(host, request) {
+        seen.put(lead, host, request, &mut facts);
+    }
     for directory in installed::debian(host, &mut facts) {
         let reader = Behalf::of_owner(host, &directory).uid;
         let config_file = directory.join("postgresql.conf");
-        let lead = Lead { config_file, home: None, server: None, named_by: None, reader };
+        let lead = Lead { config_file, home: None, server: None, named_by: None, by_hand: None, reader };
         seen.put(lead, host, request, &mut facts);
     }
     let usual = installed::data_directories(host, &mut facts).into_iter().map(|home| (home, None));
@@ -55,10 +64,19 @@ pub fn look(host: &dyn Host, request: &Request) -> FactSet {
     for (home, named_by) in named.chain(usual).chain(asked).chain(unproven) {
         let reader = Behalf::of_owner(host, &home).uid;
         let config_file = home.join("postgresql.conf");
-        let lead = Lead { config_file, home: Some(home), server: None, named_by, reader };
+        let lead = Lead { config_file, home: Some(home), server: None, named_by, by_hand: None, reader };
         seen.put(lead, host, request, &mut facts);
     }
     facts
+}
+
+/// The lead of a configuration that was named for a server that does not run.
+fn named<'a>(host: &dyn Host, request: &'a Request) -> Option<Lead<'a>> {
+    let named = Named::postgres(request)?;
+    let home = asked_for(host, request);
+    let reader = named.reader(host, home.as_ref());
+    let config_file = named.file.to_owned();
+    Some(Lead { config_file, home, server: None, named_by: None, by_hand: Some(named), reader })
 }
 
 /// What has been recorded, so that nothing is recorded twice.
@@ -73,7 +91,7 @@ struct Seen {
 }
 
 impl Seen {
-    fn put(&mut self, lead: Lead, host: &dyn Host, request: &Request, facts: &mut FactSet) {
+    fn put(&mut self, lead: Lead<'_>, host: &dyn Host, request: &Request, facts: &mut FactSet) {
         let behalf = Behalf::of(host, lead.reader);
         let inside = lead.server.as_ref().and_then(|server| Inside::of(&behalf, host, server.pid));
         let view: &dyn Host = inside.as_ref().map_or(&behalf, |inside| inside);
@@ -90,17 +108,20 @@ impl Seen {
         // Two servers may share a configuration file; what is merely installed is the one that runs with it.
         let config_file = (lead.reader, config_file);
         let known_file = lead.server.is_none() && self.config_files.contains(&config_file);
-        if known_home || known_file {
+        let by_hand = lead.by_hand;
+        let unused = |why: &str| by_hand.map(|named| named.unused(why));
+        if by_hand.is_none() && (known_home || known_file) {
             return;
         }
         let mut own = FactSet::default();
-        let again = (lead.server.is_none() && lead.home.is_none()).then(|| lead.clone());
+        let again =
+            (lead.server.is_none() && (lead.home.is_none() || by_hand.is_some())).then(|| lead.clone());
         let found = match lead.follow(view, inside.as_ref(), &mut own) {
             Ok(found) => found,
-            Err(reason) => return facts.warn(reason),
+            Err(reason) => return facts.warn(unused(&reason).unwrap_or(reason)),
         };
         if self.directories.contains(&found.data) {
-            return;
+            return unused(SERVED).into_iter().for_each(|says| facts.warn(says));
         }
         match found.proof(view, inside.as_ref()) {
             Proof::Serves | Proof::NoServer => {}
@@ -116,6 +137,14 @@ impl Seen {
             return self.put(Lead { reader: owner, ..lead }, host, request, facts);
         }
         let directory = found.data.clone();
+        if let Some(named) = by_hand {
+            if let Err(why) = found.is_stopped(view) {
+                return facts.warn(named.unused(&why));
+            }
+            if let Some(asked) = asked_for(host, request).filter(|asked| *asked != directory) {
+                facts.warn(named.elsewhere(&directory, &asked));
+            }
+        }
         match found.put(view, inside.as_ref(), request, &mut own) {
             Ok(()) => {
                 facts.merge(own);
@@ -129,7 +158,7 @@ impl Seen {
     }
 }
 
-fn running(host: &dyn Host, request: &Request, facts: &mut FactSet) -> Vec<Lead> {
+fn running(host: &dyn Host, request: &Request, facts: &mut FactSet) -> Vec<Lead<'static>> {
     let servers = match process::servers(host, request, facts) {
         Ok(servers) => servers,
         Err(miss) => {
@@ -146,7 +175,7 @@ fn running(host: &dyn Host, request: &Request, facts: &mut FactSet) -> Vec<Lead>
         match config_file.or_else(|| Some(home.as_ref()?.join("postgresql.conf"))) {
             Some(config_file) => {
                 let reader = server.uid;
-                leads.push(Lead { config_file, home, server: Some(server), named_by: None, reader });
+                leads.push(Lead { config_file, home, server: Some(server), named_by: None, by_hand: None, reader });
             }
             None => facts.warn(format!(
                 "PostgreSQL process {} does not say where its data directory is: name the directory{or_as_root}",

@@ -1,33 +1,147 @@
-//! Whether a file still is what a running server read when it started.
+//! When a server started, and whether a file still is what it read then.
 //!
 //! What lies in a file is in force for certain only if neither the file nor the directory that could hold more of them
-//! was changed since the start. The surprise: a second is the unit of both times, so a change in the second of the start
-//! is taken for one after it.
+//! was changed since the start. The surprise: a file's time comes from a clock that the kernel moves on only in ticks, so a
+//! change can be so much later than it says; and captures of old hold whole seconds, in which a change is taken for one
+//! after the start.
 
 use std::path::Path;
 
-use crate::host::{Host, MissKind, path_bytes};
+use crate::host::{Host, MissKind, Moment, path_bytes};
 use crate::text::safe;
 
-/// Why a file or directory may not be what a server read that started then, in seconds since 1970; `None` when it is.
-pub fn changed(host: &dyn Host, started: Option<u64>, path: &Path) -> Option<String> {
+/// How far the clock that stamps files is behind at most, in nanoseconds: a jiffy of the slowest kernel (CONFIG_HZ=100;
+/// ktime_get_coarse_real_ts64 in current_time() of fs/inode.c).
+const BEHIND: u128 = 10_000_000;
+
+/// Why a file or directory may not be what a server read that started then; `None` when it is.
+pub fn changed(host: &dyn Host, started: Option<Moment>, path: &Path) -> Option<String> {
     // What a link points to may be older than the link; then the directory with the link in it was changed.
     let is_link = host.link(path).is_ok();
     let holder = path.parent().filter(|_| is_link);
     [Some(path), holder].into_iter().flatten().find_map(|path| later(host, started, path))
 }
 
-fn later(host: &dyn Host, started: Option<u64>, path: &Path) -> Option<String> {
+fn later(host: &dyn Host, started: Option<Moment>, path: &Path) -> Option<String> {
     let shown = safe(path_bytes(path));
     let Some(started) = started else {
         return Some(format!("whether {shown} was changed since the server started is not known"));
     };
     match host.stat(path).map(|stat| stat.changed) {
-        Ok(Some(changed)) if changed < started => None,
+        Ok(Some(changed)) if is_before(changed, started) => None,
         Ok(Some(_)) => Some(format!("{shown} was changed after the server started")),
         Err(miss) if miss.kind == MissKind::Absent => {
             Some(format!("{shown} was removed after the server started"))
         }
         Ok(None) | Err(_) => Some(format!("when {shown} was last changed is not known")),
+    }
+}
+
+/// Whether a file that says it was changed then was changed before this for certain. Where only the second of one is
+/// known, another second decides: a server's own second is told by the clock that stamps files too.
+fn is_before(changed: Moment, started: Moment) -> bool {
+    if changed.is_exact() && started.is_exact() {
+        changed.at_least() + BEHIND < started.at_least()
+    } else {
+        changed.second() < started.second()
+    }
+}
+
+/// When a process started. A capture of old has it in the second alone.
+pub fn of_process(host: &dyn Host, pid: u32) -> Option<Moment> {
+    match host.started(pid) {
+        Err(miss) if miss.kind == MissKind::NotCollected => {
+            let ticks = start_ticks(&host.read(Path::new(&format!("/proc/{pid}/stat"))).ok()?)?;
+            Some(Moment::in_second(boot_time(host)?.checked_add(ticks / TICKS_PER_SECOND)?))
+        }
+        told => told.ok(),
+    }
+}
+
+/// When a server started of which both is known: the second in which it looked at the clock, and when its process began.
+/// The clock may have been set since; then the process seems to have begun in another second, and what the server wrote
+/// down counts.
+pub fn in_second(second: u64, process: Option<Moment>) -> Moment {
+    process.filter(|process| process.second() == second).unwrap_or_else(|| Moment::in_second(second))
+}
+
+/// USER_HZ, in which the kernel tells times to programs; 100 on all common machines (proc_pid_stat(5)).
+const TICKS_PER_SECOND: u64 = 100;
+
+/// `btime` of /proc/stat: when the machine started, in seconds since 1970.
+fn boot_time(host: &dyn Host) -> Option<u64> {
+    let stat = host.read(Path::new("/proc/stat")).ok()?;
+    let text = String::from_utf8_lossy(&stat);
+    text.lines().find_map(|line| line.strip_prefix("btime "))?.trim().parse().ok()
+}
+
+/// The 22nd field of proc_pid_stat(5): when the process started, in ticks since the machine did. The name before may
+/// hold anything.
+fn start_ticks(stat: &[u8]) -> Option<u64> {
+    let behind = stat.iter().rposition(|b| *b == b')')? + 1;
+    let text = str::from_utf8(stat.get(behind..)?).ok()?;
+    text.split_ascii_whitespace().nth(19)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::collect::testing::Fake;
+    use crate::host::Question;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    /// Within the second of the start a change is before it, or not, by more than the clock of files can be behind.
+    #[test]
+    fn a_change_in_the_second_of_the_start_is_before_it_or_not() {
+        let started = Moment::at(1_000 * SECOND + 500_000_000);
+        for (nanos, before) in
+            [(0, true), (489_999_999, true), (490_000_000, false), (499_999_999, false), (500_000_001, false)]
+        {
+            assert_eq!(is_before(Moment::at(1_000 * SECOND + nanos), started), before, "{nanos}");
+        }
+        let whole = Moment::in_second;
+        assert!(!is_before(whole(1_000), started), "somewhere in that second");
+        assert!(is_before(whole(999), started));
+        assert!(!is_before(Moment::at(1_000 * SECOND), whole(1_000)));
+        assert!(is_before(Moment::at(1_000 * SECOND - 1), whole(1_000)), "both by the clock of files");
+        assert!(is_before(whole(999), whole(1_000)) && !is_before(whole(1_000), whole(1_000)));
+    }
+
+    #[test]
+    fn the_process_is_believed_in_the_second_that_the_server_wrote_down() {
+        let process = |nanos| Some(Moment::at(nanos));
+        assert_eq!(in_second(1_000, process(1_000 * SECOND + 5)), Moment::at(1_000 * SECOND + 5));
+        for set in [1_001 * SECOND, 999 * SECOND + 999_999_999, 4_600 * SECOND] {
+            assert_eq!(in_second(1_000, process(set)), Moment::in_second(1_000), "{set}");
+        }
+        assert_eq!(in_second(1_000, None), Moment::in_second(1_000));
+    }
+
+    #[test]
+    fn a_capture_of_old_has_the_second_of_the_start() {
+        let started = Question::Started(10);
+        let old = |kind| {
+            let fake =
+                Fake::default().refuse(started.clone(), kind).file("/proc/stat", "cpu 1\nbtime 1000\n");
+            fake.file("/proc/10/stat", "10 (maria) db) S 1 1 1 0 -1 1 1 0 0 0 5 3 0 0 20 0 9 0 10050 1 2\n")
+        };
+        assert_eq!(of_process(&old(MissKind::NotCollected), 10), Some(Moment::in_second(1_100)));
+        assert_eq!(of_process(&old(MissKind::Failed), 10), None);
+        let told = old(MissKind::NotCollected).answer(started.clone(), "1100500000000\n");
+        assert_eq!(of_process(&told, 10), Some(Moment::at(1_100_500_000_000)));
+        let garbled = old(MissKind::NotCollected).answer(started, "noon\n");
+        assert_eq!(of_process(&garbled, 10), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_do_no_harm(bytes: Vec<u8>, name in prop::collection::vec(any::<u8>(), 0..16)) {
+            start_ticks(&bytes);
+            let stat = [b"12 (", name.as_slice(), b") S 1 1 1 0 -1 4 1 0 0 0 5 3 0 0 20 0 9 0 4711 1\n"].concat();
+            prop_assert_eq!(start_ticks(&stat), Some(4711));
+        }
     }
 }

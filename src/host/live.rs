@@ -203,6 +203,7 @@ pub(super) fn answer(question: &Question) -> Result<Vec<u8>, Miss> {
         Question::Identity => Ok(machine::identity()),
         Question::Summary => machine::summary(),
         Question::Servers => processes::servers(),
+        Question::Started(pid) => processes::started(*pid),
         Question::Tablespaces(pid) => processes::tablespaces(*pid),
         Question::CommandLine(pid) => processes::command_line(*pid),
         Question::Environment(pid) => processes::environment(*pid),

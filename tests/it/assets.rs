@@ -26,7 +26,12 @@ fn of_repository(name: &str) -> PathBuf {
 fn pictures() -> Vec<generate::Named> {
     let read = |name: &str| fs::read(of_repository("tests/screens").join(name)).unwrap();
     let host = RecordedHost::parse(&read("vm.host")).unwrap();
-    let request = Request { target: Some("/srv/pg/data".into()), without_programs: false, new: true };
+    let request = Request {
+        target: Some("/srv/pg/data".into()),
+        without_programs: false,
+        new: true,
+        ..Request::default()
+    };
     let session = Session::look(&host, &request, RuleSet::builtin(), &mut |_, _| ());
     let measured = generate::measurement(&read("probe.json")).unwrap();
     generate::pictures(session, Some(measured), SIZE)

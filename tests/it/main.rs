@@ -28,6 +28,7 @@ mod interlock;
 mod journeys;
 mod loops;
 mod mistyped;
+mod named;
 mod outputs;
 mod overrides;
 mod pack;

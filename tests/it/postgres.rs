@@ -36,7 +36,12 @@ fn scan(cluster: &Cluster) -> (FactSet, Listening) {
         live: LiveHost::asking_through(PathBuf::from(env!("CARGO_BIN_EXE_walwise"))),
         answers: Mutex::default(),
     };
-    let request = Request { target: Some(cluster.data.clone()), new: true, without_programs: false };
+    let request = Request {
+        target: Some(cluster.data.clone()),
+        new: true,
+        without_programs: false,
+        ..Request::default()
+    };
     (run_all(&host, &request, &mut |_, _| {}), host)
 }
 

@@ -44,7 +44,12 @@ impl Machine {
     /// A look at the data directory, with nothing measured.
     fn look(&self) -> Session {
         let host = LiveHost::asking_through(env!("CARGO_BIN_EXE_walwise").into());
-        let request = Request { target: Some(self.cluster.data.clone()), new: true, without_programs: true };
+        let request = Request {
+            target: Some(self.cluster.data.clone()),
+            new: true,
+            without_programs: true,
+            ..Request::default()
+        };
         Session::look(&host, &request, RuleSet::builtin(), &mut |_, _| {})
     }
 }

@@ -24,7 +24,8 @@ use super::support::stderr;
 /// What is known of a server's data directory, with programs its full release too.
 fn look(data: &Path, without_programs: bool) -> FactSet {
     let host = LiveHost::asking_through(env!("CARGO_BIN_EXE_walwise").into());
-    let request = Request { target: Some(data.to_owned()), new: true, without_programs };
+    let request =
+        Request { target: Some(data.to_owned()), new: true, without_programs, ..Request::default() };
     Session::look(&host, &request, RuleSet::default(), &mut |_, _| {}).judged().0
 }
 

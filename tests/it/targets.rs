@@ -12,7 +12,8 @@ use super::support::run;
 
 fn scan(target: &Path) -> FactSet {
     let host = LiveHost::asking_through(PathBuf::from(env!("CARGO_BIN_EXE_walwise")));
-    let request = Request { target: Some(target.to_owned()), new: true, without_programs: true };
+    let request =
+        Request { target: Some(target.to_owned()), new: true, without_programs: true, ..Request::default() };
     run_all(&host, &request, &mut |_, _| {})
 }
 

@@ -28,7 +28,7 @@ const HOSTS: [&str; 9] = [
 fn report(name: &str) -> Report {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts").join(name).with_extension("host");
     let host = RecordedHost::parse(&fs::read(file).unwrap()).unwrap();
-    let request = Request { target: None, new: true, without_programs: false };
+    let request = Request { target: None, new: true, without_programs: false, ..Request::default() };
     Session::look(&host, &request, RuleSet::builtin(), &mut |_, _| ()).report()
 }
 

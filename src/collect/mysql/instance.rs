@@ -13,9 +13,10 @@ use super::process::{self, Server};
 use super::redo;
 use super::server::{self, Answer};
 use super::settings::Setting;
-use super::{USUAL, is_data, settings};
+use super::{SERVED, USUAL, is_data, settings};
 use crate::collect::conf::Conf;
 use crate::collect::inside::Inside;
+use crate::collect::named::Named;
 use crate::collect::servers::{Proof, Unproven};
 use crate::collect::{Request, refused, servers, start};
 use crate::facts::catalog::cluster;
@@ -46,11 +47,13 @@ impl<'a> View<'a> {
 
 /// What leads to a server: its process, a directory, or nothing but that one is installed.
 #[derive(Debug)]
-pub struct Lead {
+pub struct Lead<'a> {
     /// The process.
     pub server: Option<Server>,
     /// The data directory.
     pub directory: Option<PathBuf>,
+    /// The option file that somebody named for a server that does not run.
+    pub named: Option<Named<'a>>,
     /// Whom everything is read as.
     pub reader: u32,
 }
@@ -67,7 +70,7 @@ pub struct Found {
     conf: Conf,
 }
 
-impl Lead {
+impl Lead<'_> {
     /// Finds the data directory. `None` when there is no server; the error says why one is left out.
     pub fn follow(
         self,
@@ -80,12 +83,12 @@ impl Lead {
             Some(server) => Some(Edition::of_process(view.ours, request, server.pid, &server.program)),
             None => Edition::installed(view.ours, request),
         };
-        let Some(edition) = edition.or_else(|| self.directory.as_ref().map(|_| Edition::unknown_program()))
-        else {
+        let Some(edition) = edition.or_else(|| self.names_something().then(Edition::unknown_program)) else {
             return Ok(None);
         };
         let view = view.its();
-        let mut conf = options::read(view, &edition, self.server.as_ref(), facts);
+        let file = self.named.map(|named| named.file);
+        let mut conf = options::read(view, &edition, self.server.as_ref(), file, facts);
         let Some((data, data_source)) = self.data(&conf)? else { return Ok(None) };
         let seen = match view.real_path(&data) {
             Err(miss) if miss.kind == MissKind::TimedOut => {
@@ -107,20 +110,34 @@ impl Lead {
         if self.server.is_none() && !is_data(host, &data) {
             return Ok(None);
         }
-        options::persisted(&mut conf, view, &edition, &seen, facts);
+        options::persisted(&mut conf, view, &edition, &seen, file, facts);
         if let (None, Some(directory)) = (&self.server, &self.directory) {
             let configured = conf.hint("datadir").map(|value| options::within(directory, value));
-            let configured = configured.unwrap_or_else(|| PathBuf::from(USUAL));
-            if host.real_path(&configured).unwrap_or(configured) != data {
+            let configured = configured.unwrap_or_else(|| match self.named {
+                Some(_) => directory.clone(),
+                None => PathBuf::from(USUAL),
+            });
+            let configured = host.real_path(&configured).unwrap_or(configured);
+            if configured != data {
                 let shown = safe(path_bytes(&data));
                 conf.hole(
                     Why::NotCollected,
-                    format!("the option files of this host are about another directory than {shown}"),
+                    match self.named {
+                        Some(named) => named.elsewhere(&configured, &data),
+                        None => {
+                            format!("the option files of this host are about another directory than {shown}")
+                        }
+                    },
                     Some(Remedy::Do("start the server on it, then look again".to_owned())),
                 );
             }
         }
         Ok(Some(Found { data, seen, data_source, server: self.server, edition, conf }))
+    }
+
+    /// Whether it leads to something where no server is installed.
+    fn names_something(&self) -> bool {
+        self.directory.is_some() || self.named.is_some()
     }
 
     fn data(&self, conf: &Conf) -> Result<Option<(PathBuf, Source)>, String> {
@@ -144,7 +161,10 @@ impl Lead {
                     "database process {} does not say where its data directory is ({detail}); run walwise as root",
                     server.pid
                 )),
-                None => Ok(Some(usual())),
+                None => match self.named {
+                    Some(named) => Err(named.unused(&detail)),
+                    None => Ok(Some(usual())),
+                },
             },
             None => Ok(Some(usual())),
         }
@@ -152,6 +172,22 @@ impl Lead {
 }
 
 impl Found {
+    /// Whether a file says where the data are.
+    pub fn is_named_in_files(&self) -> bool {
+        self.conf.hint("datadir").is_some()
+    }
+
+    /// That no server runs on it, or why that is not known.
+    pub fn is_stopped(&self, view: &View<'_>, unproven: &[Unproven]) -> Result<(), String> {
+        match self.runs(view.its(), unproven) {
+            Reading::Known { value: false, .. } => Ok(()),
+            Reading::Known { value: true, .. } => Err(SERVED.to_owned()),
+            Reading::Unknown { detail, .. } => {
+                Err(format!("a server may run on the data directory: {detail}"))
+            }
+        }
+    }
+
     /// Whether the process that led here serves the directory. A stranger can start his in any directory that he may
     /// enter; he can own none of the server's user's, and open no system tablespace in it.
     pub fn proof(&self, view: &View<'_>) -> Proof {
@@ -227,18 +263,20 @@ impl Found {
             None => servers::not_running(running.value()),
         };
         facts.put(&subject, &mysql::FSYNC_DISABLED_BY, preloaded);
+        let answer =
+            self.server.as_ref().map(|server| server::ask(view, &self.edition, server, &conf, &self.seen));
         Places {
             host: view,
             inside,
             seen: &self.seen,
             conf: &conf,
+            answer: answer.as_ref(),
+            name: &self.name(&shown),
             edition: &self.edition,
             data: &self.data,
             data_source: &self.data_source,
         }
         .put(&subject, facts);
-        let answer =
-            self.server.as_ref().map(|server| server::ask(view, &self.edition, server, &conf, &self.seen));
         if let Some(Answer::Told(_, source @ Source::Server { socket })) = &answer {
             facts.know(&subject, &mysql::SOCKET, socket.clone(), source.clone());
         }

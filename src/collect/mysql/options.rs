@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::edition::{Edition, Line};
 use super::process::{self, Server};
+use super::settings;
 use crate::collect::conf::Conf;
 use crate::collect::{path_of, refused};
 use crate::facts::{FactSet, Reading, Remedy, Source, Why};
@@ -26,8 +27,14 @@ const USUAL: [&str; 2] = ["/etc/my.cnf", "/etc/mysql/my.cnf"];
 const BUILT_IN: &str = "/usr/etc/my.cnf";
 
 /// The configuration of a server, or of what is installed. Without a data directory yet, what is persisted in it is left
-/// for [`persisted`].
-pub fn read(host: &dyn Host, edition: &Edition, server: Option<&Server>, facts: &mut FactSet) -> Conf {
+/// for [`persisted`]. `named` is what somebody says to be its `--defaults-file`.
+pub fn read(
+    host: &dyn Host,
+    edition: &Edition,
+    server: Option<&Server>,
+    named: Option<&Path>,
+    facts: &mut FactSet,
+) -> Conf {
     let mut conf = Conf::default();
     let mut groups = Groups::new(edition);
     if let Some(suffix) = server.and_then(|s| {
@@ -36,23 +43,40 @@ pub fn read(host: &dyn Host, edition: &Edition, server: Option<&Server>, facts: 
         groups.suffix = Some(safe(&suffix).to_ascii_lowercase());
     }
     let mut reader = Reader { host, facts, conf: &mut conf, groups, depth: 0, full: false };
-    reader.files(server);
+    match named {
+        Some(path) => reader.named(path),
+        None => reader.files(server),
+    }
     if let Some(server) = server {
         reader.arguments(server);
     }
     conf
 }
 
-/// Adds what MySQL keeps of SET PERSIST in the data directory, which it reads last of all.
-pub fn persisted(conf: &mut Conf, host: &dyn Host, edition: &Edition, data: &Path, facts: &mut FactSet) {
+/// Adds what MySQL keeps of SET PERSIST in the data directory, which it reads last of all, if it reads it.
+pub fn persisted(
+    conf: &mut Conf,
+    host: &dyn Host,
+    edition: &Edition,
+    data: &Path,
+    named: Option<&Path>,
+    facts: &mut FactSet,
+) {
     if edition.line.value() == Some(&Line::Mariadb) {
         return;
     }
     let groups = Groups::new(edition);
+    // Where that is not certain it is taken to be read, as it is unless somebody says otherwise.
+    let load = conf.get("persisted_globals_load").and_then(|load| load.value().map(|word| safe(word)));
+    let ignored = load.is_some_and(|word| settings::flag("persisted_globals_load", &word) == Ok(false));
     let mut reader = Reader { host, facts, conf, groups, depth: 0, full: false };
-    reader.optional(&data.join("mysqld-auto.cnf"), Dialect::MysqlPersisted);
-    // Where a package makes the data directory the home of the server's user.
-    reader.unread(&data.join(".my.cnf"));
+    if !ignored {
+        reader.optional(&data.join("mysqld-auto.cnf"), Dialect::MysqlPersisted);
+    }
+    // Where a package makes the data directory the home of the server's user. Who is told a file reads no other.
+    if named.is_none() {
+        reader.unread(&data.join(".my.cnf"));
+    }
 }
 
 /// The groups that a server reads.

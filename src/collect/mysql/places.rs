@@ -1,13 +1,15 @@
 //! Where a server keeps its data and logs: each directory with what says so, links followed.
 //!
-//! Relative paths are relative to the data directory, in which the server works. The surprise: a binary log is set by
-//! the beginning of its files' names, and undo logs and doublewrite pages have a directory of their own only in some
+//! Relative paths are relative to the data directory, in which the server works. What a running server says of them is in
+//! force, and the line that says so too is named. The surprise: a binary log is set by the beginning of its files' names,
+//! in new versions of MariaDB by a directory too, and undo logs and doublewrite pages have a directory of their own only in some
 //! versions and with some settings.
 
 use std::path::Path;
 
 use super::edition::{Edition, Line};
 use super::options::within;
+use super::server::Answer;
 use super::settings;
 use crate::collect::conf::Conf;
 use crate::collect::inside::Inside;
@@ -16,6 +18,10 @@ use crate::facts::catalog::mysql;
 use crate::facts::{FactSet, Reading, Source, Subject, Why};
 use crate::host::{Host, path_bytes};
 use crate::text::safe;
+
+/// Settings that are a directory, as the server says it too: to that of the doublewrite pages it may add a `#`.
+const DIRECTORIES: [&str; 4] =
+    ["innodb_log_group_home_dir", "innodb_data_home_dir", "innodb_undo_directory", "binlog_directory"];
 
 /// What places are read from.
 pub struct Places<'a> {
@@ -27,6 +33,10 @@ pub struct Places<'a> {
     pub seen: &'a Path,
     /// What is certain of the configuration.
     pub conf: &'a Conf,
+    /// What the running server says.
+    pub answer: Option<&'a Answer>,
+    /// What it is called.
+    pub name: &'a str,
     /// Which server it is.
     pub edition: &'a Edition,
     /// The data directory here, links followed.
@@ -38,6 +48,7 @@ pub struct Places<'a> {
 impl Places<'_> {
     /// Records every directory.
     pub fn put(&self, cluster: &Subject, facts: &mut FactSet) {
+        DIRECTORIES.iter().filter_map(|name| self.difference(name)).for_each(|says| facts.warn(says));
         let tablespace = self.tablespace();
         facts.put(cluster, &mysql::REDO, self.named("innodb_log_group_home_dir"));
         facts.put(cluster, &mysql::UNDO, self.undo());
@@ -53,10 +64,38 @@ impl Places<'_> {
 
     /// A directory that a setting names, or the data directory where none does.
     fn named(&self, name: &str) -> Reading<String> {
-        match self.conf.get(name) {
+        match self.set(name) {
             None => self.data_directory(),
             Some(Reading::Known { value, source }) => self.real(&within(self.seen, &value), source),
             Some(Reading::Unknown { why, detail, remedy }) => Reading::Unknown { why, detail, remedy },
+        }
+    }
+
+    /// That a line and the running server name two directories.
+    fn difference(&self, name: &str) -> Option<String> {
+        let Some(Reading::Known { value: written, source }) = self.conf.get(name) else { return None };
+        let told = self.answer?.get(name)?.value()?.clone();
+        (within(self.seen, &written) != within(self.seen, &told)).then(|| {
+            format!(
+                "{}: {name} is {} in {source} and {} in the running server: the file was changed since it started, and a \
+                 restart will move what it keeps there",
+                self.name,
+                safe(&written),
+                safe(&told)
+            )
+        })
+    }
+
+    /// What a setting is that holds a path or a number: what the running server says, with the line that says so too.
+    fn set(&self, name: &str) -> Option<Reading<Vec<u8>>> {
+        let written = self.conf.get(name);
+        let Some(told) = self.answer.and_then(|answer| answer.get(name)) else { return written };
+        let place = |reading: &Reading<Vec<u8>>| reading.value().map(|value| within(self.seen, value));
+        match written {
+            // Where nothing sets it, it says so of the data directory in one way or another.
+            None if place(&told).as_deref() == Some(self.seen) => None,
+            Some(written) if place(&written) == place(&told) => Some(written),
+            _ => Some(told),
         }
     }
 
@@ -77,7 +116,7 @@ impl Places<'_> {
 
     fn undo(&self) -> Reading<String> {
         let in_system = |detail: &str| Reading::unknown(Why::Absent, detail.to_owned());
-        let count = match (self.conf.get("innodb_undo_tablespaces"), self.edition.known()) {
+        let count = match (self.set("innodb_undo_tablespaces"), self.edition.known()) {
             (Some(reading), _) => reading.and_then(|value| settings::number(&safe(value.trim_ascii()))),
             (None, Some((line, version))) => {
                 let count = match line {
@@ -100,26 +139,75 @@ impl Places<'_> {
     }
 
     fn binlog(&self) -> Reading<String> {
-        let configured = self.conf.get("log_bin");
         let Some(setting) = settings::named("log_bin") else { return Reading::not_collected() };
-        let value = setting.in_force(configured.clone(), self.edition);
-        match value.clone().and_then(|text| settings::flag("log_bin", &text)) {
-            Reading::Known { value: false, .. } => Reading::unknown(Why::Absent, "no binary log is written"),
-            Reading::Unknown { why, detail, remedy } => Reading::Unknown { why, detail, remedy },
-            Reading::Known { value: true, .. } => match configured {
+        let written = self.conf.get("log_bin");
+        let told = self.answer.and_then(|answer| answer.get("log_bin"));
+        let value = setting.in_force(told.or_else(|| written.clone()), self.edition);
+        match value.and_then(|text| settings::flag("log_bin", &text)) {
+            Reading::Known { value: false, .. } => {
+                return Reading::unknown(Why::Absent, "no binary log is written");
+            }
+            Reading::Unknown { why, detail, remedy } => return Reading::Unknown { why, detail, remedy },
+            Reading::Known { value: true, .. } => {}
+        }
+        let two = written.as_ref().is_some_and(has_directory);
+        let named = self.binlog_base(written);
+        match self.own_binlog_directory() {
+            None => match named {
                 Some(Reading::Known { value, source }) => {
                     let base = within(self.seen, &value);
                     self.real(base.parent().unwrap_or(self.seen), source)
                 }
-                _ => self.data_directory(),
+                Some(Reading::Unknown { why, detail, remedy }) => Reading::Unknown { why, detail, remedy },
+                None => self.data_directory(),
             },
+            // The server takes the directory from one of the two and refuses both.
+            Some(Reading::Known { source, .. }) if two && !matches!(source, Source::Server { .. }) => {
+                Reading::unknown(
+                    Why::Malformed,
+                    format!(
+                        "{source}: the server refuses binlog_directory where log_bin has a directory too"
+                    ),
+                )
+            }
+            Some(Reading::Known { value, source }) => self.real(&within(self.seen, &value), source),
+            Some(Reading::Unknown { why, detail, remedy }) => Reading::Unknown { why, detail, remedy },
+        }
+    }
+
+    /// How the names of the binary log's files begin: by what is written where that is certain, or by what the server says.
+    fn binlog_base(&self, written: Option<Reading<Vec<u8>>>) -> Option<Reading<Vec<u8>>> {
+        let Some(told) = self.answer.and_then(|answer| answer.get("log_bin_basename")) else {
+            return written;
+        };
+        let directory = |reading: &Reading<Vec<u8>>| {
+            reading.value().and_then(|value| Some(within(self.seen, value).parent()?.to_owned()))
+        };
+        match written {
+            Some(written) if directory(&written) == directory(&told) => Some(written),
+            None if directory(&told).as_deref() == Some(self.seen) => None,
+            _ => Some(told),
+        }
+    }
+
+    /// What `binlog_directory` is in versions that have it (MariaDB documentation: from 12.3.1).
+    fn own_binlog_directory(&self) -> Option<Reading<Vec<u8>>> {
+        let set = self.set("binlog_directory")?;
+        match self.edition.known() {
+            Some((Line::Mariadb, version)) if settings::since(version, [12, 3, 1]) => Some(set),
+            Some(_) => None,
+            None if self.edition.line.value() == Some(&Line::Mysql) => None,
+            None => Some(Reading::unknown(
+                Why::NotCollected,
+                "whether binlog_directory counts depends on the server's version, which is not known",
+            )),
         }
     }
 
     /// Files of their own came with MySQL 8.0.20; before, and in MariaDB, the system tablespace holds the pages.
     fn doublewrite(&self, tablespace: &Reading<String>) -> Reading<String> {
         let Some(setting) = settings::named("innodb_doublewrite") else { return Reading::not_collected() };
-        let mode = setting.in_force(self.conf.get("innodb_doublewrite"), self.edition);
+        let mode = setting.in_force(self.set("innodb_doublewrite"), self.edition);
         if mode
             .value()
             .is_some_and(|mode| matches!(mode.to_ascii_lowercase().as_str(), "off" | "0" | "false"))
@@ -135,7 +223,7 @@ impl Places<'_> {
         if line == Line::Mariadb || !settings::since(version, [8, 0, 20]) {
             return tablespace.clone();
         }
-        match self.conf.get("innodb_doublewrite_dir") {
+        match self.set("innodb_doublewrite_dir") {
             None => tablespace.clone(),
             Some(Reading::Known { value, source }) => {
                 // A name without a beginning of its own gets one, lest it be taken for a schema's.
@@ -146,4 +234,9 @@ impl Places<'_> {
             Some(Reading::Unknown { why, detail, remedy }) => Reading::Unknown { why, detail, remedy },
         }
     }
+}
+
+/// Whether the beginning of names is more than a name.
+fn has_directory(base: &Reading<Vec<u8>>) -> bool {
+    base.value().is_some_and(|base| base.contains(&b'/'))
 }

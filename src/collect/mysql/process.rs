@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use super::edition;
 use crate::collect::servers::{self, Row, Unproven};
-use crate::collect::{Request, path_of, refused};
+use crate::collect::{Request, path_of, refused, start};
 use crate::facts::{FactSet, Reading, Source};
-use crate::host::{Host, Miss, MissKind, Question, Stat};
+use crate::host::{Host, Miss, MissKind, Moment, Question, Stat};
 use crate::text::raw;
 
 /// Options by their names; without a value where nothing more is told.
@@ -31,8 +31,8 @@ pub struct Server {
     pub program: Reading<PathBuf>,
     /// The directory that it is in.
     pub works_in: Reading<PathBuf>,
-    /// When it started, in seconds since 1970.
-    pub started: Option<u64>,
+    /// When it started.
+    pub started: Option<Moment>,
     /// A preloaded library that turns fsync into nothing, or `none`.
     pub preloaded: Reading<String>,
 }
@@ -62,7 +62,6 @@ pub fn servers(
     facts: &mut FactSet,
 ) -> Result<(Vec<Server>, Vec<Unproven>), Miss> {
     let listing = servers::list(host, request)?;
-    let booted = std::cell::OnceCell::new();
     let mut found = Vec::new();
     let beyond = |(uid, count): &(Option<u32>, u64)| Unproven {
         uid: *uid,
@@ -70,9 +69,8 @@ pub fn servers(
     };
     let mut unproven: Vec<Unproven> = listing.more.iter().map(beyond).collect();
     for row in listing.rows.iter().filter(|row| row.is_mysql()) {
-        let booted = *booted.get_or_init(|| boot_time(host));
         match servers::reader(row) {
-            Ok(uid) => found.extend(server(host, row, uid, booted, facts)),
+            Ok(uid) => found.extend(server(host, row, uid, facts)),
             Err(detail) => {
                 facts.warn(detail.clone());
                 unproven.push(Unproven { uid: row.uid, detail });
@@ -82,7 +80,7 @@ pub fn servers(
     Ok((found, unproven))
 }
 
-fn server(host: &dyn Host, row: &Row, uid: u32, booted: Option<u64>, facts: &mut FactSet) -> Option<Server> {
+fn server(host: &dyn Host, row: &Row, uid: u32, facts: &mut FactSet) -> Option<Server> {
     let pid = row.pid;
     let options = host.ask(&Question::CommandLine(pid)).map(|answer| options(&answer));
     match &options {
@@ -97,7 +95,6 @@ fn server(host: &dyn Host, row: &Row, uid: u32, booted: Option<u64>, facts: &mut
         Ok(path) => Reading::known(path, Source::file(cwd)),
         Err(miss) => refused(&miss, &cwd),
     };
-    let ticks = host.read(Path::new(&format!("/proc/{pid}/stat"))).ok().and_then(|stat| start_ticks(&stat));
     Some(Server {
         pid,
         uid,
@@ -106,7 +103,7 @@ fn server(host: &dyn Host, row: &Row, uid: u32, booted: Option<u64>, facts: &mut
         environment,
         program: edition::program(host, pid),
         works_in,
-        started: booted.zip(ticks).map(|(booted, ticks)| booted + ticks / TICKS_PER_SECOND),
+        started: start::of_process(host, pid),
     })
 }
 
@@ -121,24 +118,6 @@ fn options(answer: &[u8]) -> Options {
         })
     };
     answer.lines().filter_map(option).collect()
-}
-
-/// USER_HZ, in which the kernel tells times to programs; 100 on all common machines (proc_pid_stat(5)).
-const TICKS_PER_SECOND: u64 = 100;
-
-/// `btime` of /proc/stat: when the machine started, in seconds since 1970.
-fn boot_time(host: &dyn Host) -> Option<u64> {
-    let stat = host.read(Path::new("/proc/stat")).ok()?;
-    let text = String::from_utf8_lossy(&stat);
-    text.lines().find_map(|line| line.strip_prefix("btime "))?.trim().parse().ok()
-}
-
-/// The 22nd field of proc_pid_stat(5): when the process started, in ticks since the machine did. The name before may
-/// hold anything.
-fn start_ticks(stat: &[u8]) -> Option<u64> {
-    let behind = stat.iter().rposition(|b| *b == b')')? + 1;
-    let text = str::from_utf8(stat.get(behind..)?).ok()?;
-    text.split_ascii_whitespace().nth(19)?.parse().ok()
 }
 
 /// Whether a process has the system tablespace open that lies there; the error says why that is not known. What it has open
@@ -161,13 +140,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_says_when_it_started() {
-        let stat = b"12 (maria) db) S 1 12 12 0 -1 4194560 1 0 0 0 5 3 0 0 20 0 9 0 4711 1 2 3\n";
-        assert_eq!(start_ticks(stat), Some(4711));
-        assert_eq!(start_ticks(b"12 (x"), None);
-    }
-
-    #[test]
     fn options_have_names_and_maybe_values() {
         let read = options(b"--datadir=/srv/a\\x20b\n--innodb_flush\nnoise\n");
         assert_eq!(
@@ -187,13 +159,6 @@ mod tests {
             lines.insert(lines.len() / 2, format!("{noise}\n"));
             let expect: Options = values.into_iter().enumerate().map(|(n, value)| (name(n), Some(value))).collect();
             prop_assert_eq!(options(lines.concat().as_bytes()), expect);
-        }
-
-        #[test]
-        fn any_bytes_do_no_harm(bytes: Vec<u8>, name in prop::collection::vec(any::<u8>(), 0..16)) {
-            start_ticks(&bytes);
-            let stat = [b"12 (", name.as_slice(), b") S 1 1 1 0 -1 4 1 0 0 0 5 3 0 0 20 0 9 0 4711 1\n"].concat();
-            prop_assert_eq!(start_ticks(&stat), Some(4711));
         }
     }
 }

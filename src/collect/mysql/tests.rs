@@ -1,5 +1,8 @@
 //! A MariaDB that runs with option files, and what is known of it when something of that cannot be read.
 
+mod named;
+mod places;
+
 use crate::facts::Area;
 use proptest::prelude::*;
 
@@ -7,15 +10,26 @@ use super::*;
 use crate::collect::testing::{Fake, shown};
 use crate::facts::catalog::{cluster, mysql};
 use crate::facts::{Reading, Scope, Subject, Why};
-use crate::host::{Dialect, MissKind, Question, Setting, Stat, Tool};
+use crate::host::{Dialect, MissKind, Moment, Question, Setting, Stat, Tool};
 
 const MARIADB: &str = "mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)\n";
 const MYSQL: &str = "/usr/sbin/mysqld  Ver 8.0.36 for Linux on x86_64 (MySQL Community Server - GPL)\n";
 
 fn stat(mode: u64, inode: u64, changed: u64) -> Vec<u8> {
     let (uid, gid, major, minor, node_major, node_minor, size) = (27, 27, 8, 1, 0, 0, 1);
-    Stat { mode, uid, gid, major, minor, node_major, node_minor, inode, size, changed: Some(changed) }
-        .encode()
+    Stat {
+        mode,
+        uid,
+        gid,
+        major,
+        minor,
+        node_major,
+        node_minor,
+        inode,
+        size,
+        changed: Some(Moment::in_second(changed)),
+    }
+    .encode()
 }
 
 fn directory(fake: Fake, path: &str, inode: u64) -> Fake {
@@ -40,7 +54,7 @@ fn saying(fake: Fake, lines: &str) -> Fake {
         .answer(Question::MysqlSettings(SOCKET.into()), format!("datadir\t/srv/db/\n{lines}"))
 }
 
-/// A MariaDB of process 10 in /srv/db that started in second 1100, and adds nothing to what its files say.
+/// A MariaDB of process 10 in /srv/db that started half a second after second 1100, and adds nothing to what its files say.
 fn running(program: &str, version: &str) -> Fake {
     let tool = if program.ends_with("mariadbd") { Tool::Mariadbd } else { Tool::Mysqld };
     let fake = Fake::default()
@@ -56,7 +70,7 @@ fn running(program: &str, version: &str) -> Fake {
         .answer(Question::Stat("/proc/10/exe".into()), stat(0o100_755, 77, 5))
         .answer(Question::Stat(program.into()), stat(0o100_755, 77, 5))
         .answer(Question::Run(tool, vec!["--version".to_owned()]), version)
-        .file("/proc/stat", "cpu 1\nbtime 1000\n")
+        .answer(Question::Started(10), "1100500000000\n")
         .file("/proc/10/stat", "10 (db) S 1 1 1 0 -1 1 1 0 0 0 5 3 0 0 20 0 9 0 10000 1 2\n");
     let fake = ["/etc", "/etc/mysql"].iter().fold(fake, |fake, path| directory(fake, path, 4));
     saying(directory(fake, "/srv/db", 3), "")
@@ -160,6 +174,29 @@ fn what_is_said_later_wins_and_what_was_persisted_wins_over_all() {
     }
 }
 
+/// MySQL 8.0 manual, persisted_globals_load.
+#[test]
+fn what_was_persisted_counts_only_where_it_is_read() {
+    let auto = "/srv/db/mysqld-auto.cnf";
+    let base = |lines: &[(&str, &str)]| {
+        let persisted = Setting::new(1, "persisted.sync_binlog", "100").encode();
+        cnf(running("/usr/sbin/mysqld", MYSQL), "/etc/my.cnf", lines)
+            .answer(Question::Config(auto.into(), Dialect::MysqlPersisted), persisted)
+            .answer(Question::Stat(auto.into()), stat(0o100_640, 8, 50))
+    };
+    let sync = |fake: Fake| told(&collect(&fake), "mysql.sync_binlog");
+    assert_eq!(sync(base(&[("mysqld.sync_binlog", "5")])), "100 /srv/db/mysqld-auto.cnf:1");
+    for off in ["OFF", "0", "false"] {
+        let lines = [("mysqld.sync_binlog", "5"), ("mysqld.persisted_globals_load", off)];
+        assert_eq!(sync(base(&lines)), "5 /etc/my.cnf:1", "{off}");
+    }
+    let skipped = base(&[("mysqld.sync_binlog", "5"), ("mysqld.skip_persisted_globals_load", "1")]);
+    assert_eq!(sync(skipped), "5 /etc/my.cnf:1");
+    let said = |says: &str| sync(saying(base(&[("mysqld.sync_binlog", "5")]), says));
+    assert_eq!(said("sync_binlog\t100\n"), "100 /srv/db/mysqld-auto.cnf:1", "the server agrees");
+    assert_eq!(said("sync_binlog\t7\n"), "7 the server at /run/mysqld/mysqld.sock");
+}
+
 #[test]
 fn what_was_changed_since_the_start_is_not_in_force() {
     let base = || cnf(running("/usr/sbin/mariadbd", MARIADB), "/etc/my.cnf", &[("mysqld.sync_binlog", "1")]);
@@ -169,7 +206,16 @@ fn what_was_changed_since_the_start_is_not_in_force() {
     assert_eq!(told(&facts, "mysql.sync_binlog"), "? ambiguous");
     assert_eq!(told(&facts, "mysql.innodb_doublewrite"), "? ambiguous", "what nothing sets is uncertain too");
     assert_eq!(told(&facts, "mysql.data_directory"), "/srv/db /proc/10/cwd", "where it works stays certain");
-    let unknown_start = base().file("/proc/10/stat", "garbage");
+    // `sed -i` and a restart in one second.
+    let exact = |nanos| {
+        let changed = format!(
+            "mode=33188 uid=27 gid=27 major=8 minor=1 node_major=0 node_minor=0 inode=9 size=1 changed=1100.{nanos}"
+        );
+        told(&collect(&base().answer(Question::Stat("/etc/my.cnf".into()), changed)), "mysql.sync_binlog")
+    };
+    assert_eq!(exact("300000000"), "1 /etc/my.cnf:1");
+    assert_eq!(exact("495000000"), "? ambiguous", "the clock of files can be behind");
+    let unknown_start = base().answer(Question::Started(10), "garbage");
     assert_eq!(told(&collect(&unknown_start), "mysql.sync_binlog"), "? ambiguous");
 }
 
@@ -439,7 +485,8 @@ proptest! {
             .answer(Question::Config("/etc/my.cnf".into(), Dialect::Mysql), &file)
             .answer(Question::Config("/srv/db/mysqld-auto.cnf".into(), Dialect::MysqlPersisted), file)
             .answer(Question::Run(Tool::Mariadbd, vec!["--version".to_owned()]), version)
-            .file("/proc/10/stat", stat);
+            .file("/proc/10/stat", &stat)
+            .answer(Question::Started(10), stat);
         let facts = collect(&fake);
         prop_assert!(!shown(&facts).chars().any(crate::text::is_treacherous));
     }

@@ -12,8 +12,9 @@ use super::conf::Conf;
 use super::process::Server;
 use super::server::{self, Answer};
 use super::start::Start;
-use super::{installed, settings};
+use super::{SERVED, installed, settings};
 use crate::collect::inside::Inside;
+use crate::collect::named::Named;
 use crate::collect::servers::{Proof, Unproven};
 use crate::collect::{Request, path_of, refused, servers};
 use crate::facts::catalog::postgres::CommitOverride;
@@ -26,7 +27,7 @@ use crate::version::Version;
 
 /// What leads to a cluster.
 #[derive(Clone, Debug)]
-pub struct Lead {
+pub struct Lead<'a> {
     /// The main configuration file.
     pub config_file: PathBuf,
     /// The data directory, unless the configuration names another.
@@ -35,13 +36,15 @@ pub struct Lead {
     pub server: Option<Server>,
     /// What names the data directory, where that is a file.
     pub named_by: Option<Source>,
+    /// The configuration that somebody named for a server that does not run.
+    pub by_hand: Option<Named<'a>>,
     /// Whom everything is read as.
     pub reader: u32,
 }
 
 /// Where a cluster is, and what is configured so far.
-pub struct Found {
-    lead: Lead,
+pub struct Found<'a> {
+    lead: Lead<'a>,
     /// The real path of the data directory here.
     pub data: PathBuf,
     /// The same as the server sees it.
@@ -50,14 +53,14 @@ pub struct Found {
     conf: Conf,
 }
 
-impl Lead {
+impl<'a> Lead<'a> {
     /// Reads the configuration and finds the data directory; the error says why there is none.
     pub fn follow(
         self,
         host: &dyn Host,
         inside: Option<&Inside<'_>>,
         facts: &mut FactSet,
-    ) -> Result<Found, String> {
+    ) -> Result<Found<'a>, String> {
         let mut conf = Conf::default();
         conf.file(host, &self.config_file, facts);
         let absolute = |value: &[u8]| Some(path_of(value.to_vec())).filter(|path| path.is_absolute());
@@ -74,6 +77,8 @@ impl Lead {
             )
         } else if let Some(home) = &self.home {
             (home.clone(), self.origin())
+        } else if self.by_hand.is_some() && conf.get("data_directory").is_none() {
+            return Err("it names no data_directory: name the directory as the target".to_owned());
         } else {
             return Err(format!(
                 "{}: where the cluster keeps its data cannot be read; run walwise as root",
@@ -103,7 +108,18 @@ impl Lead {
     }
 }
 
-impl Found {
+impl Found<'_> {
+    /// That no server runs on it, or why that is not known.
+    pub fn is_stopped(&self, host: &dyn Host) -> Result<(), String> {
+        match self.running(&PidFile::read(host, &self.seen)) {
+            Reading::Known { value: false, .. } => Ok(()),
+            Reading::Known { value: true, .. } => Err(SERVED.to_owned()),
+            Reading::Unknown { detail, .. } => {
+                Err(format!("a server may run on the data directory: {detail}"))
+            }
+        }
+    }
+
     /// Whether the process that led here serves the directory. A stranger can call his process `postgres -D` anything; he
     /// can own no directory of the server's user, and write no `postmaster.pid` into it.
     pub fn proof(&self, host: &dyn Host, inside: Option<&Inside<'_>>) -> Proof {
@@ -172,10 +188,12 @@ impl Found {
         self.configure(host, major.value(), facts);
         let answer = self.ask(host, pid_file.as_ref().ok(), major.value());
         let stopped = running.value() == Some(&false);
-        // Files that were not changed since the server last loaded them are what it has.
-        let loaded = answer.as_ref().and_then(Answer::loaded).map(|at_us| at_us / 1_000_000);
-        let start = (!stopped)
-            .then(|| Start::new(host, loaded.or_else(|| pid_file.ok().and_then(|file| file.started))));
+        let process = self.lead.server.as_ref().map(|server| server.pid);
+        let started = || pid_file.ok().and_then(|file| file.started);
+        let start = (!stopped).then(|| match answer.as_ref().and_then(Answer::loaded) {
+            Some(at_us) => Start::of_load(host, at_us),
+            None => Start::new(host, started(), process),
+        });
         let remedy = start.as_ref().zip(owner.value()).map(|(start, owner)| start.remedy(owner));
         let certain = start.map(|start| start.certain(&self.conf, owner.value()));
         // The program of this host is none of a container's.

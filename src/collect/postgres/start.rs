@@ -8,19 +8,31 @@ use std::path::Path;
 use super::conf::Conf;
 use crate::collect::{servers, start};
 use crate::facts::Remedy;
-use crate::host::{Host, Question};
+use crate::host::{Host, Moment, Question};
 use crate::text::safe;
 
-/// The start of a server that runs, or may run.
+/// How long a server may take from reading a file to noting the time of its load, in nanoseconds, however busy it is.
+const WHILE_LOADING: u64 = 100_000_000;
+
+/// When a server that runs, or may run, read its configuration.
 pub struct Start<'a> {
     host: &'a dyn Host,
-    at: Option<u64>,
+    at: Option<Moment>,
+    /// Whether the server itself said it.
+    said: bool,
 }
 
 impl<'a> Start<'a> {
-    /// In seconds since 1970, as its `postmaster.pid` says.
-    pub fn new(host: &'a dyn Host, at: Option<u64>) -> Self {
-        Self { host, at }
+    /// In the second that its `postmaster.pid` says, and in it when its process did, where one is proven.
+    pub fn new(host: &'a dyn Host, second: Option<u64>, process: Option<u32>) -> Self {
+        let process = process.and_then(|pid| start::of_process(host, pid));
+        Self { host, at: second.map(|second| start::in_second(second, process)), said: false }
+    }
+
+    /// As the server says, in microseconds since 1970 (`pg_conf_load_time`).
+    pub fn of_load(host: &'a dyn Host, at_us: u64) -> Self {
+        let at = at_us.checked_mul(1000).and_then(|at| at.checked_sub(WHILE_LOADING)).map(Moment::at);
+        Self { host, at, said: true }
     }
 
     /// What is in force for certain where the server itself does not say it. `owner` is whom it would tell.
@@ -30,6 +42,9 @@ impl<'a> Start<'a> {
 
     /// What makes the server tell it.
     pub fn remedy(&self, owner: &str) -> Remedy {
+        if self.said {
+            return Remedy::Do("reload the server (SELECT pg_reload_conf()), then look again".to_owned());
+        }
         let uid = servers::our_uid(self.host);
         let name = uid.and_then(|uid| self.host.ask(&Question::UserName(uid)).ok());
         // Root has asked as the owner.

@@ -1,10 +1,12 @@
 //! Clusters from all that leads to them: a process, Debian's directories, the directory that was asked for.
 
+mod named;
+
 use super::*;
 use crate::collect::testing::{Fake, shown};
 use crate::facts::catalog::postgres;
 use crate::facts::{Reading, Remedy, Scope, Subject, Why};
-use crate::host::{Dialect, MissKind, Question, Setting, Stat, Tool};
+use crate::host::{Dialect, MissKind, Moment, Question, Setting, Stat, Tool};
 
 const DATA: &str = "/srv/pg";
 /// When the server started, in seconds.
@@ -20,6 +22,10 @@ fn changed_at(uid: u64, changed: Option<u64>) -> Vec<u8> {
 }
 
 fn of_kind(mode: u64, uid: u64, changed: Option<u64>) -> Vec<u8> {
+    with(mode, uid, changed.map(Moment::in_second))
+}
+
+fn with(mode: u64, uid: u64, changed: Option<Moment>) -> Vec<u8> {
     let (gid, major, minor, node_major, node_minor) = (0, 0, 0, 0, 0);
     Stat { mode, uid, gid, major, minor, node_major, node_minor, inode: 2, size: 0, changed }.encode()
 }
@@ -354,6 +360,30 @@ fn root_asks_a_server_as_its_owner_and_whoever_was_not_answered_is_told_what_hel
             }
             reading => panic!("{reading:?}"),
         }
+    }
+}
+
+/// `sed -i` and a restart in one second: the process tells what the second does not.
+#[test]
+fn what_was_changed_in_the_second_of_the_start_was_changed_before_or_after_it() {
+    let second = STARTED * 1_000_000_000;
+    for (changed, started, expected) in [
+        (second + 300_000_000, Some(second + 320_000_000), "no /srv/pg/postgresql.conf:1"),
+        (second + 300_000_000, Some(second + 305_000_000), "? ambiguous"),
+        (second + 300_000_000, Some(second + 200_000_000), "? ambiguous"),
+        (second + 300_000_000, None, "? ambiguous"),
+        // The clock was set since: the process seems to have started in another second.
+        (second + 300_000_000, Some(second + 3_600_000_000_000), "? ambiguous"),
+        (second - 300_000_000, Some(second + 3_600_000_000_000), "no /srv/pg/postgresql.conf:1"),
+        (second - 300_000_000, Some(second - 400_000_000), "no /srv/pg/postgresql.conf:1"),
+    ] {
+        let stat = with(0o100_600, 26, Some(Moment::at(changed)));
+        let host = running().answer(Question::Stat(format!("{DATA}/postgresql.conf").into()), stat);
+        let host = match started {
+            Some(started) => host.answer(Question::Started(10), started.to_string()),
+            None => host,
+        };
+        assert_eq!(told(&collect(&host), "pg.fsync"), expected, "{changed} {started:?}");
     }
 }
 

@@ -68,6 +68,7 @@ impl Delegate {
             | Question::Identity
             | Question::Summary
             | Question::Servers
+            | Question::Started(_)
             | Question::Tablespaces(_)
             | Question::CommandLine(_)
             | Question::Environment(_)

@@ -19,7 +19,7 @@ use nix::sys::stat::{major, minor};
 use rustix::fs::{Access, AtFlags, CWD, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::host::{LARGEST_MOUNT_TABLE, Miss, MissKind, Stat, StatFs};
+use crate::host::{LARGEST_MOUNT_TABLE, Miss, MissKind, Moment, Stat, StatFs};
 
 /// More of a file is not read.
 pub const LARGEST_READ: u64 = 1 << 20;
@@ -335,7 +335,7 @@ pub fn stat(path: &Path) -> Result<Vec<u8>, Miss> {
         node_minor: minor(found.rdev()),
         inode: found.ino(),
         size: found.size(),
-        changed: u64::try_from(found.ctime()).ok(),
+        changed: Moment::of(found.ctime(), found.ctime_nsec()),
     };
     Ok(stat.encode())
 }
@@ -443,7 +443,9 @@ mod tests {
         assert_eq!(host.stat(&dir.path().join("a")).unwrap_err().kind, MissKind::Absent);
         let stat = host.stat(&odd).unwrap();
         assert_eq!((stat.size, stat.is_dir()), (4, false));
-        assert_eq!(stat.changed, fs::metadata(&odd).unwrap().ctime().try_into().ok());
+        let found = fs::metadata(&odd).unwrap();
+        assert_eq!(stat.changed, Moment::of(found.ctime(), found.ctime_nsec()));
+        assert!(stat.changed.unwrap().is_exact());
         assert!(host.stat(dir.path()).unwrap().is_dir());
         assert!(host.statfs(dir.path()).unwrap().size > 0);
         assert_eq!(host.real_path(&dir.path().join("./b/..")).unwrap_err().kind, MissKind::Absent);

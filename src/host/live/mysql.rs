@@ -42,7 +42,9 @@ fn log_in(user: &[u8]) -> Vec<u8> {
 }
 
 fn query() -> Vec<u8> {
-    let names = redact::MYSQL_SETTINGS.iter().chain(&["version"]).map(|name| format!("'{name}'"));
+    // As an option log_bin is the beginning of a path, as a variable a switch.
+    let names =
+        redact::MYSQL_SETTINGS.iter().chain(&["log_bin_basename", "version"]).map(|name| format!("'{name}'"));
     let names = names.collect::<Vec<_>>().join(", ");
     [b"\x03", format!("SHOW GLOBAL VARIABLES WHERE Variable_name IN ({names})").as_bytes()].concat()
 }

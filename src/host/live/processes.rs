@@ -13,6 +13,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use nix::sys::stat::{major, minor};
+use rustix::time::{ClockId, Timespec, clock_gettime};
 
 use super::files;
 use crate::host::{MOST_SERVERS_OF_A_USER, Miss, MissKind, NOBODY, redact};
@@ -155,6 +156,35 @@ fn comm_and_parent(stat: &[u8]) -> Option<(String, u32)> {
     Some((comm, rest.split_ascii_whitespace().nth(1)?.parse().ok()?))
 }
 
+/// A tick in which the kernel tells times to programs: USER_HZ is 100 on all machines that we are built for (proc_pid_stat(5)).
+const TICK: u64 = 10_000_000;
+
+/// When a process started, in nanoseconds since 1970 by the clock of now.
+pub fn started(pid: u32) -> Result<Vec<u8>, Miss> {
+    let stat = files::read(Path::new(&format!("/proc/{pid}/stat")))?;
+    // What passes between the two makes the start earlier than it was, and never later.
+    let now = clock_gettime(ClockId::Realtime);
+    let since_boot = clock_gettime(ClockId::Boottime);
+    let nanos = start(&stat, now, since_boot)
+        .ok_or_else(|| Miss::new(MissKind::Failed, "the kernel does not say when it started"))?;
+    Ok(format!("{nanos}\n").into_bytes())
+}
+
+/// The 22nd field of proc_pid_stat(5), the ticks from the start of the machine to that of the process, on the clock of
+/// now. The name before may hold anything.
+fn start(stat: &[u8], now: Timespec, since_boot: Timespec) -> Option<u64> {
+    let behind = stat.iter().rposition(|b| *b == b')')? + 1;
+    let text = str::from_utf8(stat.get(behind..)?).ok()?;
+    let ticks: u64 = text.split_ascii_whitespace().nth(19)?.parse().ok()?;
+    let booted = nanoseconds(now)?.checked_sub(nanoseconds(since_boot)?)?;
+    booted.checked_add(ticks.checked_mul(TICK)?)
+}
+
+fn nanoseconds(time: Timespec) -> Option<u64> {
+    let seconds = u64::try_from(time.tv_sec).ok()?.checked_mul(1_000_000_000)?;
+    seconds.checked_add(u64::try_from(time.tv_nsec).ok()?)
+}
+
 /// The known options of a process.
 pub fn command_line(pid: u32) -> Result<Vec<u8>, Miss> {
     let text = files::read(Path::new(&format!("/proc/{pid}/cmdline")))?;
@@ -203,7 +233,19 @@ mod tests {
     }
 
     #[test]
+    fn a_process_started_so_many_ticks_after_the_machine() {
+        let time = |tv_sec, tv_nsec| Timespec { tv_sec, tv_nsec };
+        let (now, since_boot) = (time(1_700_000_100, 250_000_000), time(100, 500_000_000));
+        let stat = b"12 (maria) db) S 1 12 12 0 -1 4194560 1 0 0 0 5 3 0 0 20 0 9 0 4711 1 2 3\n";
+        assert_eq!(start(stat, now, since_boot), Some(1_700_000_046_860_000_000));
+        assert_eq!(start(stat, since_boot, now), None, "no clock is before 1970");
+        assert_eq!(start(b"12 (x", now, since_boot), None);
+    }
+
+    #[test]
     fn every_process_can_be_looked_at() {
+        let told = |pid| String::from_utf8(started(pid).unwrap()).unwrap().trim().parse::<u64>().unwrap();
+        assert!(told(std::process::id()) > 1_600_000_000_000_000_000, "in nanoseconds");
         let text = String::from_utf8(servers().unwrap()).unwrap();
         assert!(text.lines().all(|line| line.split(' ').count() >= 3), "{text}");
         assert_eq!(command_line(std::process::id()).unwrap(), b"");
@@ -221,6 +263,7 @@ mod tests {
             if let Some((comm, _)) = comm_and_parent(&bytes) {
                 prop_assert!(!comm.chars().any(text::is_treacherous));
             }
+            start(&bytes, Timespec { tv_sec: 2, tv_nsec: 0 }, Timespec { tv_sec: 1, tv_nsec: 0 });
             user(&bytes);
             person(&bytes);
         }

@@ -80,6 +80,7 @@ pub fn in_answer(question: &Question, answer: &[u8]) -> Vec<Range<usize>> {
         | Question::Identity
         | Question::Summary
         | Question::Servers
+        | Question::Started(_)
         | Question::Tablespaces(_)
         | Question::Superblock(..)
         | Question::Content(..) => Vec::new(),

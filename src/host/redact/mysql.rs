@@ -8,7 +8,8 @@
 use crate::host::Setting;
 
 /// Settings that may leave an option file or a command line.
-pub const SETTINGS: [&str; 31] = [
+pub const SETTINGS: [&str; 33] = [
+    "binlog_directory",
     "binlog_storage_engine",
     "datadir",
     "innodb_checksum_algorithm",
@@ -37,6 +38,7 @@ pub const SETTINGS: [&str; 31] = [
     "innodb_use_fdatasync",
     "innodb_use_native_aio",
     "log_bin",
+    "persisted_globals_load",
     "port",
     "socket",
     "sync_binlog",
@@ -52,7 +54,7 @@ const GROUPS: [&str; 5] = ["mysqld", "mariadb", "server", "client-server", "gale
 const SHORTEST: usize = 5;
 
 /// Settings that are switched on by their bare name. Of any other one the bare name says nothing.
-const SWITCHES: [&str; 9] = [
+const SWITCHES: [&str; 10] = [
     "innodb_data_file_buffering",
     "innodb_data_file_write_through",
     "innodb_dedicated_server",
@@ -62,6 +64,7 @@ const SWITCHES: [&str; 9] = [
     "innodb_use_fdatasync",
     "innodb_use_native_aio",
     "log_bin",
+    "persisted_globals_load",
 ];
 
 /// What may leave of a name in one form, with its prefixes.

@@ -56,8 +56,12 @@ fn program() -> PathBuf {
 impl Worker for Panicking {
     fn collect(&self, progress: &mut dyn FnMut(Partial)) -> Result<Report, String> {
         let host = LiveHost::asking_through(program());
-        let request =
-            collect::Request { target: Some(self.directory.clone()), new: true, without_programs: true };
+        let request = collect::Request {
+            target: Some(self.directory.clone()),
+            new: true,
+            without_programs: true,
+            ..collect::Request::default()
+        };
         let again = self.reads.fetch_add(1, Ordering::SeqCst) > 0;
         let session = Session::look(&host, &request, RuleSet::builtin(), &mut |what, _| {
             progress(Partial::Reading(what.to_owned()));

@@ -1,6 +1,7 @@
 //! A real MariaDB on a private socket, with option files of its own. It is stopped when its guard is dropped, also when a
 //! test fails; nothing of the system's own configuration is read or touched.
 
+use std::fs::Metadata;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -102,13 +103,19 @@ impl Mariadb {
         format!("--defaults-file={}/my.cnf", self.own().display())
     }
 
-    /// Starts the server, in a later second than anything in its configuration was changed in, and waits for it.
+    /// Starts the server, later than anything in its configuration was changed by more than the clock of files can be
+    /// behind, and waits for it.
     pub fn start(&mut self) {
-        let seconds = |path: PathBuf| path.metadata().map_or(0, |found| found.ctime());
+        let changed = |path: PathBuf| {
+            let nanos =
+                |found: Metadata| i128::from(found.ctime()) * 1_000_000_000 + i128::from(found.ctime_nsec());
+            path.metadata().map_or(0, nanos)
+        };
         let files = ["", "my.cnf", "conf.d", "conf.d/storage.cnf"].map(|name| self.own().join(name));
-        let last = files.map(seconds).into_iter().max().unwrap().cast_unsigned();
-        wait_for("the second to pass", || {
-            SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() > last + 1
+        let last = files.map(changed).into_iter().max().unwrap();
+        wait_for("a few ticks to pass", || {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos().cast_signed();
+            now > last + 40_000_000
         });
         let log = std::fs::File::create(self.own().join("log")).unwrap();
         let mut command = Command::new("mariadbd");

@@ -83,11 +83,16 @@ impl Cluster {
         self.give(&path);
     }
 
-    /// Starts the server, in a later second than anything in its configuration was changed in, and waits for it.
+    /// Starts the server, later than anything in its configuration was changed by more than the clock of files can be
+    /// behind, and waits for it.
     pub fn start(&self) {
-        let changed = |entry: std::fs::DirEntry| entry.metadata().map_or(0, |found| found.ctime());
+        let nanos = |found: std::fs::Metadata| {
+            i128::from(found.ctime()) * 1_000_000_000 + i128::from(found.ctime_nsec())
+        };
+        let changed = |entry: std::fs::DirEntry| entry.metadata().map_or(0, nanos);
         let last = std::fs::read_dir(&self.data).unwrap().flatten().map(changed).max().unwrap();
-        while SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() <= last.cast_unsigned() {
+        let now = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos().cast_signed();
+        while now() <= last + 40_000_000 {
             std::thread::yield_now();
         }
         let socket = format!("-k {} -p 5499 {}", self.own().display(), self.arguments);

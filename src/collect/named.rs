@@ -1,0 +1,89 @@
+//! Configuration files that somebody names, for a server that does not run: which they are, as whom they are read, and
+//! what is wrong with them.
+//!
+//! What they say is what a server would be started with, so it says nothing of one that runs or may run: that one has a
+//! command line of its own. A file is read as the owner of the data, and while that is not known as its own owner, never
+//! as root. What it says is for the collectors of each kind of server.
+
+use std::path::{Path, PathBuf};
+
+use super::behalf::Behalf;
+use super::{Request, mysql, postgres};
+use crate::host::{Dialect, Host, MissKind, path_bytes};
+use crate::text::safe;
+
+/// A configuration file that somebody named.
+#[derive(Clone, Copy, Debug)]
+pub struct Named<'a> {
+    /// The option that names it.
+    pub option: &'static str,
+    /// The file, absolute.
+    pub file: &'a Path,
+    dialect: Dialect,
+}
+
+impl<'a> Named<'a> {
+    /// The one for MySQL and MariaDB.
+    pub fn mysql(request: &'a Request) -> Option<Self> {
+        let file = request.mysql_defaults.as_deref()?;
+        Some(Self { option: "--mysql-defaults", file, dialect: Dialect::Mysql })
+    }
+
+    /// The one for PostgreSQL.
+    pub fn postgres(request: &'a Request) -> Option<Self> {
+        let file = request.postgres_config.as_deref()?;
+        Some(Self { option: "--postgres-config", file, dialect: Dialect::Postgres })
+    }
+
+    /// Whom it is read as: the owner of the data, if that is known yet, or else its own.
+    pub fn reader(self, host: &dyn Host, data: Option<&PathBuf>) -> u32 {
+        Behalf::of_owner(host, data.map_or(self.file, PathBuf::as_path)).uid
+    }
+
+    /// That it is not used, and why.
+    pub fn unused(self, why: &str) -> String {
+        format!("{} {} is not used: {why}", self.option, safe(path_bytes(self.file)))
+    }
+
+    /// That it is about another directory than the target.
+    pub fn elsewhere(self, data: &Path, target: &Path) -> String {
+        let [data, target] = [data, target].map(|path| safe(path_bytes(path)));
+        format!(
+            "{} {} names {data} as the data directory, so it says nothing of {target}",
+            self.option,
+            safe(path_bytes(self.file))
+        )
+    }
+
+    fn unusable(self, host: &dyn Host, data: Option<&PathBuf>) -> Option<String> {
+        let behalf = Behalf::of(host, self.reader(host, data));
+        let miss = behalf.config(self.file, self.dialect).err()?;
+        let help = match miss.kind {
+            MissKind::Absent => "name the file that the server is started with",
+            MissKind::Denied if data.is_some() => {
+                "the server itself could not read it: let the owner of the data directory read it"
+            }
+            MissKind::Denied => {
+                "it is read as its own owner, as nobody where that is root: name the data directory as the target, and it \
+                 is read as the owner of that"
+            }
+            MissKind::NotCollected => "name it with the same option to `walwise capture`",
+            MissKind::TimedOut | MissKind::Failed => "name a configuration file that can be read",
+        };
+        let (file, why) = (safe(path_bytes(self.file)), miss.detail);
+        Some(format!("cannot use {file} for {}: {why}; {help}", self.option))
+    }
+}
+
+/// What is wrong with a configuration file that was named, as far as that is seen before anything is read.
+pub fn unusable(host: &dyn Host, request: &Request) -> Option<String> {
+    let of_mysql = Named::mysql(request).and_then(|named| {
+        let data = mysql::asked_for(host, request);
+        named.unusable(host, data.as_ref())
+    });
+    of_mysql.or_else(|| {
+        let named = Named::postgres(request)?;
+        let data = postgres::asked_for(host, request);
+        named.unusable(host, data.as_ref())
+    })
+}

@@ -1,0 +1,111 @@
+//! A moment as a machine tells it: to the nanosecond, or only within which second.
+//!
+//! What was recorded before walwise asked for more holds whole seconds. Of those nothing is made up: such a moment lies
+//! anywhere in its second.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// Nanoseconds in a second.
+const SECOND: u32 = 1_000_000_000;
+
+/// A moment since 1970. In words `SECONDS`, or `SECONDS.NANOSECONDS` with nine digits behind the point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moment {
+    /// Whole seconds.
+    second: u64,
+    /// Nanoseconds beyond them; `None` where only the second is known.
+    nanos: Option<u32>,
+}
+
+impl Moment {
+    /// Somewhere in this second.
+    pub fn in_second(second: u64) -> Self {
+        Self { second, nanos: None }
+    }
+
+    /// So many nanoseconds since 1970.
+    pub fn at(nanos: u64) -> Self {
+        let second = u64::from(SECOND);
+        Self { second: nanos / second, nanos: u32::try_from(nanos % second).ok() }
+    }
+
+    /// This second and nanosecond; `None` where it is before 1970 or such a second has no such nanosecond.
+    pub fn of(second: i64, nanos: i64) -> Option<Self> {
+        let nanos = u32::try_from(nanos).ok().filter(|nanos| *nanos < SECOND)?;
+        Some(Self { second: second.try_into().ok()?, nanos: Some(nanos) })
+    }
+
+    /// The second that it lies in.
+    pub fn second(self) -> u64 {
+        self.second
+    }
+
+    /// Whether more is known than the second.
+    pub fn is_exact(self) -> bool {
+        self.nanos.is_some()
+    }
+
+    /// How many nanoseconds since 1970 have passed at least.
+    pub fn at_least(self) -> u128 {
+        u128::from(self.second) * u128::from(SECOND) + u128::from(self.nanos.unwrap_or(0))
+    }
+}
+
+impl fmt::Display for Moment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.nanos {
+            Some(nanos) => write!(f, "{}.{nanos:09}", self.second),
+            None => write!(f, "{}", self.second),
+        }
+    }
+}
+
+impl FromStr for Moment {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let number =
+            |digits: &str| digits.bytes().all(|b| b.is_ascii_digit()).then(|| digits.parse::<u64>().ok());
+        let (second, nanos) = match text.split_once('.') {
+            Some((second, nanos)) if nanos.len() == 9 => (second, Some(nanos)),
+            Some(_) => return Err(()),
+            None => (text, None),
+        };
+        let second = number(second).flatten().ok_or(())?;
+        let nanos =
+            nanos.map(|nanos| number(nanos).flatten().and_then(|nanos| u32::try_from(nanos).ok()).ok_or(()));
+        Ok(Self { second, nanos: nanos.transpose()? })
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Any moment.
+    pub fn any_moment() -> impl Strategy<Value = Moment> {
+        (any::<u64>(), prop::option::of(0..SECOND)).prop_map(|(second, nanos)| Moment { second, nanos })
+    }
+
+    #[test]
+    fn whole_seconds_are_still_read_and_a_fraction_has_all_its_digits() {
+        assert_eq!("17".parse(), Ok(Moment::in_second(17)));
+        assert_eq!("17.000000005".parse(), Ok(Moment::at(17_000_000_005)));
+        assert_eq!(Moment::of(17, 5), Some(Moment::at(17_000_000_005)));
+        for text in ["", "17.", "17.5", ".000000005", "17.00000000x", "+17", "17.+00000005", "-1"] {
+            assert_eq!(text.parse::<Moment>(), Err(()), "{text}");
+        }
+        assert_eq!((Moment::of(-1, 0), Moment::of(1, 1_000_000_000)), (None, None));
+    }
+
+    proptest! {
+        #[test]
+        fn words_say_the_moment(moment in any_moment(), text: String) {
+            prop_assert_eq!(moment.to_string().parse(), Ok(moment));
+            let _ = text.parse::<Moment>();
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Configuration files that are named for servers that do not run: what is used of them, and what cannot be.
+
+use std::fs;
+use std::path::Path;
+
+use super::support::loops::ext4;
+use super::support::mariadb::Mariadb;
+use super::support::postgres::Cluster;
+use super::support::{check_json, fact, stderr, stdout, walwise};
+
+const OPTIONS: [&str; 2] = ["--mysql-defaults", "--postgres-config"];
+
+/// What a command says to a file that it cannot use.
+fn refused(command: &str, option: &str, file: &Path) -> String {
+    let mut walwise = walwise();
+    walwise.arg(command).arg(option).arg(file);
+    match command {
+        "explain" => walwise.arg("pg.fsync-off"),
+        "check" => walwise.arg("--no-probe"),
+        _ => &mut walwise,
+    };
+    let output = walwise.output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{command} {option}: {}", stderr(&output));
+    assert_eq!(stdout(&output), "", "{command} {option}");
+    stderr(&output)
+}
+
+#[test]
+fn a_file_that_cannot_be_used_is_a_mistake_of_every_command() {
+    let directory = tempfile::tempdir().unwrap();
+    let none = directory.path().join("none.cnf");
+    for option in OPTIONS {
+        for command in ["check", "facts", "explain", "capture"] {
+            let says = refused(command, option, &none);
+            let file = none.display();
+            assert!(says.contains(&format!("cannot use {file} for {option}")), "{command}: {says}");
+            assert!(says.contains("name the file that the server is started with"), "{says}");
+        }
+        let says = refused("facts", option, directory.path());
+        assert!(says.contains("name a configuration file that can be read"), "{says}");
+    }
+}
+
+#[test]
+fn a_relative_name_is_one_from_here_and_a_capture_holds_what_it_was_told_of() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("own.cnf"), "[mysqld]\nsync_binlog = 1\npassword = Zk7hunter2\n")
+        .unwrap();
+    let run = |arguments: &[&str]| {
+        let output = walwise().current_dir(directory.path()).args(arguments).output().unwrap();
+        (output.status.code(), stdout(&output) + &stderr(&output))
+    };
+    let named = ["--mysql-defaults", "own.cnf"];
+    let (code, says) = run(&[&["capture", "--no-mask", "--output", "own.host"][..], &named].concat());
+    assert_eq!(code, Some(0), "{says}");
+    let capture = fs::read_to_string(directory.path().join("own.host")).unwrap();
+    assert!(capture.contains("own.cnf\n") && !capture.contains("Zk7hunter2"), "{capture}");
+    let (code, says) = run(&[&["facts", "--host", "own.host", "kernel."][..], &named].concat());
+    assert_eq!(code, Some(0), "{says}");
+    let (code, says) = run(&["facts", "--host", "own.host", "--mysql-defaults", "other.cnf"]);
+    assert_eq!(code, Some(2), "{says}");
+    assert!(says.contains("name it with the same option to `walwise capture`"), "{says}");
+}
+
+#[test]
+#[ignore = "needs root: loop devices, MariaDB and PostgreSQL 15"]
+fn what_a_stopped_server_would_be_started_with_is_told_with_its_line_also_of_a_capture() {
+    let (my_disk, pg_disk) = (ext4(&[], ""), ext4(&[], ""));
+    let maria = Mariadb::beneath(&my_disk.point, "[mysqld]\nsync_binlog = 1\n");
+    let cluster = Cluster::beneath(&pg_disk.point, &pg_disk.point);
+    cluster.append("own.conf", "fsync = off\n");
+    let (my_file, pg_file) = (maria.own().join("my.cnf"), cluster.data.join("own.conf"));
+    let capture = my_disk.point.join("own.host");
+    let capture = capture.to_str().unwrap();
+    for (option, file, data, name, value) in [
+        (OPTIONS[0], &my_file, &maria.data, "mysql.sync_binlog", serde_json::json!(1)),
+        (OPTIONS[1], &pg_file, &cluster.data, "pg.fsync", serde_json::json!(false)),
+    ] {
+        let named = [option, file.to_str().unwrap()];
+        let data = data.to_str().unwrap();
+        let output = walwise().args(["capture", data, "--output", capture]).args(named).output().unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+        for host in [&[][..], &["--host", capture]] {
+            let (_, report) = check_json(&[&["--no-probe", data][..], &named, host].concat());
+            let rows = report["facts"].as_array().unwrap();
+            let row = rows.iter().find(|row| row["fact"] == name && row["reading"]["value"] == value);
+            let row = row.unwrap_or_else(|| panic!("{name} {host:?}: {}", report["warnings"]));
+            assert!(row["reading"]["source"]["line"].is_u64(), "{row}");
+            let told = row["subject"].as_str().unwrap();
+            assert!(fact(&report, told, name).is_some());
+        }
+        fs::remove_file(capture).unwrap();
+    }
+}
