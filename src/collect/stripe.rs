@@ -5,7 +5,7 @@
 //! compared: what lies between may move the beginning. The surprise: mke2fs from 1.47.3 on leaves the stripe out on flash.
 
 use super::{Collector, Request};
-use crate::facts::catalog::device::{self, ArrayLevel, DeviceKind};
+use crate::facts::catalog::device::{self, ArrayLevel};
 use crate::facts::catalog::mount::{self, StripeFit};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
 use crate::host::Host;
@@ -95,6 +95,7 @@ mod tests {
     use super::*;
     use crate::collect::testing::Fake;
     use crate::facts::Choice;
+    use crate::facts::catalog::device::DeviceKind;
 
     /// Chunks of 512 KiB on three disks that hold data.
     const STRIPE: u64 = 3 * 512 * 1024;

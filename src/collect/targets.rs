@@ -64,7 +64,9 @@ pub fn ask_of_all(host: &dyn Host, facts: &FactSet) {
     paths.extend(homes.iter().flat_map(Home::apart).map(|spot| spot.path.clone()));
     for path in paths {
         let place = asked::place(host, &path, &mut facts);
-        place.iter().for_each(|place| drop(describe::look(host, place)));
+        if let Some(place) = &place {
+            drop(describe::look(host, place));
+        }
     }
 }
 

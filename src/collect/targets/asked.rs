@@ -69,7 +69,9 @@ fn seen_place(host: &dyn Host, path: &Path, seen: Result<Stat, Miss>, facts: &mu
             Some(directory(facts, real, kind))
         }
         Ok(stat) => {
-            unfit(stat, &shown).into_iter().for_each(|says| facts.warn(says));
+            if let Some(says) = unfit(stat, &shown) {
+                facts.warn(says);
+            }
             None
         }
         Err(miss) if miss.kind == MissKind::Absent => created(host, path, facts),
