@@ -23,6 +23,7 @@ mod order;
 mod origin;
 pub mod paste;
 mod plan;
+mod remedy;
 #[cfg(test)]
 pub(crate) mod sample;
 pub mod script;

@@ -58,6 +58,9 @@ fn found<'a>(
     let row = |finding: &&Finding| {
         let advice = finding.advice.iter().map(|one| format!("{}: {}", one.setting, one.change.words()));
         let mut says = format!("{} {}", strong(&finding.title), text(&finding.because));
+        if let Some(remedy) = &finding.remedy {
+            says.extend([" Remedy: ", &text(&remedy.says)]);
+        }
         for one in advice {
             says.extend([" ", &code(&one)]);
         }

@@ -100,8 +100,9 @@ fn first(page: &mut Page, part: &Part<'_, '_>, target: &TargetSummary) {
     page.para(2, "First");
     let mut told = BTreeSet::new();
     for finding in findings {
-        if told.insert((finding.level, &finding.title)) {
+        if told.insert((finding.level, &finding.title, finding.remedy.as_ref().map(|remedy| &remedy.says))) {
             page.hanging(4, &format!("{:<10}", finding.level.word()), &finding.title);
+            findings::remedy(page, 14, finding);
         }
     }
 }
