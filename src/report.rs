@@ -18,6 +18,7 @@ mod layer;
 pub mod markdown;
 mod mkfs;
 mod model;
+pub mod needed;
 mod options;
 mod order;
 mod origin;

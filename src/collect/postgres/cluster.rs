@@ -170,7 +170,10 @@ impl Found {
         self.configure(host, major.value(), facts);
         let answer = self.ask(host, pid_file.as_ref().ok(), major.value());
         let stopped = running.value() == Some(&false);
-        let start = (!stopped).then(|| Start::new(host, pid_file.ok().and_then(|file| file.started)));
+        let start = (!stopped).then(|| {
+            let at = pid_file.ok().and_then(|file| file.started);
+            Start::new(host, at, shown_data.clone())
+        });
         let certain = start.map(|start| start.certain(&self.conf, owner.value()));
         // The program of this host is none of a container's.
         let request =

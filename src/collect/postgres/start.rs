@@ -15,12 +15,14 @@ use crate::text::safe;
 pub struct Start<'a> {
     host: &'a dyn Host,
     at: Option<u64>,
+    /// Its data directory.
+    data: String,
 }
 
 impl<'a> Start<'a> {
-    /// In seconds since 1970, as its `postmaster.pid` says.
-    pub fn new(host: &'a dyn Host, at: Option<u64>) -> Self {
-        Self { host, at }
+    /// Of the server on this directory, in seconds since 1970, as its `postmaster.pid` says.
+    pub fn new(host: &'a dyn Host, at: Option<u64>, data: String) -> Self {
+        Self { host, at, data }
     }
 
     /// What is in force for certain where the server itself does not say it. `owner` is whom it would tell.
@@ -34,7 +36,8 @@ impl<'a> Start<'a> {
         // Root has asked as the owner.
         if uid == Some(0) || name.is_some_and(|name| safe(name.trim_ascii()) == owner) {
             Remedy::Do(format!(
-                "let the server answer {owner} over its socket, or restart it, then look again"
+                "let the server on {} answer {owner} over its socket, or restart it, then look again",
+                self.data
             ))
         } else {
             Remedy::RunAs(owner.to_owned())

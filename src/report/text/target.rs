@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::telling::Part;
-use super::{advice, findings, measured, shout, words};
+use super::{advice, findings, measured, shout, unknown, words};
 use crate::durability::{Path, Standing, Verdict};
 use crate::facts::Subject;
 use crate::report::{DeviceContent, DirectoryRow, LayerRow, Report, TargetSummary};
@@ -70,6 +70,7 @@ pub fn write<'a>(page: &mut Page, part: &mut Part<'_, 'a>, target: &'a TargetSum
     }
     advice::plan(page, part, target);
     findings::of_target(page, part, target);
+    unknown::of_target(page, part, target);
 }
 
 /// What servers keep on it, where that is more than the directory itself, and what it shares with other targets.
