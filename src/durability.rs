@@ -14,6 +14,7 @@ mod facts;
 mod interlock;
 mod join;
 mod measured;
+mod mend;
 mod redundancy;
 mod route;
 #[cfg(test)]
@@ -23,6 +24,7 @@ mod verdict;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use facts::CONCLUDED;
+pub use mend::{Bears, Mend};
 pub use verdict::{Evidence, Layer, Path, Redundancy, Standing, Verdict};
 
 use crate::facts::catalog::device::{self, DeviceKind};

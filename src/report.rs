@@ -18,11 +18,13 @@ mod layer;
 pub mod markdown;
 mod mkfs;
 mod model;
+pub mod needed;
 mod options;
 mod order;
 mod origin;
 pub mod paste;
 mod plan;
+mod remedy;
 #[cfg(test)]
 pub(crate) mod sample;
 pub mod script;

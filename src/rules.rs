@@ -31,7 +31,9 @@ pub use builtin::shipped;
 pub use diagnostic::{Diag, FileDiags, Span};
 pub use evaluate::{Evaluation, Tally, all_subjects, evaluate, evaluate_one, subjects};
 pub use evidence::Evidence;
-pub use finding::{Advice, Change, Confidence, Finding, HeldBack, Level, Outcome, Reach, Risk, Seen, Trace};
+pub use finding::{
+    Advice, Change, Confidence, Finding, HeldBack, Level, Mending, Outcome, Reach, Risk, Seen, Trace,
+};
 pub use model::Rule;
 pub use others::{Off, Override};
 pub use pack::Pack;

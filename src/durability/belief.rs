@@ -17,7 +17,7 @@ pub use queue::queue;
 
 use super::ask::Ask;
 use super::claim::{Cache, Passage};
-use super::{Evidence, Layer, Standing};
+use super::{Bears, Evidence, Layer};
 use crate::facts::{Key, Subject};
 use crate::truth::Truth;
 
@@ -35,7 +35,7 @@ pub struct Bottom {
 /// What became of a flush at a hop, and what speaks for that.
 pub type Hop = (Passage, Evidence);
 
-fn evidence<T>(ask: &Ask, hop: &Subject, from: &Key<T>, standing: Standing, says: String) -> Evidence {
+fn evidence<T>(ask: &Ask, hop: &Subject, from: &Key<T>, bears: Bears, says: String) -> Evidence {
     let source = ask.origin(hop, from);
-    Evidence { layer: Layer::Belief, subject: hop.clone(), standing, says, source }
+    Evidence::new(Layer::Belief, hop, bears, says, source)
 }

@@ -13,7 +13,7 @@ mod virtio;
 
 use super::ask::{Ask, Asked};
 use super::controller;
-use super::{Evidence, Layer, Standing};
+use super::{Bears, Evidence, Layer, Mend};
 pub use crate::facts::catalog::device::Cache;
 use crate::facts::catalog::device::{self, CacheType, DeviceKind, DriveCache, Transport, WriteCache};
 use crate::facts::catalog::target::{Flush, Suppressor};
@@ -100,8 +100,13 @@ pub fn leaf(facts: &FactSet, disk: &Subject) -> Leaf {
     match kind {
         Some(DeviceKind::Disk) => attached(ask, disk),
         Some(DeviceKind::Zram | DeviceKind::Ram) => {
-            let claim =
-                claim(&ask, disk, &device::KIND, Standing::AtRisk, format!("{name} is kept in memory"));
+            let claim = claim(
+                &ask,
+                disk,
+                &device::KIND,
+                Bears::AtRisk(Mend::OutOfMemory(disk.clone())),
+                format!("{name} is kept in memory"),
+            );
             done(ask, Cache::Volatile, Passage::Unknown, Truth::Unknown, vec![claim])
         }
         Some(DeviceKind::Zvol) => opaque(
@@ -152,7 +157,7 @@ fn is_on(cache: DriveCache) -> bool {
 }
 
 fn opaque(ask: Ask, disk: &Subject, says: String) -> Leaf {
-    let claim = claim(&ask, disk, &device::KIND, Standing::Unproven, says);
+    let claim = claim(&ask, disk, &device::KIND, Bears::Unproven, says);
     done(ask, Cache::Unknown, Passage::Unknown, Truth::Unknown, vec![claim])
 }
 
@@ -160,9 +165,9 @@ fn done(ask: Ask, cache: Cache, passage: Passage, write_back: Truth, evidence: V
     Leaf { cache, passage, write_back, evidence, asked: ask.asked }
 }
 
-fn claim<T>(ask: &Ask, disk: &Subject, from: &Key<T>, standing: Standing, says: String) -> Evidence {
+fn claim<T>(ask: &Ask, disk: &Subject, from: &Key<T>, bears: Bears, says: String) -> Evidence {
     let source = ask.origin(disk, from);
-    Evidence { layer: Layer::Claim, subject: disk.clone(), standing, says, source }
+    Evidence::new(Layer::Claim, disk, bears, says, source)
 }
 
 /// A real disk, or what passes for one.
@@ -185,8 +190,8 @@ fn attached(mut ask: Ask, disk: &Subject) -> Leaf {
             }
         };
         let source = said_by(&ask, disk);
-        let (layer, standing) = (Layer::Claim, Standing::Contradictory);
-        claims.push(Evidence { layer, subject: disk.clone(), standing, says, source });
+        let bears = Bears::Contradictory(Mend::Queue(disk.clone()));
+        claims.push(Evidence::new(Layer::Claim, disk, bears, says, source));
         Cache::Contradictory
     } else {
         Cache::None
@@ -204,9 +209,9 @@ fn attached(mut ask: Ask, disk: &Subject) -> Leaf {
         claims.push(says);
     }
 
-    let (passage, standing, says) = believed(&mut ask, disk, queue, cache, raid, &word);
+    let (passage, bears, says) = believed(&mut ask, disk, queue, cache, raid, &word);
     let source = ask.origin(disk, &device::WRITE_CACHE);
-    let belief = Evidence { layer: Layer::Belief, subject: disk.clone(), standing, says, source };
+    let belief = Evidence::new(Layer::Belief, disk, bears, says, source);
     let write_back = match queue {
         _ if word.says_volatile() => Truth::True,
         Some(true) => Truth::True,
@@ -278,11 +283,11 @@ fn held_against(
     queue: Option<bool>,
     word: &Word,
 ) -> (Cache, Evidence) {
-    use Standing::{Durable, Unproven};
+    use Bears::{Durable, Unproven};
     let name = disk.name();
-    let seen = if queue.is_some() { Durable } else { Unproven };
+    let seen = || if queue.is_some() { Durable } else { Unproven };
     let (writes_back, bridged) = (queue == Some(true), transport.is_some_and(Transport::is_usb));
-    let (cache, standing, says) = match word {
+    let (cache, bears, says) = match word {
         _ if writes_back && bridged => (
             Cache::Volatile,
             Unproven,
@@ -302,16 +307,16 @@ fn held_against(
                 "{name} says that it has no volatile cache although its queue says write back; the worse is taken to be true"
             ),
         ),
-        Word::Torn(how) => (Cache::Volatile, seen, format!("{how}; the worse is taken to be true")),
+        Word::Torn(how) => (Cache::Volatile, seen(), format!("{how}; the worse is taken to be true")),
         Word::SwitchedOff => {
-            (Cache::None, seen, format!("{name} has its volatile cache switched off, by its own word"))
+            (Cache::None, seen(), format!("{name} has its volatile cache switched off, by its own word"))
         }
-        Word::Volatile => (Cache::Volatile, seen, format!("{name} holds writes in a volatile cache")),
+        Word::Volatile => (Cache::Volatile, seen(), format!("{name} holds writes in a volatile cache")),
         Word::Silent(_) if writes_back => {
-            (Cache::Volatile, seen, format!("{name} holds writes in a volatile cache"))
+            (Cache::Volatile, seen(), format!("{name} holds writes in a volatile cache"))
         }
         Word::Without(how) => {
-            (Cache::None, seen, format!("{name} says that it has no volatile cache ({how})"))
+            (Cache::None, seen(), format!("{name} says that it has no volatile cache ({how})"))
         }
         Word::Silent(why) => {
             match asked_as(transport) {
@@ -328,7 +333,7 @@ fn held_against(
         none if none.is_empty() && cache.forgets() => ask.origin(disk, &device::WRITE_CACHE),
         own => own,
     };
-    (cache, Evidence { layer: Layer::Claim, subject: disk.clone(), standing, says, source })
+    (cache, Evidence::new(Layer::Claim, disk, bears, says, source))
 }
 
 /// Where a disk's own word was read: the most direct of its answers.
@@ -349,8 +354,8 @@ fn believed(
     cache: Cache,
     raid: bool,
     word: &Word,
-) -> (Passage, Standing, String) {
-    use Standing::{Contradictory, Durable, Unproven};
+) -> (Passage, Bears, String) {
+    use Bears::{Contradictory, Durable, Unproven};
     let name = disk.name();
     match queue {
         Some(true) => (
@@ -360,7 +365,7 @@ fn believed(
         ),
         Some(false) if word.says_volatile() => (
             Passage::Dropped(Suppressor::QueueOverride),
-            Contradictory,
+            Contradictory(Mend::Queue(disk.clone())),
             format!(
                 "the queue of {name} says write through, as if it had no volatile cache, so flushes are dropped"
             ),

@@ -6,7 +6,7 @@
 
 use super::ask::Ask;
 use super::claim::Cache;
-use super::{Evidence, Layer, Standing};
+use super::{Bears, Evidence, Layer, Mend};
 use crate::facts::Subject;
 use crate::facts::catalog::controller::{self, Battery, DiskCache, InForce, OnFailure, Policy};
 use crate::facts::catalog::device::{self, Transport};
@@ -63,12 +63,12 @@ pub fn swallows(ask: &mut Ask, disk: &Subject) -> Option<Evidence> {
     let passes = running
         .zip(Version::parse("4.9"))
         .map_or(Truth::Unknown, |(running, since)| running.at_least(&since));
-    let (standing, source) = (Standing::Unproven, ask.origin(&Subject::host(), &kernel::VERSION));
+    let (bears, source) = (Bears::Unproven, ask.origin(&Subject::host(), &kernel::VERSION));
     let says = format!(
         "megaraid_sas before Linux 4.9 acknowledges the flushes of {} without sending them",
         disk.name()
     );
-    let evidence = Evidence { layer: Layer::Belief, subject: disk.clone(), standing, says, source };
+    let evidence = Evidence::new(Layer::Belief, disk, bears, says, source);
     match passes {
         Truth::True => None,
         Truth::False => Some(evidence),
@@ -119,7 +119,7 @@ fn fell_back(policy: Option<Policy>) -> bool {
 
 /// What the volume's cache is, and what speaks for that.
 pub fn judge(ask: &mut Ask, disk: &Subject) -> (Cache, Evidence) {
-    use Standing::{AtRisk, Durable, Unproven};
+    use Bears::{AtRisk, Durable, Unproven};
     let name = disk.name();
     let policy = ask.value(disk, &controller::POLICY);
     let in_force = ask.value(disk, &controller::POLICY_IN_FORCE);
@@ -158,17 +158,17 @@ pub fn judge(ask: &mut Ask, disk: &Subject) -> (Cache, Evidence) {
             ),
         )
     };
-    let (cache, standing, says) = match battery.map(|battery| (power(battery), battery)) {
+    let (cache, bears, says) = match battery.map(|battery| (power(battery), battery)) {
         _ if members_hold => (
             Cache::Volatile,
-            AtRisk,
+            AtRisk(Mend::MemberCaches(disk.clone())),
             format!(
                 "the disks behind {name} hold writes in caches of their own, which no battery of the controller protects"
             ),
         ),
         Some((Power::Gone, battery)) if holds || (in_force.is_none() && unguarded) => (
             Cache::Volatile,
-            AtRisk,
+            AtRisk(Mend::Battery(disk.clone())),
             format!("the controller of {name} holds writes in its cache although its battery is {battery}"),
         ),
         _ if members_write_through && writes_through => {
@@ -220,5 +220,5 @@ pub fn judge(ask: &mut Ask, disk: &Subject) -> (Cache, Evidence) {
         ask.origin(disk, &controller::DISK_CACHE),
     ];
     let source = sources.into_iter().find(|source| !source.is_empty()).unwrap_or_default();
-    (cache, Evidence { layer: Layer::Claim, subject: disk.clone(), standing, says, source })
+    (cache, Evidence::new(Layer::Claim, disk, bears, says, source))
 }

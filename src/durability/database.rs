@@ -10,7 +10,7 @@ mod sessions;
 mod torn;
 
 use super::ask::Ask;
-use super::{Evidence, Layer, Standing};
+use super::{Bears, Evidence, Layer, Mend};
 use crate::facts::Area;
 use crate::facts::catalog::target;
 use crate::facts::{FactSet, Key, Reading, Scope, Source, Subject};
@@ -91,15 +91,9 @@ struct Sayer {
 
 impl Sayer {
     /// Adds what a fact of the cluster comes to.
-    fn say<T>(&mut self, ask: &Ask, cluster: &Subject, key: &Key<T>, standing: Standing, says: String) {
+    fn say<T>(&mut self, ask: &Ask, cluster: &Subject, key: &Key<T>, bears: Bears, says: String) {
         let source = ask.origin(cluster, key);
-        self.evidence.push(Evidence {
-            layer: Layer::Database,
-            subject: cluster.clone(),
-            standing,
-            says,
-            source,
-        });
+        self.evidence.push(Evidence::new(Layer::Database, cluster, bears, says, source));
     }
 }
 
@@ -117,7 +111,8 @@ fn preloaded(
         Some("" | "none") => false,
         Some(library) => {
             let says = format!("{library} is preloaded into {name} and turns its flushes into nothing");
-            sayer.say(ask, cluster, preload, Standing::AtRisk, says);
+            let mend = Mend::Unload { library: library.to_owned(), server: cluster.clone() };
+            sayer.say(ask, cluster, preload, Bears::AtRisk(mend), says);
             true
         }
         None if running == Some(false) => false,
@@ -125,7 +120,7 @@ fn preloaded(
             ask.miss(cluster, preload, None);
             let says =
                 format!("whether a preloaded library turns {name}'s flushes into nothing is not known");
-            sayer.say(ask, cluster, preload, Standing::Unproven, says);
+            sayer.say(ask, cluster, preload, Bears::Unproven, says);
             false
         }
     }

@@ -5,7 +5,7 @@
 //! layers disagree, twenty lucky cuts change nothing, for a cache may have been empty by chance.
 
 use super::ask::Ask;
-use super::{Evidence, Layer, Path, Standing};
+use super::{Bears, Evidence, Layer, Mend, Path, Standing};
 use crate::facts::Subject;
 use crate::facts::catalog::drill;
 use crate::text::grouped;
@@ -39,14 +39,11 @@ pub fn ask(ask: &mut Ask, target: &Subject) -> Option<Drilled> {
 impl Drilled {
     /// As a piece of evidence.
     pub fn evidence(&self) -> Evidence {
-        let standing = if self.lost > 0 { Standing::AtRisk } else { Standing::Durable };
-        Evidence {
-            layer: Layer::Measurement,
-            subject: self.target.clone(),
-            standing,
-            says: self.says(),
-            source: self.source.clone(),
-        }
+        let bears = match self.lost {
+            0 => Bears::Durable,
+            _ => Bears::AtRisk(Mend::LostBelow(self.target.clone())),
+        };
+        Evidence::new(Layer::Measurement, &self.target, bears, self.says(), self.source.clone())
     }
 
     /// Raises what is *unproven* along ways of which only the database's part is known.

@@ -4,10 +4,10 @@
 use super::claim::Leaf;
 use super::join::Judgement;
 use crate::facts::catalog::{device, target};
-use crate::facts::{FactSet, Reading, Subject};
+use crate::facts::{FactSet, Reading, Subject, Why};
 
 /// The facts that are concluded here, by name.
-pub const CONCLUDED: [&str; 8] = [
+pub const CONCLUDED: [&str; 10] = [
     device::CACHE.name(),
     target::VERDICT.name(),
     target::REDUNDANCY.name(),
@@ -16,6 +16,8 @@ pub const CONCLUDED: [&str; 8] = [
     target::SUPPRESSED_BY.name(),
     target::COMMIT_OFF_FOR.name(),
     target::INTERLOCK.name(),
+    target::REMEDY.name(),
+    target::NO_REMEDY.name(),
 ];
 
 /// Records what a disk's cache is.
@@ -31,6 +33,12 @@ pub fn put_target(facts: &mut FactSet, of: &Subject, found: &Judgement, interloc
     facts.know(of, &target::CACHE, found.cache, source.clone());
     facts.know(of, &target::FLUSH, found.flush.flush(), source.clone());
     let by = found.suppressed_by.iter().copied().collect();
+    if let Some((here, says)) = &found.remedy {
+        let (key, other) = (&target::REMEDY, &target::NO_REMEDY);
+        let (key, other) = if *here { (key, other) } else { (other, key) };
+        facts.know(of, key, says.clone(), source.clone());
+        facts.put(of, other, Reading::unknown(Why::Absent, format!("{} says what there is", key.name())));
+    }
     facts.know(of, &target::SUPPRESSED_BY, by, source);
     facts.put(of, &target::COMMIT_OFF_FOR, found.commit_off_for.clone());
     facts.put(of, &target::INTERLOCK, interlock);

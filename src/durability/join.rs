@@ -11,7 +11,7 @@ use super::belief::{self, Bottom};
 use super::claim::{Cache, Leaf, Passage};
 use super::database::{self, Exceptions};
 use super::route::{Route, routes};
-use super::{Evidence, Layer, Path, Standing, Verdict, drilled, measured, redundancy};
+use super::{Bears, Evidence, Layer, Mend, Path, Standing, Verdict, drilled, measured, mend, redundancy};
 use crate::facts::catalog::host::{self, Vantage};
 use crate::facts::catalog::target::Suppressor;
 use crate::facts::{FactSet, Reading, Scope, Subject};
@@ -34,6 +34,8 @@ pub struct Judgement {
     pub plain: Truth,
     /// What was asked for all that.
     pub asked: Asked,
+    /// Whether what decides it can be mended on this machine, and how it is mended, in sentences.
+    pub remedy: Option<(bool, String)>,
     /// Whether there were too many ways to judge one by one.
     pub merged: bool,
 }
@@ -121,7 +123,25 @@ pub fn judge(facts: &FactSet, target: &Subject, disks: &BTreeMap<Subject, Leaf>)
     let hops = ways.iter().flat_map(|way| &way.hops).filter(|hop| hop.scope() == Scope::Device);
     let plain = Truth::every(hops.map(|hop| belief::plain(facts, hop)));
     let commit_off_for = exceptions.lose;
-    Judgement { verdict, cache, flush, suppressed_by, commit_off_for, plain, asked: ask.asked, merged }
+    let remedy = remedy(&verdict);
+    Judgement {
+        verdict,
+        cache,
+        flush,
+        suppressed_by,
+        commit_off_for,
+        plain,
+        asked: ask.asked,
+        remedy,
+        merged,
+    }
+}
+
+/// What mends all that decides a verdict.
+fn remedy(verdict: &Verdict) -> Option<(bool, String)> {
+    let evidence = verdict.paths.iter().flat_map(|path| &path.evidence);
+    let decides = evidence.filter(|says| says.standing == verdict.standing);
+    mend::told(&decides.filter_map(|says| says.mend.as_ref()).collect::<Vec<_>>())
 }
 
 fn dropped_by(passage: Passage) -> Option<Suppressor> {
@@ -155,6 +175,8 @@ fn along(ask: &mut Ask, way: &Route, disks: &BTreeMap<Subject, Leaf>) -> (Vec<Pa
 
     let mut passages = Vec::new();
     let mut evidence = Vec::new();
+    // The first hop that sends no flush, by how it was mounted.
+    let mut unflushed: Option<Mend> = None;
     for hop in way.hops.iter().filter(|hop| !disks.contains_key(hop)) {
         let found = match hop.scope() {
             Scope::Mount => belief::mount(ask, hop, bottom),
@@ -162,21 +184,23 @@ fn along(ask: &mut Ask, way: &Route, disks: &BTreeMap<Subject, Leaf>) -> (Vec<Pa
             _ => Vec::new(),
         };
         for (passage, says) in found {
+            let by_mount = dropped_by(passage).is_some_and(|by| match by {
+                Suppressor::MountOption => true,
+                Suppressor::FileSystem | Suppressor::QueueOverride | Suppressor::ServerSetting => false,
+            });
+            unflushed = unflushed.or_else(|| by_mount.then(|| Mend::Barriers(hop.clone())));
             passages.push(passage);
             evidence.push(says);
         }
     }
-    let unflushed = passages.iter().copied().filter_map(dropped_by).any(|by| match by {
-        Suppressor::MountOption => true,
-        Suppressor::FileSystem | Suppressor::QueueOverride | Suppressor::ServerSetting => false,
-    });
     for leaf in ends.iter().flatten() {
-        let lost = unflushed && !leaf.cache.is_safe_unflushed();
-        evidence.extend(leaf.evidence.iter().cloned().map(|mut says| {
-            if lost && says.layer.is_claim() {
-                says.standing = Standing::AtRisk;
+        let lost = unflushed.as_ref().filter(|_| !leaf.cache.is_safe_unflushed());
+        evidence.extend(leaf.evidence.iter().cloned().map(|says| match lost {
+            Some(mend) if says.layer.is_claim() => {
+                let Evidence { layer, subject, says, source, .. } = says;
+                Evidence::new(layer, &subject, Bears::AtRisk(mend.clone()), says, source)
             }
-            says
+            _ => says,
         }));
     }
 
@@ -192,9 +216,7 @@ fn along(ask: &mut Ask, way: &Route, disks: &BTreeMap<Subject, Leaf>) -> (Vec<Pa
     };
     if let (Some(says), Some(last)) = (unread, last) {
         passages.push(Passage::Unknown);
-        let subject = last.clone();
-        let standing = Standing::Unproven;
-        evidence.push(Evidence { layer: Layer::Belief, subject, standing, says, source: String::new() });
+        evidence.push(Evidence::new(Layer::Belief, last, Bears::Unproven, says, String::new()));
     }
     (passages, evidence)
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use super::ask::Ask;
 use super::claim::{Leaf, Passage};
-use super::{Evidence, Layer, Standing};
+use super::{Bears, Evidence, Layer, Mend};
 use crate::facts::catalog::{device, probe};
 use crate::facts::{Key, Subject};
 use crate::truth::Truth;
@@ -59,21 +59,24 @@ pub fn judge<'l>(
     let ours = |arrived: &f64| expected && !is_of_others(*arrived, counted.len());
     if let Some(arrived) = ask.value(target, &probe::FLUSHES_PER_COMMIT).filter(ours) {
         let safe = counted.iter().all(|leaf| leaf.cache.is_safe_unflushed());
-        let (standing, says) = if arrived < NONE_ARRIVED {
-            let standing = if safe { Standing::Contradictory } else { Standing::AtRisk };
-            (standing, "of the flushes we sent none arrived at the disks: something drops them".to_owned())
+        let (bears, says) = if arrived < NONE_ARRIVED {
+            let bears = {
+                let mend = Mend::LostBelow(target.clone());
+                if safe { Bears::Contradictory(mend) } else { Bears::AtRisk(mend) }
+            };
+            (bears, "of the flushes we sent none arrived at the disks: something drops them".to_owned())
         } else if arrived < probe::TOO_FEW_FLUSHES {
-            (Standing::Unproven, format!("only {arrived:.2} flushes per commit arrived at the disks"))
+            (Bears::Unproven, format!("only {arrived:.2} flushes per commit arrived at the disks"))
         } else {
-            (Standing::Durable, format!("{arrived:.2} flushes per commit arrived at the disks' drivers"))
+            (Bears::Durable, format!("{arrived:.2} flushes per commit arrived at the disks' drivers"))
         };
-        found.push(evidence(ask, target, &probe::FLUSHES_PER_COMMIT, standing, says));
+        found.push(evidence(ask, target, &probe::FLUSHES_PER_COMMIT, bears, says));
     }
     if ask.value(target, &probe::IMPLAUSIBLE) == Some(true) {
         let because = ask.value(target, &probe::IMPLAUSIBLE_BECAUSE);
         let says =
             because.unwrap_or_else(|| "flushes came back faster than such a disk can do them".to_owned());
-        found.push(evidence(ask, target, &probe::IMPLAUSIBLE, Standing::Unproven, says));
+        found.push(evidence(ask, target, &probe::IMPLAUSIBLE, Bears::Unproven, says));
     }
     found
 }
@@ -86,7 +89,7 @@ fn is_expected(flush: Passage) -> bool {
     }
 }
 
-fn evidence<T>(ask: &Ask, target: &Subject, from: &Key<T>, standing: Standing, says: String) -> Evidence {
+fn evidence<T>(ask: &Ask, target: &Subject, from: &Key<T>, bears: Bears, says: String) -> Evidence {
     let source = ask.origin(target, from);
-    Evidence { layer: Layer::Measurement, subject: target.clone(), standing, says, source }
+    Evidence::new(Layer::Measurement, target, bears, says, source)
 }

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::{Bears, Mend};
 pub use crate::facts::catalog::target::{Redundancy, Standing};
 use crate::facts::{Need, Subject};
 
@@ -61,6 +62,17 @@ pub struct Evidence {
     pub says: String,
     /// Where it was read; empty when it could not be.
     pub source: String,
+    /// What would mend it, where it speaks against a commit.
+    #[serde(skip)]
+    pub mend: Option<Mend>,
+}
+
+impl Evidence {
+    /// What a layer says of a subject.
+    pub fn new(layer: Layer, subject: &Subject, bears: Bears, says: String, source: String) -> Self {
+        let (standing, mend) = bears.parts();
+        Self { layer, subject: subject.clone(), standing, says, source, mend }
+    }
 }
 
 /// One way from the target to a disk.

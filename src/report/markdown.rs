@@ -27,7 +27,7 @@ pub fn render(report: &Report) -> String {
     findings::elsewhere(&mut document, &mut settled.rest());
     plan::conflicts(&mut document, report);
     plan::withheld(&mut document, report);
-    findings::unknown(&mut document, report);
+    findings::count_of_unknown(&mut document, report);
     if !report.warnings.is_empty() {
         document.heading(2, "About this run");
         document.list(&report.warnings.iter().map(|warning| text(warning)).collect::<Vec<_>>());

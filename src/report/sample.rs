@@ -104,6 +104,7 @@ pub fn finding(rule: &str, subject: &Subject, level: Level, advice: Vec<Advice>)
         refs: ["kernel: Documentation/admin-guide/ext4.rst".to_owned()].into(),
         advice,
         held_back: Vec::new(),
+        remedy: None,
         trace: Some(Trace { label: "all of".to_owned(), truth: Truth::True, seen: None, kids: Vec::new() }),
     }
 }
@@ -240,6 +241,7 @@ fn at_risk_verdict() -> Verdict {
         standing,
         says: says.to_owned(),
         source: source.to_owned(),
+        mend: None,
     };
     let path = |disk: &str, standing, evidence| Path {
         hops: vec![data(), fs.clone(), md.clone(), Subject::device(disk)],

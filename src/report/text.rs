@@ -44,7 +44,7 @@ pub fn render(report: &Report) -> String {
     findings::elsewhere(&mut page, &mut settled.rest());
     advice::conflicts(&mut page, report);
     advice::withheld(&mut page, report);
-    unknown::write(&mut page, report);
+    unknown::count(&mut page, report);
     warnings(&mut page, report);
     if let Some(supposed) = &report.what_if {
         what_if::write(&mut page, supposed);

@@ -186,12 +186,15 @@ impl<'r> Concern<'r> {
                 Outcome::Undecided { needs: needs::needs(&ground, domains) }
             }
         };
-        let which =
-            if rule.title.names_which() || rule.because.names_which() { ground.which() } else { Vec::new() };
+        let which = if rule.names_which() { ground.which() } else { Vec::new() };
         // A title asserts, also with a fact in it that was not read; a question does not.
         let asserts = match &outcome {
             Outcome::Applies | Outcome::DoesNotApply => rule.title.is_known(facts, subject),
             Outcome::Undecided { .. } => false,
+        };
+        let remedy = match &outcome {
+            Outcome::Applies => rule.told_remedy(facts, subject, &which),
+            Outcome::DoesNotApply | Outcome::Undecided { .. } => None,
         };
         let title = if asserts { &rule.title } else { &rule.question };
         Finding {
@@ -205,6 +208,7 @@ impl<'r> Concern<'r> {
             refs: rule.refs.clone(),
             advice,
             held_back,
+            remedy,
             trace: circumstances.traced.then(|| ground.trace()),
         }
     }

@@ -281,6 +281,9 @@ pub struct Finding {
     pub advice: Vec<Advice>,
     /// Advice that could lose data and is not given, because not every fact that decides it was seen on this machine.
     pub held_back: Vec<HeldBack>,
+    /// What mends it, or why nothing on this host does. Of whatever is critical and applies, there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remedy: Option<Mending>,
     /// Why it is so: every sub-condition with what was seen. Left out where nobody will read it: on a large host it is the
     /// larger part of all findings.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -297,6 +300,15 @@ impl Finding {
         };
         (outcome, Reverse(self.level), Reverse(self.confidence), &self.rule, &self.subject)
     }
+}
+
+/// What mends what a finding says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Mending {
+    /// Whether it can be done on this host.
+    pub here: bool,
+    /// In a sentence or two: what to do, or why nothing here mends it and where that is to be changed.
+    pub says: String,
 }
 
 /// Advice that is not given. It has no commands, so that nobody runs them.

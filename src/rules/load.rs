@@ -12,6 +12,7 @@ mod example;
 mod fields;
 mod others;
 mod pieces;
+mod remedy;
 mod value;
 
 use toml::de::DeTable;
@@ -19,6 +20,7 @@ use toml::de::DeTable;
 use self::cond::Sight;
 use self::fields::{Fields, Item, Shape, Text};
 use self::pieces::Piece;
+use self::remedy::Remedy;
 use super::diagnostic::{Diag, Problems, Span, Weight, few};
 use super::model::{Author, Cond, Expect, Rule};
 use super::others::{Off, Override};
@@ -33,7 +35,7 @@ const FILE: Shape = Shape { what: "a rule file", required: &[], optional: &["rul
 const RULE: Shape = Shape {
     what: "this rule",
     required: &["id", "since", "for", "title", "question", "level", "confidence", "because", "refs", "when"],
-    optional: &["overrides", "advise", "evidence", "example"],
+    optional: &["remedy", "no_remedy", "overrides", "advise", "evidence", "example"],
 };
 
 /// What a file has in it.
@@ -190,6 +192,7 @@ fn rule(
         problems.report(question.span.clone(), "a question without a question mark", help);
     }
     let because = fields.text("because", problems);
+    let (here, none) = (fields.text("remedy", problems), fields.text("no_remedy", problems));
     let refs = fields.get("refs").map(|item| fields::texts(item, problems));
     if fields.get("refs").and_then(|refs| refs.get_ref().as_array()).is_some_and(|refs| refs.is_empty()) {
         problems.missing(
@@ -213,6 +216,7 @@ fn rule(
         template
     };
     let (title, because) = (title.map(&mut told), because.map(&mut told));
+    let remedy = Remedy { here: here.map(&mut told), none: none.map(&mut told) };
     let question = question.map(|text| asked(&text, problems));
     let mut advise = Vec::new();
     for item in fields.tables("advise", problems) {
@@ -228,7 +232,11 @@ fn rule(
     }
     let lacking = |expect: &Expect| !examples.iter().any(|example| example.expect == *expect);
     let lacking: Vec<&str> = Expect::ALL.into_iter().filter(lacking).map(Expect::word).collect();
-    if problems.count() == before && !lacking.is_empty() {
+    let sound = problems.count() == before;
+    if sound {
+        remedy.check(level, &advise, fields.span.clone(), problems);
+    }
+    if sound && !lacking.is_empty() {
         let message = format!("no example of: {}", lacking.join(", "));
         problems.missing(fields.span.clone(), message, "examples are the rule's tests".to_owned());
     }
@@ -245,6 +253,8 @@ fn rule(
         level: level?,
         confidence: confidence?,
         because: because?,
+        remedy: remedy.here,
+        no_remedy: remedy.none,
         refs: refs?.into_iter().map(|source| source.text).collect(),
         overrides: overrides.into_iter().map(|id| id.text).collect(),
         when: when?,

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use super::evidence::Evidence;
 use super::template::Template;
-use super::{Change, Confidence, Level, Reach, Risk};
-use crate::facts::{KeyInfo, Reading, Scope, Value};
+use super::{Change, Confidence, Level, Mending, Reach, Risk};
+use crate::facts::{FactSet, KeyInfo, Reading, Scope, Subject, Value};
 use crate::version::Version;
 
 /// A rule.
@@ -32,6 +32,10 @@ pub struct Rule {
     pub confidence: Confidence,
     /// Why it matters.
     pub because: Template,
+    /// What mends it, where none of its advice is given.
+    pub remedy: Option<Template>,
+    /// Why nothing on the host mends it, where that is so: where there is no `remedy`, or one whose facts are not known.
+    pub no_remedy: Option<Template>,
     /// Public sources, at least one.
     pub refs: Arc<[String]>,
     /// Rules it wins over where both want a different value of one setting.
@@ -118,7 +122,39 @@ impl Cond {
     }
 }
 
+impl AdviceSpec {
+    /// Whether it is given wherever its rule applies, and changes something.
+    pub fn is_always_given(&self) -> bool {
+        let changes = match &self.change {
+            ChangeSpec::Fixed(Change::Keep)
+            | ChangeSpec::SetFrom(_)
+            | ChangeSpec::AddFrom(_)
+            | ChangeSpec::RemoveFrom(_) => false,
+            ChangeSpec::Fixed(Change::Set(_) | Change::Add(_) | Change::Remove(_) | Change::Edit { .. }) => {
+                true
+            }
+        };
+        changes && self.when.is_none()
+    }
+}
+
 impl Rule {
+    /// What it says of how to mend what it finds on a subject, in its own words.
+    pub fn told_remedy(&self, facts: &FactSet, subject: &Subject, which: &[&Subject]) -> Option<Mending> {
+        let known = |text: &&Template| self.no_remedy.is_none() || text.is_known(facts, subject);
+        let told = |here| {
+            move |text: &Template| Mending { here, says: text.text(facts, subject, which).to_string() }
+        };
+        let here = self.remedy.as_ref().filter(known).map(told(true));
+        here.or_else(|| self.no_remedy.as_ref().map(told(false)))
+    }
+
+    /// Whether its title, its reason or its remedy names elements of a quantifier.
+    pub fn names_which(&self) -> bool {
+        let texts = [Some(&self.title), Some(&self.because), self.remedy.as_ref(), self.no_remedy.as_ref()];
+        texts.into_iter().flatten().any(Template::names_which)
+    }
+
     /// The areas of the facts that it asks of its subject, and of the settings that it advises.
     pub fn areas(&self) -> impl Iterator<Item = Area> {
         let mut areas = Vec::new();

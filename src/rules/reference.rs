@@ -121,6 +121,15 @@ impl Page {
             self.heading("Advises");
             rule.advise.iter().for_each(|advice| self.advice(advice));
         }
+        if let Some(remedy) = &rule.remedy {
+            let lead = if rule.advise.is_empty() { "Remedy" } else { "Remedy, where none of that is given" };
+            self.heading(lead);
+            self.line(0, &prose(remedy));
+        }
+        if let Some(none) = &rule.no_remedy {
+            self.heading(if rule.remedy.is_some() { "Where that is not known" } else { "No remedy here" });
+            self.line(0, &prose(none));
+        }
         if !rule.overrides.is_empty() {
             let ids: Vec<String> =
                 rule.overrides.iter().map(|id| format!("[{id}](#{})", anchor(id))).collect();

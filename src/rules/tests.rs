@@ -66,6 +66,7 @@ question = "is it?"
 level = "critical"
 confidence = "certain"
 because = "b"
+no_remedy = "n"
 refs = ["r"]
 when = { some = "leaf", holds = { fact = "device.kind", is = "ram" } }
 example = [
@@ -139,4 +140,23 @@ fn a_rule_is_switched_off_with_a_reason_and_ids_are_unique_across_files() {
     assert!(set.rules().iter().all(|rule| rule.file == "good.toml"));
     assert_eq!(mistakes[0].diags[0].help.as_deref(), Some("the other one is good.toml:4"));
     assert_eq!((mistakes[0].file.as_str(), mistakes[0].diags.len()), ("again.toml", 2));
+}
+
+/// Whoever reads of something critical is told what to do, in every example, and in few words.
+#[test]
+fn every_example_of_a_critical_rule_has_a_remedy() {
+    let set = RuleSet::builtin();
+    for rule in set.rules().iter().filter(|rule| rule.level == super::Level::Critical) {
+        for text in [&rule.remedy, &rule.no_remedy].into_iter().flatten() {
+            let words = text.source().split_whitespace().count();
+            assert!(words <= 25, "{}: {words} words", rule.id);
+        }
+        for example in rule.examples.iter().filter(|example| example.expect == super::model::Expect::Applies)
+        {
+            let finding = super::examples::finding(rule, example);
+            let advised = finding.advice.iter().any(|advice| advice.change != super::Change::Keep);
+            let told = finding.remedy.is_some_and(|remedy| !remedy.says.is_empty());
+            assert!(advised || told, "{}: {}", rule.id, example.name);
+        }
+    }
 }

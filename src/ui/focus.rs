@@ -1,13 +1,13 @@
 //! What of a report concerns one target, found once when the report or the target changes, so that drawing never searches.
 //! What is the same for all targets is found once for a report: on a large host that takes longer than a key may.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 
 use super::judged::{Judged, judged};
 use super::order::worst_first;
 use crate::facts::{Need, Scope, Subject};
-use crate::report::Report;
+use crate::report::{Report, needed};
 use crate::rules::{Finding, Level, Outcome};
 
 /// Positions in the report's lists, and the missing facts of the target.
@@ -39,7 +39,7 @@ pub struct Focus {
     pub rules: Vec<Judged>,
     /// Everything whose findings concern it, apart from the host.
     pub concerned: BTreeSet<Subject>,
-    /// Facts of the whole report that are unknown.
+    /// Facts about what concerns it that are unknown.
     pub unknown: usize,
     /// Facts that are missing, with the rules that each would help to decide; what the verdict needs comes first.
     pub needs: Vec<(Need, Vec<String>)>,
@@ -51,14 +51,12 @@ pub struct Focus {
 struct Whole {
     /// Positions of the targets, worst first.
     order: Vec<usize>,
-    /// How many facts that were asked for are unknown.
-    gaps: usize,
 }
 
 impl Focus {
     /// Looks for what concerns the target; the worst one where the report has no such target.
     pub fn of(report: &Report, wanted: Option<&Subject>) -> Self {
-        let whole = Whole { order: worst_first(report), gaps: report.gaps().count() };
+        let whole = Whole { order: worst_first(report) };
         Self::within(report, wanted, &Arc::new(whole))
     }
 
@@ -95,7 +93,7 @@ impl Focus {
         focus.sort_findings(report);
         focus.rules = judged(report, &focus);
         focus.needs = focus.missing(report);
-        focus.unknown = whole.gaps.saturating_add(focus.never_asked(report));
+        focus.unknown = focus.gaps(report).saturating_add(focus.never_asked(report));
         focus
     }
 
@@ -119,29 +117,10 @@ impl Focus {
     }
 
     fn missing(&self, report: &Report) -> Vec<(Need, Vec<String>)> {
-        let mut order: Vec<Need> = Vec::new();
-        let mut rules: BTreeMap<(Subject, String), Vec<String>> = BTreeMap::new();
-        let mut add = |need: &Need, rule: Option<&str>| {
-            let known = rules.entry((need.subject.clone(), need.fact.clone())).or_insert_with(|| {
-                order.push(need.clone());
-                Vec::new()
-            });
-            if let Some(rule) = rule.filter(|rule| !known.iter().any(|known| known == rule)) {
-                known.push(rule.to_owned());
-            }
-        };
-        for need in self.verdict.and_then(|at| report.verdicts.get(at)).iter().flat_map(|v| &v.missing) {
-            add(need, None);
-        }
-        for finding in self.undecided.iter().filter_map(|at| report.findings.get(*at)) {
-            if let Outcome::Undecided { needs } = &finding.outcome {
-                // What a measurement supplies is asked for beside the price of a commit, not fact by fact.
-                let to_read = |need: &&Need| !need.fact.starts_with("probe.");
-                needs.iter().flatten().filter(to_read).for_each(|need| add(need, Some(&finding.rule)));
-            }
-        }
-        let rules_of = |need: &Need| rules.get(&(need.subject.clone(), need.fact.clone())).cloned();
-        order.iter().map(|need| (need.clone(), rules_of(need).unwrap_or_default())).collect()
+        let Some(summary) = report.targets.get(self.at) else { return Vec::new() };
+        let about = self.undecided.iter().filter_map(|at| report.findings.get(*at));
+        let all = needed::of_target(report, summary, about);
+        all.into_iter().map(|needed| (needed.need, needed.rules)).collect()
     }
 
     /// Whether something about this subject concerns the target; the host always does.
@@ -160,6 +139,12 @@ impl Focus {
     pub fn findings<'a>(&self, report: &'a Report, rules: &[String]) -> Vec<&'a Finding> {
         let here = |finding: &&Finding| rules.contains(&finding.rule) && self.concerns(&finding.subject);
         report.findings.iter().filter(here).filter(|finding| finding.outcome == Outcome::Applies).collect()
+    }
+
+    /// How many facts that were asked for about what concerns it are unknown.
+    fn gaps(&self, report: &Report) -> usize {
+        let rows = self.subjects().flat_map(|subject| report.facts.rows_of(subject));
+        rows.filter(|row| row.reading.is_gap()).count()
     }
 
     /// How many of the missing facts are no gaps of the report, because nobody asked for them.
@@ -196,7 +181,8 @@ mod tests {
         for report in [two_targets(), sample::at_risk()] {
             for summary in &report.targets {
                 let focus = Focus::of(&report, Some(&summary.target));
-                let asked = report.gaps().map(|row| (row.subject, row.fact));
+                let own = report.gaps().filter(|row| focus.concerns(row.subject));
+                let asked = own.map(|row| (row.subject, row.fact));
                 let needed = focus.needs.iter().map(|(need, _)| (&need.subject, need.fact.as_str()));
                 let all: BTreeSet<(&Subject, &str)> = asked.chain(needed).collect();
                 assert_eq!(focus.unknown, all.len());

@@ -9,6 +9,8 @@ use crate::support::{check_json, outcome, stdout, walwise};
 
 mod garbled;
 mod kept;
+mod needed;
+mod remedies;
 mod reviewed;
 mod seeds;
 mod table;

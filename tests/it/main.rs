@@ -24,6 +24,7 @@ mod exports;
 mod faults;
 mod hostile_stacks;
 mod hosts;
+mod in_force;
 mod interlock;
 mod journeys;
 mod loops;

@@ -210,6 +210,7 @@ fn any_finding(blank: bool) -> impl Strategy<Value = Finding> {
                 refs: Arc::default(),
                 advice: vec![advice],
                 held_back: Vec::new(),
+                remedy: None,
                 trace: None,
             }
         },

@@ -59,6 +59,7 @@ pub fn script_for(disk: &Loop, fstype: &str, mkfs: &[&str], mount: &str) -> Stri
         refs: Arc::default(),
         advice: advised,
         held_back: Vec::new(),
+        remedy: None,
         trace: None,
     };
     script::render(&reports::of(&facts, vec![finding])).unwrap()

@@ -148,7 +148,7 @@ pub fn program(host: &dyn Host, pid: u32) -> Reading<PathBuf> {
             Why::Ambiguous,
             "the program of the running server has been replaced or removed since it started",
         )
-        .or_try(Remedy::Do("restart the server, then look again".to_owned())),
+        .or_try(Remedy::Do(format!("restart the server (process {pid}), then look again"))),
         Ok(path) => Reading::known(path, Source::file(link)),
         Err(miss) => refused(&miss, &link),
     }

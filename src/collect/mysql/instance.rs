@@ -128,7 +128,7 @@ impl Lead<'_> {
                             format!("the option files of this host are about another directory than {shown}")
                         }
                     },
-                    Some(Remedy::Do("start the server on it, then look again".to_owned())),
+                    Some(Remedy::Do(format!("start the server on {shown}, then look again"))),
                 );
             }
         }
@@ -246,7 +246,7 @@ impl Found {
         let subject = Subject::cluster(&*shown);
         facts.rule_out_area(&subject, Area::Pg);
         let running = self.runs(view, unproven);
-        let remedy = Remedy::Do("restart the server, then look again".to_owned());
+        let remedy = Remedy::Do(format!("restart the server on {shown}, then look again"));
         let started = self.server.as_ref().and_then(|server| server.started);
         let conf = if running.value() == Some(&false) {
             self.conf.clone()

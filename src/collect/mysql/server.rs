@@ -44,7 +44,7 @@ pub fn ask(view: &dyn Host, edition: &Edition, server: &Server, conf: &Conf, see
     if !lets_in {
         let whom =
             if root { "such a server may want a password" } else { "only root is let in without a password" };
-        let remedy = if root { yourself() } else { Remedy::RunAsRoot };
+        let remedy = if root { yourself(seen) } else { Remedy::RunAsRoot };
         return silent(Why::NotCollected, format!("the server was not asked: {whom}"), remedy);
     }
     let named = conf.hint("socket").map(|value| within(seen, value));
@@ -55,7 +55,7 @@ pub fn ask(view: &dyn Host, edition: &Edition, server: &Server, conf: &Conf, see
         return silent(
             Why::Absent,
             "the server was not asked: its socket was not found".to_owned(),
-            yourself(),
+            yourself(seen),
         );
     };
     let shown = safe(path_bytes(&socket));
@@ -64,7 +64,7 @@ pub fn ask(view: &dyn Host, edition: &Edition, server: &Server, conf: &Conf, see
         return silent(
             Why::TimedOut,
             format!("the server was not asked: process {} is stopped", server.pid),
-            yourself(),
+            yourself(seen),
         );
     }
     match view.ask(&Question::MysqlSettings(socket)) {
@@ -74,22 +74,22 @@ pub fn ask(view: &dyn Host, edition: &Edition, server: &Server, conf: &Conf, see
             if directory.is_some_and(|path| view.real_path(&path).unwrap_or(path) == seen) {
                 Answer::Told(rows, Source::Server { socket: shown })
             } else {
-                silent(Why::Ambiguous, format!("the server at {shown} is another one"), yourself())
+                silent(Why::Ambiguous, format!("the server at {shown} is another one"), yourself(seen))
             }
         }
         Err(miss) => match refused::<()>(&miss, &format!("the server at {shown} does not say")) {
-            Reading::Unknown { why, detail, .. } => silent(why, detail, yourself()),
-            Reading::Known { .. } => silent(Why::NotCollected, shown, yourself()),
+            Reading::Unknown { why, detail, .. } => silent(why, detail, yourself(seen)),
+            Reading::Known { .. } => silent(Why::NotCollected, shown, yourself(seen)),
         },
     }
 }
 
 /// What remains when it cannot be asked by us.
-fn yourself() -> Remedy {
-    Remedy::Do(
-        "let root in through the socket (unix_socket, auth_socket), or compare SHOW GLOBAL VARIABLES"
-            .to_owned(),
-    )
+fn yourself(seen: &Path) -> Remedy {
+    Remedy::Do(format!(
+        "let root in through the socket of the server on {} (unix_socket, auth_socket), or compare its SHOW GLOBAL VARIABLES",
+        safe(path_bytes(seen))
+    ))
 }
 
 /// A line of the answer to [`Question::MysqlSettings`].

@@ -9,7 +9,7 @@ use std::path::Path;
 use super::server::Answer;
 use crate::collect::{Request, refused, tools};
 use crate::facts::{Reading, Remedy, Source, Why};
-use crate::host::{Host, Tool};
+use crate::host::{Host, Tool, path_bytes};
 use crate::quote::shell;
 use crate::text::safe;
 use crate::version::Version;
@@ -30,8 +30,10 @@ pub fn read(
             b"off" => Ok(false),
             other => Err(format!("`{}` is neither on nor off", safe(other))),
         }),
-        None => of_control_file(host, request, major, data)
-            .or_try(Remedy::Do("ask the server in psql: SHOW data_checksums;".to_owned())),
+        None => of_control_file(host, request, major, data).or_try(Remedy::Do(format!(
+            "ask the server on {} in psql: SHOW data_checksums;",
+            safe(path_bytes(data))
+        ))),
     }
 }
 

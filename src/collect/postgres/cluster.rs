@@ -191,8 +191,8 @@ impl Found<'_> {
         let process = self.lead.server.as_ref().map(|server| server.pid);
         let started = || pid_file.ok().and_then(|file| file.started);
         let start = (!stopped).then(|| match answer.as_ref().and_then(Answer::loaded) {
-            Some(at_us) => Start::of_load(host, at_us),
-            None => Start::new(host, started(), process),
+            Some(at_us) => Start::of_load(host, at_us, shown_data.clone()),
+            None => Start::new(host, started(), process, shown_data.clone()),
         });
         let remedy = start.as_ref().zip(owner.value()).map(|(start, owner)| start.remedy(owner));
         let certain = start.map(|start| start.certain(&self.conf, owner.value()));

@@ -20,19 +20,22 @@ pub struct Start<'a> {
     at: Option<Moment>,
     /// Whether the server itself said it.
     said: bool,
+    /// Its data directory.
+    data: String,
 }
 
 impl<'a> Start<'a> {
-    /// In the second that its `postmaster.pid` says, and in it when its process did, where one is proven.
-    pub fn new(host: &'a dyn Host, second: Option<u64>, process: Option<u32>) -> Self {
+    /// Of the server on this directory: in the second that its `postmaster.pid` says, and in it when its process did, where
+    /// one is proven.
+    pub fn new(host: &'a dyn Host, second: Option<u64>, process: Option<u32>, data: String) -> Self {
         let process = process.and_then(|pid| start::of_process(host, pid));
-        Self { host, at: second.map(|second| start::in_second(second, process)), said: false }
+        Self { host, at: second.map(|second| start::in_second(second, process)), said: false, data }
     }
 
     /// As the server says, in microseconds since 1970 (`pg_conf_load_time`).
-    pub fn of_load(host: &'a dyn Host, at_us: u64) -> Self {
+    pub fn of_load(host: &'a dyn Host, at_us: u64, data: String) -> Self {
         let at = at_us.checked_mul(1000).and_then(|at| at.checked_sub(WHILE_LOADING)).map(Moment::at);
-        Self { host, at, said: true }
+        Self { host, at, said: true, data }
     }
 
     /// What is in force for certain where the server itself does not say it. `owner` is whom it would tell.
@@ -43,14 +46,18 @@ impl<'a> Start<'a> {
     /// What makes the server tell it.
     pub fn remedy(&self, owner: &str) -> Remedy {
         if self.said {
-            return Remedy::Do("reload the server (SELECT pg_reload_conf()), then look again".to_owned());
+            return Remedy::Do(format!(
+                "reload the server on {} (SELECT pg_reload_conf()), then look again",
+                self.data
+            ));
         }
         let uid = servers::our_uid(self.host);
         let name = uid.and_then(|uid| self.host.ask(&Question::UserName(uid)).ok());
         // Root has asked as the owner.
         if uid == Some(0) || name.is_some_and(|name| safe(name.trim_ascii()) == owner) {
             Remedy::Do(format!(
-                "let the server answer {owner} over its socket, or restart it, then look again"
+                "let the server on {} answer {owner} over its socket, or restart it, then look again",
+                self.data
             ))
         } else {
             Remedy::RunAs(owner.to_owned())

@@ -337,7 +337,8 @@ fn root_asks_a_server_as_its_owner_and_whoever_was_not_answered_is_told_what_hel
     let file = Question::Stat(format!("{DATA}/postgresql.conf").into());
     let answer = || {
         Remedy::Do(
-            "let the server answer postgres over its socket, or restart it, then look again".to_owned(),
+            "let the server on /srv/pg answer postgres over its socket, or restart it, then look again"
+                .to_owned(),
         )
     };
     for (uid, name, helps) in [

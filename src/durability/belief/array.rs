@@ -6,9 +6,9 @@
 //! drivers/md/raid5.c) and, forced to, hands out wrong data (md(4); Documentation/driver-api/md/raid5-ppl.rst).
 
 use super::{Hop, evidence};
-use crate::durability::Standing;
 use crate::durability::ask::Ask;
 use crate::durability::claim::Passage;
+use crate::durability::{Bears, Mend};
 use crate::facts::Subject;
 use crate::facts::catalog::device::{self, ArrayLevel, ArrayState, ConsistencyPolicy};
 
@@ -25,19 +25,20 @@ pub fn array(ask: &mut Ask, hop: &Subject) -> Vec<Hop> {
 
 fn unknown(ask: &Ask, hop: &Subject) -> Hop {
     let says = format!("the RAID level of {} is not known, so a write hole cannot be ruled out", hop.name());
-    (Passage::Sent, evidence(ask, hop, &device::MD_LEVEL, Standing::Unproven, says))
+    (Passage::Sent, evidence(ask, hop, &device::MD_LEVEL, Bears::Unproven, says))
 }
 
 /// Whether it takes writes at all. What has stopped answers none, so nothing is acknowledged falsely; what has failed has
 /// lost what it acknowledged.
 fn running(ask: &mut Ask, hop: &Subject) -> Option<Hop> {
     let name = hop.name();
-    let (standing, says) = match ask.value(hop, &device::MD_STATE)? {
-        ArrayState::Broken => {
-            (Standing::AtRisk, format!("{name} has failed (broken): its members are not all there"))
-        }
+    let (bears, says) = match ask.value(hop, &device::MD_STATE)? {
+        ArrayState::Broken => (
+            Bears::AtRisk(Mend::Restore(hop.clone())),
+            format!("{name} has failed (broken): its members are not all there"),
+        ),
         state @ (ArrayState::Clear | ArrayState::Inactive) => {
-            (Standing::Unproven, format!("{name} does not run ({state}), so what it holds cannot be reached"))
+            (Bears::Unproven, format!("{name} does not run ({state}), so what it holds cannot be reached"))
         }
         ArrayState::Suspended
         | ArrayState::ReadOnly
@@ -47,7 +48,7 @@ fn running(ask: &mut Ask, hop: &Subject) -> Option<Hop> {
         | ArrayState::WritePending
         | ArrayState::ActiveIdle => return None,
     };
-    Some((Passage::Unknown, evidence(ask, hop, &device::MD_STATE, standing, says)))
+    Some((Passage::Unknown, evidence(ask, hop, &device::MD_STATE, bears, says)))
 }
 
 fn of(ask: &mut Ask, hop: &Subject, level: ArrayLevel) -> Option<Hop> {
@@ -59,7 +60,7 @@ fn of(ask: &mut Ask, hop: &Subject, level: ArrayLevel) -> Option<Hop> {
         ArrayLevel::Linear | ArrayLevel::Raid0 => None,
         ArrayLevel::Multipath | ArrayLevel::Faulty | ArrayLevel::Container => {
             let says = format!("walwise cannot judge {} ({})", hop.name(), level.title());
-            Some((Passage::Unknown, evidence(ask, hop, &device::MD_LEVEL, Standing::Unproven, says)))
+            Some((Passage::Unknown, evidence(ask, hop, &device::MD_LEVEL, Bears::Unproven, says)))
         }
     }
 }
@@ -71,7 +72,8 @@ fn gone(ask: &mut Ask, hop: &Subject, level: ArrayLevel) -> Option<Hop> {
     let bearable = if level.may_lack_more() { members.saturating_sub(1) } else { level.spares(members)? };
     let says =
         format!("{} ({}) has failed: it lacks {missing} of its {members} members", hop.name(), level.title());
-    let hop = (Passage::Unknown, evidence(ask, hop, &device::MD_DEGRADED, Standing::AtRisk, says));
+    let bears = Bears::AtRisk(Mend::Restore(hop.clone()));
+    let hop = (Passage::Unknown, evidence(ask, hop, &device::MD_DEGRADED, bears, says));
     (missing > bearable).then_some(hop)
 }
 
@@ -81,10 +83,10 @@ fn write_hole(ask: &mut Ask, hop: &Subject, level: ArrayLevel) -> Option<Hop> {
     let policy = ask.value(hop, &device::MD_CONSISTENCY);
     let open = policy.and_then(ConsistencyPolicy::leaves_hole);
     let missing = ask.value(hop, &device::MD_DEGRADED);
-    let (standing, says) = match (open, missing) {
+    let (bears, says) = match (open, missing) {
         (Some(false), _) | (_, Some(0)) => return None,
         (Some(true), Some(missing)) => (
-            Standing::AtRisk,
+            Bears::AtRisk(Mend::Rebuild(hop.clone())),
             format!(
                 "{name} ({level}) is degraded ({missing} missing) with its write hole open: a power failure can damage data at rest"
             ),
@@ -92,17 +94,17 @@ fn write_hole(ask: &mut Ask, hop: &Subject, level: ArrayLevel) -> Option<Hop> {
         (Some(true), None) => {
             ask.miss(hop, &device::MD_DEGRADED, None);
             (
-                Standing::Unproven,
+                Bears::Unproven,
                 format!("{name} ({level}) has a write hole, and whether it lacks a member is not known"),
             )
         }
         (None, _) => {
             ask.miss(hop, &device::MD_CONSISTENCY, None);
             (
-                Standing::Unproven,
+                Bears::Unproven,
                 format!("{name} ({level}) may be degraded, and its consistency policy is not known"),
             )
         }
     };
-    Some((Passage::Sent, evidence(ask, hop, &device::MD_CONSISTENCY, standing, says)))
+    Some((Passage::Sent, evidence(ask, hop, &device::MD_CONSISTENCY, bears, says)))
 }

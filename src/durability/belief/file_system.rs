@@ -7,7 +7,7 @@
 use super::{Bottom, Hop, evidence};
 use crate::durability::ask::Ask;
 use crate::durability::claim::Passage;
-use crate::durability::{Evidence, Standing};
+use crate::durability::{Bears, Evidence, Mend};
 use crate::facts::catalog::kernel;
 use crate::facts::catalog::mount::{self, Barrier, Logbias, MountClass, ZfsSync};
 use crate::facts::catalog::target::{self, Attribute, Suppressor};
@@ -16,7 +16,7 @@ use crate::truth::Truth;
 
 /// Judges a file system on the way.
 pub fn mount(ask: &mut Ask, hop: &Subject, bottom: Bottom) -> Vec<Hop> {
-    use Standing::{AtRisk, Unproven};
+    use Bears::{AtRisk, Unproven};
     let name = hop.name();
     let fstype = ask.value(hop, &mount::FSTYPE).unwrap_or_else(|| "a file system".to_owned());
     let class = ask.need(hop, &mount::CLASS);
@@ -30,7 +30,8 @@ pub fn mount(ask: &mut Ask, hop: &Subject, bottom: Bottom) -> Vec<Hop> {
         }
         Some(MountClass::Memory) => {
             let says = format!("{name} is kept in memory ({fstype})");
-            vec![(Passage::Dropped(Suppressor::FileSystem), evidence(ask, hop, &mount::CLASS, AtRisk, says))]
+            let bears = AtRisk(Mend::OutOfMemory(hop.clone()));
+            vec![(Passage::Dropped(Suppressor::FileSystem), evidence(ask, hop, &mount::CLASS, bears, says))]
         }
         Some(MountClass::Overlay) => vec![overlay(ask, hop)],
         Some(MountClass::Zfs) => vec![zfs(ask, hop, bottom)],
@@ -54,21 +55,21 @@ pub fn mount(ask: &mut Ask, hop: &Subject, bottom: Bottom) -> Vec<Hop> {
 }
 
 /// What becomes of data whose flush is not sent, over what lies below.
-fn unflushed(bottom: Bottom, off: &str) -> (Standing, String) {
+fn unflushed(bottom: Bottom, off: &str, mend: Mend) -> (Bears, String) {
     if !bottom.cache.is_safe_unflushed() || bottom.plain == Truth::False {
-        (Standing::AtRisk, format!("{off}, so no flush is sent"))
+        (Bears::AtRisk(mend), format!("{off}, so no flush is sent"))
     } else if bottom.plain == Truth::Unknown {
-        (Standing::Unproven, format!("{off}, and a layer below it may hold data until it is flushed"))
+        (Bears::Unproven, format!("{off}, and a layer below it may hold data until it is flushed"))
     } else {
         let only = "which only the disks below make safe: none of them loses what it holds";
-        (Standing::Durable, format!("{off}, {only}"))
+        (Bears::Durable, format!("{off}, {only}"))
     }
 }
 
 fn barrier(ask: &mut Ask, hop: &Subject, fstype: &str, bottom: Bottom) -> Hop {
-    use Standing::{Durable, Unproven};
+    use Bears::{Durable, Unproven};
     let name = hop.name();
-    let (passage, standing, says) = match ask.need(hop, &mount::BARRIER) {
+    let (passage, bears, says) = match ask.need(hop, &mount::BARRIER) {
         Some(Barrier::On) => (Passage::Sent, Durable, format!("{name} is {fstype} and sends flushes")),
         Some(Barrier::NoEffect) => (
             Passage::Sent,
@@ -76,12 +77,13 @@ fn barrier(ask: &mut Ask, hop: &Subject, fstype: &str, bottom: Bottom) -> Hop {
             format!("{name} is {fstype} and sends flushes, whatever its barrier option says"),
         ),
         Some(Barrier::Off) => {
-            let (standing, says) = unflushed(bottom, &format!("{name} is {fstype} mounted without barriers"));
-            (Passage::Dropped(Suppressor::MountOption), standing, says)
+            let off = format!("{name} is {fstype} mounted without barriers");
+            let (bears, says) = unflushed(bottom, &off, Mend::Barriers(hop.clone()));
+            (Passage::Dropped(Suppressor::MountOption), bears, says)
         }
         None => (Passage::Unknown, Unproven, format!("whether {name} ({fstype}) sends flushes is not known")),
     };
-    (passage, evidence(ask, hop, &mount::BARRIER, standing, says))
+    (passage, evidence(ask, hop, &mount::BARRIER, bears, says))
 }
 
 /// What the ext4 driver does without a journal.
@@ -89,12 +91,12 @@ fn journal(ask: &mut Ask, hop: &Subject) -> Option<Hop> {
     let name = hop.name();
     let Some(fstype) = ask.need(hop, &mount::FSTYPE) else {
         let says = format!("which file system {name} is, is not known");
-        return Some((Passage::Unknown, evidence(ask, hop, &mount::FSTYPE, Standing::Unproven, says)));
+        return Some((Passage::Unknown, evidence(ask, hop, &mount::FSTYPE, Bears::Unproven, says)));
     };
     if !matches!(fstype.as_str(), "ext2" | "ext3" | "ext4") {
         return None;
     }
-    let (standing, says) = match ask.need(hop, &mount::EXT4_JOURNAL) {
+    let (bears, says) = match ask.need(hop, &mount::EXT4_JOURNAL) {
         Some(true) => {
             // It belongs to the stack; only where it is somewhere else that nobody saw, something is missing.
             let elsewhere = ask.facts.get(hop, &mount::EXT4_JOURNAL_DEVICE);
@@ -107,30 +109,33 @@ fn journal(ask: &mut Ask, hop: &Subject) -> Option<Hop> {
                 Some("look which device it is: dumpe2fs -h DEVICE, as root"),
             );
             (
-                Standing::Unproven,
+                Bears::Unproven,
                 format!("the journal of {name} is on another device, and on which is not known"),
             )
         }
         Some(false) => (
-            Standing::AtRisk,
+            Bears::AtRisk(match fstype.as_str() {
+                "ext2" => Mend::JournalLess(hop.clone()),
+                _ => Mend::Journal(hop.clone()),
+            }),
             format!(
                 "{name} is {fstype} without a journal, so a power failure can cost whole directories, whatever was flushed"
             ),
         ),
-        None => (Standing::Unproven, format!("whether {name} ({fstype}) has a journal is not known")),
+        None => (Bears::Unproven, format!("whether {name} ({fstype}) has a journal is not known")),
     };
-    Some((Passage::Sent, evidence(ask, hop, &mount::EXT4_JOURNAL, standing, says)))
+    Some((Passage::Sent, evidence(ask, hop, &mount::EXT4_JOURNAL, bears, says)))
 }
 
 fn overlay(ask: &mut Ask, hop: &Subject) -> Hop {
-    use Standing::{AtRisk, Durable, Unproven};
+    use Bears::{AtRisk, Durable, Unproven};
     let name = hop.name();
     let options = ask.need(hop, &mount::SUPER_OPTIONS);
     let volatile = options.map(|all| all.iter().any(|o| o == "volatile" || o == "fsync=volatile"));
-    let (passage, standing, says) = match volatile {
+    let (passage, bears, says) = match volatile {
         Some(true) => (
             Passage::Dropped(Suppressor::FileSystem),
-            AtRisk,
+            AtRisk(Mend::Overlay(hop.clone())),
             format!("{name} is an overlay mounted volatile, so nothing is flushed"),
         ),
         Some(false) => {
@@ -138,36 +143,36 @@ fn overlay(ask: &mut Ask, hop: &Subject) -> Hop {
         }
         None => (Passage::Unknown, Unproven, format!("whether the overlay at {name} flushes is not known")),
     };
-    (passage, evidence(ask, hop, &mount::SUPER_OPTIONS, standing, says))
+    (passage, evidence(ask, hop, &mount::SUPER_OPTIONS, bears, says))
 }
 
 /// ZFS flushes for a dataset unless its property `sync` says otherwise, and its disks unless the module was told not to.
 fn zfs(ask: &mut Ask, hop: &Subject, bottom: Bottom) -> Hop {
-    use Standing::{AtRisk, Durable, Unproven};
+    use Bears::{AtRisk, Durable, Unproven};
     let name = hop.name();
     let host = Subject::host();
     let sync = ask.value(hop, &mount::ZFS_SYNC);
     if sync.is_none() {
         ask.miss(hop, &mount::ZFS_SYNC, Some("read it: zfs get -Hp -o value sync DATASET"));
     }
-    let (passage, standing, says) = match (sync, ask.need(&host, &kernel::ZFS_NO_FLUSH)) {
+    let (passage, bears, says) = match (sync, ask.need(&host, &kernel::ZFS_NO_FLUSH)) {
         (Some(ZfsSync::Disabled), _) => (
             Passage::Dropped(Suppressor::FileSystem),
-            AtRisk,
+            AtRisk(Mend::ZfsSync(hop.clone())),
             format!("{name} is ZFS with sync=disabled, which ignores flushes"),
         ),
         (Some(ZfsSync::Standard | ZfsSync::Always) | None, Some(true)) => {
             let off = format!(
                 "{name} is ZFS, which was told not to flush its disks (zfs_nocacheflush or zil_nocacheflush)"
             );
-            let (mut standing, mut says) = unflushed(bottom, &off);
-            if sync.is_none() && standing.is_durable() {
-                standing = Unproven;
+            let (mut bears, mut says) = unflushed(bottom, &off, Mend::ZfsFlush);
+            if sync.is_none() && bears.is_durable() {
+                bears = Unproven;
                 says += "; whether it writes before it answers (its property sync) is not known";
             }
             let hop = (
                 Passage::Dropped(Suppressor::FileSystem),
-                evidence(ask, &host, &kernel::ZFS_NO_FLUSH, standing, says),
+                evidence(ask, &host, &kernel::ZFS_NO_FLUSH, bears, says),
             );
             return hop;
         }
@@ -194,7 +199,7 @@ fn zfs(ask: &mut Ask, hop: &Subject, bottom: Bottom) -> Hop {
             (Passage::Sent, Durable, format!("{name} is ZFS and sends flushes, sync={sync}{log}"))
         }
     };
-    (passage, evidence(ask, hop, &mount::ZFS_SYNC, standing, says))
+    (passage, evidence(ask, hop, &mount::ZFS_SYNC, bears, says))
 }
 
 /// Flags of the directory that new files inherit and that change what a write does (chattr(1)).
@@ -207,7 +212,7 @@ pub fn directory(ask: &mut Ask, target: &Subject) -> Vec<Evidence> {
             Attribute::Nocow => "new files in it are overwritten in place, without checksums (chattr +C)",
         };
         let says = format!("{}: {what}", target.name());
-        found.push(evidence(ask, target, &target::FLAGS, Standing::Durable, says));
+        found.push(evidence(ask, target, &target::FLAGS, Bears::Durable, says));
     }
     found
 }

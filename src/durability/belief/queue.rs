@@ -5,9 +5,9 @@
 //! they came up but somebody's doing.
 
 use super::{Bottom, Hop, array, evidence, own_state, plain};
-use crate::durability::Standing;
 use crate::durability::ask::Ask;
 use crate::durability::claim::Passage;
+use crate::durability::{Bears, Mend};
 use crate::facts::catalog::device::{self, BcacheMode, DeviceKind, DmCacheMode, DrbdProtocol, WriteCache};
 use crate::facts::catalog::target::Suppressor;
 use crate::facts::{Scope, Subject};
@@ -64,28 +64,28 @@ pub fn queue(ask: &mut Ask, hop: &Subject, bottom: Bottom) -> Vec<Hop> {
         }
     } else {
         let says = format!("what kind of device {} is, is not known", hop.name());
-        found.push((Passage::Unknown, evidence(ask, hop, &device::KIND, Standing::Unproven, says)));
+        found.push((Passage::Unknown, evidence(ask, hop, &device::KIND, Bears::Unproven, says)));
     }
     found
 }
 
 fn by_its_word(ask: &mut Ask, hop: &Subject, kind: Option<DeviceKind>, bottom: Bottom) -> Hop {
-    use Standing::{Contradictory, Durable, Unproven};
+    use Bears::{Contradictory, Durable, Unproven};
     let name = hop.name();
     let never = kind.is_some_and(is_always_write_back)
         || own_state::targets(ask.facts, hop).is_some_and(own_state::Targets::keep);
-    let (passage, standing, says) = match ask.need(hop, &device::WRITE_CACHE) {
+    let (passage, bears, says) = match ask.need(hop, &device::WRITE_CACHE) {
         Some(WriteCache::WriteBack) => (Passage::Sent, Durable, format!("{name} passes flushes on")),
         Some(WriteCache::WriteThrough) if bottom.write_back == Truth::True => (
             Passage::Dropped(Suppressor::QueueOverride),
-            Contradictory,
+            Contradictory(Mend::Queue(hop.clone())),
             format!(
                 "the queue of {name} says write through above a disk that says write back, so flushes are dropped"
             ),
         ),
         Some(WriteCache::WriteThrough) if never => (
             Passage::Dropped(Suppressor::QueueOverride),
-            Contradictory,
+            Contradictory(Mend::Queue(hop.clone())),
             format!(
                 "the queue of {name} says write through, which its driver never does by itself, so flushes are dropped"
             ),
@@ -111,17 +111,18 @@ fn by_its_word(ask: &mut Ask, hop: &Subject, kind: Option<DeviceKind>, bottom: B
         ),
         None => (Passage::Unknown, Unproven, format!("whether {name} passes flushes on is not known")),
     };
-    (passage, evidence(ask, hop, &device::WRITE_CACHE, standing, says))
+    (passage, evidence(ask, hop, &device::WRITE_CACHE, bears, says))
 }
 
 /// What there is to say of a device because of what it is, beside what its queue says.
 fn by_its_kind(ask: &mut Ask, hop: &Subject, kind: DeviceKind) -> Option<Hop> {
-    use Standing::{AtRisk, Durable, Unproven};
+    use Bears::{AtRisk, Durable, Unproven};
     let name = hop.name();
     match kind {
         DeviceKind::Zram | DeviceKind::Ram => {
             let says = format!("{name} is kept in memory");
-            Some((Passage::Dropped(Suppressor::FileSystem), evidence(ask, hop, &device::KIND, AtRisk, says)))
+            let bears = AtRisk(Mend::OutOfMemory(hop.clone()));
+            Some((Passage::Dropped(Suppressor::FileSystem), evidence(ask, hop, &device::KIND, bears, says)))
         }
         // Its cache is a second disk below it, which counts like every other; one that is not there is.
         DeviceKind::Bcache => {
@@ -134,7 +135,7 @@ fn by_its_kind(ask: &mut Ask, hop: &Subject, kind: DeviceKind) -> Option<Hop> {
                 None => (false, false),
             };
             let without = without || state.is_some_and(|state| !state.has_cache());
-            let (passage, standing, says) = if disks > 1 && holds {
+            let (passage, bears, says) = if disks > 1 && holds {
                 let says = format!(
                     "{name} keeps writes in its cache (bcache, writeback), whose disk holds committed data too"
                 );
@@ -146,7 +147,7 @@ fn by_its_kind(ask: &mut Ask, hop: &Subject, kind: DeviceKind) -> Option<Hop> {
                 let says = format!("{name} may keep writes in a cache (bcache) whose disk was not found");
                 (Passage::Unknown, Unproven, says)
             };
-            Some((passage, evidence(ask, hop, &device::BCACHE_MODE, standing, says)))
+            Some((passage, evidence(ask, hop, &device::BCACHE_MODE, bears, says)))
         }
         DeviceKind::Drbd => {
             let peer = match ask.value(hop, &device::DRBD_PROTOCOL) {
@@ -193,7 +194,7 @@ fn by_its_kind(ask: &mut Ask, hop: &Subject, kind: DeviceKind) -> Option<Hop> {
 /// A mapping, by its targets, which only root can read. A volume of LVM has LVM's own, which all hand flushes on; what
 /// another mapping does with one is not known without them.
 fn mapping(ask: &mut Ask, hop: &Subject, kind: DeviceKind) -> Option<Hop> {
-    use Standing::{Durable, Unproven};
+    use Bears::{Durable, Unproven};
     let name = hop.name();
     let Some(targets) = ask.value(hop, &device::DM_TARGETS) else {
         if kind.is_lvm() {

@@ -5,7 +5,7 @@
 //! rests on it ([`super::nvme`]) it is asked for there. The surprise: a drive whose memory is kept alive may answer
 //! flushes without doing them, so when that fails, flushing does not help.
 
-use super::{Evidence, Standing, claim};
+use super::{Bears, Evidence, Mend, claim};
 use crate::durability::ask::Ask;
 use crate::facts::catalog::device::{self, NvmeWarning};
 use crate::facts::{Choice, Reading, Subject, Why};
@@ -18,17 +18,23 @@ pub fn find(ask: &mut Ask, disk: &Subject) -> (Vec<Evidence>, bool) {
         let says = format!(
             "{name} belongs to the machine it is in: everything on it is gone when that is stopped, moved or fails"
         );
-        found.push(claim(ask, disk, &device::EPHEMERAL, Standing::AtRisk, says));
+        found.push(claim(
+            ask,
+            disk,
+            &device::EPHEMERAL,
+            Bears::AtRisk(Mend::LastingDisk(disk.clone())),
+            says,
+        ));
     }
     if was_hidden(ask, disk) {
         ask.miss(disk, &device::EPHEMERAL, None);
         let says = format!(
             "whether {name} outlives the machine it is in is not known, because its model could not be read"
         );
-        found.push(claim(ask, disk, &device::EPHEMERAL, Standing::Unproven, says));
+        found.push(claim(ask, disk, &device::EPHEMERAL, Bears::Unproven, says));
     }
     for warning in ask.value(disk, &device::NVME_WARNINGS).unwrap_or_default() {
-        let (standing, says) = match NvmeWarning::of(&warning) {
+        let (bears, says) = match NvmeWarning::of(&warning) {
             // They say nothing of what was acknowledged.
             Some(NvmeWarning::SpareLow | NvmeWarning::Temperature | NvmeWarning::PersistentMemory) => {
                 continue;
@@ -36,18 +42,17 @@ pub fn find(ask: &mut Ask, disk: &Subject) -> (Vec<Evidence>, bool) {
             Some(NvmeWarning::MemoryBackupFailed) => {
                 forgets = true;
                 let says = "warns that what keeps its memory alive without power has failed";
-                (Standing::AtRisk, format!("{name} {says}"))
+                (Bears::AtRisk(Mend::Replace(disk.clone())), format!("{name} {says}"))
             }
-            Some(NvmeWarning::ReadOnly) => (
-                Standing::Unproven,
-                format!("{name} has gone read-only, as it does when it cannot keep more"),
-            ),
+            Some(NvmeWarning::ReadOnly) => {
+                (Bears::Unproven, format!("{name} has gone read-only, as it does when it cannot keep more"))
+            }
             Some(NvmeWarning::Unreliable) => {
-                (Standing::Unproven, format!("{name} warns that it has become unreliable"))
+                (Bears::Unproven, format!("{name} warns that it has become unreliable"))
             }
-            None => (Standing::Unproven, format!("{name} warns of {warning}, which walwise does not know")),
+            None => (Bears::Unproven, format!("{name} warns of {warning}, which walwise does not know")),
         };
-        found.push(claim(ask, disk, &device::NVME_WARNINGS, standing, says));
+        found.push(claim(ask, disk, &device::NVME_WARNINGS, bears, says));
     }
     (found, forgets)
 }

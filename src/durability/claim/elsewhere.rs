@@ -4,7 +4,7 @@
 //! The surprise: *persistent memory* can be plain memory that the kernel was told to call so (`memmap=` on its command
 //! line), and looks the same from here.
 
-use super::{Cache, Evidence, Standing, Word, claim};
+use super::{Bears, Cache, Evidence, Word, claim};
 use crate::durability::ask::Ask;
 use crate::facts::Subject;
 use crate::facts::catalog::device::{self, Fabric, Transport};
@@ -64,9 +64,9 @@ pub fn judge(
         Word::Silent(_) | Word::Torn(_) | Word::Without(_) | Word::SwitchedOff => Cache::Unknown,
     };
     let evidence = if fabric.is_some() {
-        claim(ask, disk, &device::FABRIC, Standing::Unproven, says)
+        claim(ask, disk, &device::FABRIC, Bears::Unproven, says)
     } else {
-        claim(ask, disk, &device::TRANSPORT, Standing::Unproven, says)
+        claim(ask, disk, &device::TRANSPORT, Bears::Unproven, says)
     };
     Some((cache, evidence))
 }

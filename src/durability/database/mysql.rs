@@ -7,9 +7,9 @@
 
 use super::Sayer;
 use super::torn::{self, Copies};
-use crate::durability::Standing;
-use crate::durability::Standing::{AtRisk, Durable, Unproven};
+use crate::durability::Bears::{AtRisk, Durable, Unproven};
 use crate::durability::ask::Ask;
+use crate::durability::{Bears, Mend};
 use crate::facts::catalog::cluster::{self as kind, ServerKind};
 use crate::facts::catalog::device::{self, Cache};
 use crate::facts::catalog::mysql::{self, Doublewrite, FlushMethod};
@@ -40,7 +40,7 @@ pub fn judge(ask: &mut Ask, of: &Subject, cluster: &Subject, sayer: &mut Sayer) 
 fn redo(ask: &mut Ask, cluster: &Subject, name: &str, sayer: &mut Sayer) {
     let key = &mysql::FLUSH_LOG;
     let mariadb = ask.value(cluster, &kind::KIND).is_some_and(ServerKind::is_mariadb);
-    let (standing, says) = match ask.need(cluster, key) {
+    let (bears, says) = match ask.need(cluster, key) {
         Some(1) => (
             Durable,
             format!("{name} flushes its redo log at each commit (innodb_flush_log_at_trx_commit is 1)"),
@@ -52,7 +52,7 @@ fn redo(ask: &mut Ask, cluster: &Subject, name: &str, sayer: &mut Sayer) {
             ),
         ),
         Some(value @ (0 | 2)) => (
-            AtRisk,
+            AtRisk(set(cluster, "innodb_flush_log_at_trx_commit", "1")),
             format!(
                 "{name} reports commits before it flushes them, once a second (innodb_flush_log_at_trx_commit is {value}): \
                  about the last second of commits, though nothing is corrupted"
@@ -67,7 +67,7 @@ fn redo(ask: &mut Ask, cluster: &Subject, name: &str, sayer: &mut Sayer) {
             format!("whether {name} waits for the flush (innodb_flush_log_at_trx_commit) is not known"),
         ),
     };
-    sayer.say(ask, cluster, key, standing, says);
+    sayer.say(ask, cluster, key, bears, says);
 }
 
 fn binlog(ask: &mut Ask, cluster: &Subject, name: &str, sayer: &mut Sayer) {
@@ -85,7 +85,7 @@ fn binlog(ask: &mut Ask, cluster: &Subject, name: &str, sayer: &mut Sayer) {
     let in_engine = engine.value().map(|engine| !engine.is_empty());
     let absent = matches!(&engine, Reading::Unknown { why: Why::Absent, .. });
     let key = &mysql::SYNC_BINLOG;
-    let (standing, says) = match (ask.need(cluster, key), in_engine) {
+    let (bears, says) = match (ask.need(cluster, key), in_engine) {
         (Some(1), _) => (Durable, format!("{name} flushes its binary log at each commit (sync_binlog is 1)")),
         (Some(value), Some(true)) => (
             Unproven,
@@ -104,7 +104,7 @@ fn binlog(ask: &mut Ask, cluster: &Subject, name: &str, sayer: &mut Sayer) {
                 format!("once in {value} commits or groups of them")
             };
             (
-                AtRisk,
+                AtRisk(set(cluster, "sync_binlog", "1")),
                 format!(
                     "{name} flushes its binary log {when} (sync_binlog is {value}): after a crash InnoDB rolls back the \
                      commits that this log does not hold"
@@ -113,17 +113,17 @@ fn binlog(ask: &mut Ask, cluster: &Subject, name: &str, sayer: &mut Sayer) {
         }
         (None, _) => (Unproven, format!("whether {name} flushes its binary log (sync_binlog) is not known")),
     };
-    sayer.say(ask, cluster, key, standing, says);
+    sayer.say(ask, cluster, key, bears, says);
 }
 
 /// The flush method; the answer is whether it leaves flushes out everywhere.
 fn method(ask: &mut Ask, of: &Subject, cluster: &Subject, name: &str, sayer: &mut Sayer) -> bool {
     let key = &mysql::FLUSH_METHOD;
     let method = ask.need(cluster, key);
-    let (standing, says) = match method {
+    let (bears, says) = match method {
         Some(FlushMethod::Fsync | FlushMethod::Dsync | FlushMethod::Direct) => return false,
         Some(method @ (FlushMethod::Nosync | FlushMethod::Littlesync)) => (
-            AtRisk,
+            AtRisk(default_method(cluster)),
             format!(
                 "{name} leaves flushes out (innodb_flush_method is {method}), so a crash can also corrupt its tables"
             ),
@@ -139,7 +139,7 @@ fn method(ask: &mut Ask, of: &Subject, cluster: &Subject, name: &str, sayer: &mu
             (Unproven, format!("whether {name} flushes its data files (innodb_flush_method) is not known"))
         }
     };
-    sayer.say(ask, cluster, key, standing, says);
+    sayer.say(ask, cluster, key, bears, says);
     method.is_some_and(leaves_flushes_out)
 }
 
@@ -154,15 +154,21 @@ fn leaves_flushes_out(method: FlushMethod) -> bool {
 fn fast_doublewrite(ask: &mut Ask, of: &Subject, cluster: &Subject, name: &str, sayer: &mut Sayer) {
     let key = &mysql::DOUBLEWRITE;
     let mode = ask.value(cluster, key);
-    let (standing, says) = match mode {
+    let (bears, says) = match mode {
         _ if !holds_pages(ask.facts, of) => return,
         // Of pages that can be torn more is said where the setting is not known.
         None if torn::may_tear(ask, of) => return,
         None => (Unproven, format!("whether {name} leaves flushes out (innodb_doublewrite) is not known")),
         Some(Doublewrite::On | Doublewrite::Off | Doublewrite::DetectOnly) => return,
-        Some(Doublewrite::Fast) => unflushed_pages(ask.facts, of, name, "innodb_doublewrite is fast"),
+        Some(Doublewrite::Fast) => unflushed_pages(
+            ask.facts,
+            of,
+            name,
+            "innodb_doublewrite is fast",
+            set(cluster, "innodb_doublewrite", "on"),
+        ),
     };
-    sayer.say(ask, cluster, key, standing, says);
+    sayer.say(ask, cluster, key, bears, says);
 }
 
 /// What becomes of a page that a power failure tears.
@@ -176,6 +182,7 @@ fn torn_pages(ask: &mut Ask, of: &Subject, cluster: &Subject, sayer: &mut Sayer)
         }),
         reads: format!("innodb_doublewrite is {}", doublewrite.map_or("not known", Doublewrite::word)),
         page: ask.value(cluster, &mysql::PAGE_SIZE).unwrap_or(LARGEST_PAGE),
+        mend: set(cluster, "innodb_doublewrite", "on"),
     };
     torn::judge(ask, of, cluster, &copies, sayer);
 }
@@ -197,7 +204,7 @@ fn no_fsync(
     cluster: &Subject,
     name: &str,
     version: Option<&Version>,
-) -> (Standing, String) {
+) -> (Bears, String) {
     let method = "innodb_flush_method is O_DIRECT_NO_FSYNC";
     let fixed = match (name, version) {
         ("MySQL", Some(version)) => {
@@ -205,12 +212,12 @@ fn no_fsync(
             Truth::from(release >= [8, 0, 14] || ([5, 7, 25]..[8, 0, 0]).contains(&release))
         }
         ("MySQL", None) => Truth::Unknown,
-        _ => return unflushed_pages(ask.facts, of, name, method),
+        _ => return unflushed_pages(ask.facts, of, name, method, default_method(cluster)),
     };
     match fixed {
         Truth::False => {
             return (
-                AtRisk,
+                AtRisk(default_method(cluster)),
                 format!("{name} of this release never flushes data files, not even their sizes ({method})"),
             );
         }
@@ -237,7 +244,7 @@ fn no_fsync(
             ),
         ),
         Caches::Volatile if shared == Some(false) => (
-            AtRisk,
+            AtRisk(default_method(cluster)),
             format!(
                 "{name} flushes no data pages ({method}), and the redo log's flushes do not reach the volatile cache here"
             ),
@@ -259,10 +266,10 @@ fn no_fsync(
 
 /// Data pages that are not flushed before a checkpoint, in MariaDB: its author says it may or may not be safe
 /// (MDEV-33545).
-fn unflushed_pages(facts: &FactSet, of: &Subject, name: &str, setting: &str) -> (Standing, String) {
+fn unflushed_pages(facts: &FactSet, of: &Subject, name: &str, setting: &str, mend: Mend) -> (Bears, String) {
     match caches(facts, of) {
         Caches::Volatile => (
-            AtRisk,
+            AtRisk(mend),
             format!(
                 "{name} does not flush data pages before it forgets the redo log for them ({setting}), and a disk here holds writes in a volatile cache"
             ),
@@ -310,4 +317,13 @@ fn shares_disks(ask: &mut Ask, of: &Subject, cluster: &Subject) -> Option<bool> 
         return None;
     }
     Some(here.iter().all(|disk| there.contains(disk)))
+}
+
+fn set(cluster: &Subject, setting: &'static str, value: &'static str) -> Mend {
+    Mend::Set { setting, value, server: cluster.clone() }
+}
+
+/// Every default of the flush method flushes.
+fn default_method(cluster: &Subject) -> Mend {
+    Mend::LeaveOut { setting: "innodb_flush_method", server: cluster.clone() }
 }

@@ -3,7 +3,8 @@
 
 use super::torn::{self, Copies};
 use super::{Sayer, sessions};
-use crate::durability::Standing::{AtRisk, Durable, Unproven};
+use crate::durability::Bears::{AtRisk, Durable, Unproven};
+use crate::durability::Mend;
 use crate::durability::ask::Ask;
 use crate::facts::Subject;
 use crate::facts::catalog::postgres::{self, SynchronousCommit};
@@ -14,20 +15,20 @@ const PAGE: u64 = 8192;
 /// What the settings allow on a target, and whether they turn flushes off altogether.
 pub fn judge(ask: &mut Ask, of: &Subject, cluster: &Subject, sayer: &mut Sayer) -> bool {
     let fsync = ask.need(cluster, &postgres::FSYNC);
-    let (standing, says) = match fsync {
+    let (bears, says) = match fsync {
         Some(true) => (Durable, "PostgreSQL flushes its WAL (fsync is on)"),
         Some(false) => (
-            AtRisk,
+            AtRisk(on(cluster, "fsync")),
             "PostgreSQL does not flush at all (fsync is off), so a crash can also corrupt the cluster",
         ),
         None => (Unproven, "whether PostgreSQL flushes (fsync) is not known"),
     };
-    sayer.say(ask, cluster, &postgres::FSYNC, standing, says.to_owned());
+    sayer.say(ask, cluster, &postgres::FSYNC, bears, says.to_owned());
 
     let commit = ask.need(cluster, &postgres::SYNCHRONOUS_COMMIT);
-    let (standing, says) = match commit {
+    let (bears, says) = match commit {
         Some(SynchronousCommit::Off) => (
-            AtRisk,
+            AtRisk(on(cluster, "synchronous_commit")),
             "PostgreSQL reports commits before it flushes them (synchronous_commit is off): the commits of the last \
              3 × wal_writer_delay, 0.6 s by default, though nothing is corrupted"
                 .to_owned(),
@@ -44,7 +45,7 @@ pub fn judge(ask: &mut Ask, of: &Subject, cluster: &Subject, sayer: &mut Sayer) 
             (Unproven, "whether PostgreSQL waits for the flush (synchronous_commit) is not known".to_owned())
         }
     };
-    sayer.say(ask, cluster, &postgres::SYNCHRONOUS_COMMIT, standing, says);
+    sayer.say(ask, cluster, &postgres::SYNCHRONOUS_COMMIT, bears, says);
 
     sessions::judge(ask, cluster, commit, sayer);
     sayer.host_loss = sessions::host_loss(ask, cluster, commit);
@@ -54,9 +55,15 @@ pub fn judge(ask: &mut Ask, of: &Subject, cluster: &Subject, sayer: &mut Sayer) 
         kept: ask.value(cluster, &postgres::FULL_PAGE_WRITES),
         reads: "full_page_writes is off".to_owned(),
         page: PAGE,
+        mend: on(cluster, "full_page_writes"),
     };
     torn::judge(ask, of, cluster, &copies, sayer);
 
     let (preload, running) = (&postgres::FSYNC_DISABLED_BY, &postgres::RUNNING);
     super::preloaded(ask, cluster, preload, running, "PostgreSQL", sayer) || fsync == Some(false)
+}
+
+/// A setting that should be on.
+fn on(cluster: &Subject, setting: &'static str) -> Mend {
+    Mend::Set { setting, value: "on", server: cluster.clone() }
 }

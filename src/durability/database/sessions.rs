@@ -5,7 +5,7 @@
 //! this is never worse than a warning; and only a server that runs can tell, so of one that does not answer nothing assures.
 
 use super::{Exceptions, Sayer};
-use crate::durability::Standing::Unproven;
+use crate::durability::Bears::Unproven;
 use crate::durability::ask::Ask;
 use crate::facts::catalog::postgres::{self, CommitOverride, SynchronousCommit};
 use crate::facts::{Reading, Subject};

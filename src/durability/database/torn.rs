@@ -6,7 +6,8 @@
 //! it, because a page reaches the disk as several writes of the page cache.
 
 use super::Sayer;
-use crate::durability::Standing::{AtRisk, Durable, Unproven};
+use crate::durability::Bears::{AtRisk, Durable, Unproven};
+use crate::durability::Mend;
 use crate::durability::ask::Ask;
 use crate::facts::catalog::mount;
 use crate::facts::catalog::target::{self, Role};
@@ -22,6 +23,8 @@ pub struct Copies<'k, T> {
     pub reads: String,
     /// The largest page, in bytes.
     pub page: u64,
+    /// What makes the server keep copies.
+    pub mend: Mend,
 }
 
 /// Whether pages lie on a target that a power failure can tear for good; also where what lies there is not known.
@@ -44,7 +47,7 @@ pub fn judge<T: FactValue>(
     if copies.kept == Some(true) || !may_tear(ask, of) {
         return;
     }
-    let Copies { key, reads, page, .. } = copies;
+    let Copies { key, reads, page, mend, .. } = copies;
     if copies.kept.is_none() {
         ask.miss(cluster, key, None);
         let says = format!(
@@ -58,14 +61,14 @@ pub fn judge<T: FactValue>(
     let fstype = home.as_ref().and_then(|home| ask.need(home, &mount::FSTYPE));
     let record = home.as_ref().filter(|_| fstype.as_deref() == Some("zfs"));
     let record = record.and_then(|home| ask.need(home, &mount::ZFS_RECORD));
-    let (standing, says) = match (fstype.as_deref(), record) {
+    let (bears, says) = match (fstype.as_deref(), record) {
         (None, _) => (Unproven, format!("{lost}, and what the file system does with pages is not known")),
         (Some("zfs"), Some(record)) if record >= *page => (
             Durable,
             format!("ZFS writes pages whole or not at all here, so none has to be repaired ({reads})"),
         ),
         (Some("zfs"), None) => (Unproven, format!("{lost}, and the size of ZFS's records is not known")),
-        (Some(_), _) => (AtRisk, format!("{lost}, and what was committed into it is gone")),
+        (Some(_), _) => (AtRisk(mend.clone()), format!("{lost}, and what was committed into it is gone")),
     };
-    sayer.say(ask, cluster, key, standing, says);
+    sayer.say(ask, cluster, key, bears, says);
 }

@@ -37,6 +37,10 @@ facts! {
     CACHE: Cache = Target "target.cache", concluded;
     /// What happens to a flush on its way down.
     FLUSH: Flush = Target "target.flush", concluded;
+    /// Where the verdict is *at risk* or *contradictory*: what mends that, by the causes that decide.
+    REMEDY: String = Target "target.remedy" Kind::Text, concluded;
+    /// The same where nothing on this machine mends it: why, and where it is to be changed.
+    NO_REMEDY: String = Target "target.no_remedy" Kind::Text, concluded;
     /// What suppresses flushes: `mount option`, `queue override`, `file system`, `server setting`.
     SUPPRESSED_BY: Vec<Suppressor> = Target "target.flush_suppressed_by" Kind::Choices(Suppressor::WORDS), concluded;
     /// Databases and roles of its server whose commits may be lost, though the server's default keeps them.

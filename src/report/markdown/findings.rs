@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::write::{Document, code, codes, strong, text};
 use crate::facts::{Need, Scope, Subject};
 use crate::report::text::telling::Part;
-use crate::report::text::unknown::Help;
+use crate::report::text::unknown;
 use crate::report::text::{distinct, words};
 use crate::report::{Report, TargetSummary};
 use crate::rules::{Finding, Level, Outcome};
@@ -58,6 +58,9 @@ fn found<'a>(
     let row = |finding: &&Finding| {
         let advice = finding.advice.iter().map(|one| format!("{}: {}", one.setting, one.change.words()));
         let mut says = format!("{} {}", strong(&finding.title), text(&finding.because));
+        if let Some(remedy) = &finding.remedy {
+            says.extend([" Remedy: ", &text(&remedy.says)]);
+        }
         for one in advice {
             says.extend([" ", &code(&one)]);
         }
@@ -103,24 +106,26 @@ fn undecided<'a>(document: &mut Document, level: usize, findings: &[&'a Finding]
     document.table(&["would be", "finding", "needs", "rule"], &[], &rows.iter().map(row).collect::<Vec<_>>());
 }
 
-/// Writes how many facts are not known and what would help.
-pub fn unknown(document: &mut Document, report: &Report) {
-    let mut groups: BTreeMap<Help<'_>, Vec<&str>> = BTreeMap::new();
-    for row in report.gaps() {
-        if let Some(help) = Help::with(row.reading, report) {
-            groups.entry(help).or_default().push(row.fact);
-        }
-    }
+/// Writes the facts that a target needs and that are not known, and what would help.
+pub fn unknown(document: &mut Document, part: &Part<'_, '_>, target: &TargetSummary) {
+    let groups = unknown::groups(part, target);
     if groups.is_empty() {
         return;
     }
-    document.heading(2, "Not known");
-    let row = |(help, facts): (Help<'_>, Vec<&str>)| {
-        let names = distinct(facts.iter().copied());
-        vec![facts.len().to_string(), codes(&names), text(&help.to_string())]
+    document.heading(3, "Not known");
+    let row = |(help, facts): (unknown::Help, unknown::Group)| {
+        let names = distinct(facts.names.iter().map(String::as_str));
+        vec![facts.count.to_string(), codes(&names), text(&help.to_string())]
     };
     let rows: Vec<Vec<String>> = groups.into_iter().rev().map(row).collect();
     document.table(&["", "facts", "remedy"], &[true], &rows);
+}
+
+/// Writes how many facts of the host are not known.
+pub fn count_of_unknown(document: &mut Document, report: &Report) {
+    if let Some(says) = unknown::counted(report) {
+        document.para(&says);
+    }
 }
 
 /// Writes the public sources of every rule that applies.

@@ -57,6 +57,7 @@ pub fn write<'a>(document: &mut Document, part: &mut Part<'_, 'a>, target: &'a T
     }
     plan::write(document, part, target);
     findings::of_target(document, part, target);
+    findings::unknown(document, part, target);
 }
 
 fn stack(document: &mut Document, report: &Report, target: &TargetSummary) {

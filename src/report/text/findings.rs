@@ -66,12 +66,20 @@ fn found<'a>(
         let was = words::level_as_written(part.report, &finding.rule);
         page.hanging(indent + 2, &label, &format!("{of}: {}{was}", finding.title));
         page.para(indent + 12, &finding.because);
+        remedy(page, indent + 12, finding);
         for advice in &finding.advice {
             page.para(indent + 12, &format!("{}: {}", advice.setting, advice.change.words()));
             for command in &advice.apply {
                 page.verbatim(indent + 12, &format!("apply    {command}"));
             }
         }
+    }
+}
+
+/// What mends a finding, where that is told.
+pub fn remedy(page: &mut Page, indent: usize, finding: &Finding) {
+    if let Some(remedy) = &finding.remedy {
+        page.hanging(indent, "remedy  ", &remedy.says);
     }
 }
 

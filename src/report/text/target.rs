@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::telling::Part;
-use super::{advice, findings, measured, shout, words};
+use super::{advice, findings, measured, shout, unknown, words};
 use crate::durability::{Path, Standing, Verdict};
 use crate::facts::Subject;
 use crate::report::{DeviceContent, DirectoryRow, LayerRow, Report, TargetSummary};
@@ -72,6 +72,7 @@ pub fn write<'a>(page: &mut Page, part: &mut Part<'_, 'a>, target: &'a TargetSum
     }
     advice::plan(page, part, target);
     findings::of_target(page, part, target);
+    unknown::of_target(page, part, target);
 }
 
 /// What servers keep on it, where that is more than the directory itself, and what it shares with other targets.
@@ -102,8 +103,9 @@ fn first(page: &mut Page, part: &Part<'_, '_>, target: &TargetSummary) {
     page.para(2, "First");
     let mut told = BTreeSet::new();
     for finding in findings {
-        if told.insert((finding.level, &finding.title)) {
+        if told.insert((finding.level, &finding.title, finding.remedy.as_ref().map(|remedy| &remedy.says))) {
             page.hanging(4, &format!("{:<10}", finding.level.word()), &finding.title);
+            findings::remedy(page, 14, finding);
         }
     }
 }

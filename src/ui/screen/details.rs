@@ -70,6 +70,10 @@ impl Details {
     /// What a rule says of its subject, with what it rests on.
     pub fn reasons(&mut self, report: &Report, finding: &Finding) {
         self.paragraph(&finding.because);
+        // Where there is advice, that is what mends it.
+        if let Some(remedy) = finding.remedy.as_ref().filter(|_| finding.advice.is_empty()) {
+            self.field("remedy", &remedy.says);
+        }
         let was = told::level_as_written(report, &finding.rule);
         self.field("rule", &format!("{} ({}){was}", finding.rule, finding.confidence.word()));
         for evidence in report.evidence(&finding.rule) {

@@ -172,7 +172,7 @@ fn do_first(page: &mut Page, data: &Data, report: &Report, room: usize) {
             theme,
             finding.level,
             &words::subject(&finding.subject),
-            &finding.title,
+            finding.remedy.as_ref().map_or(&finding.title, |remedy| &remedy.says),
             "see why",
             finding.confidence.word(),
         ),

@@ -24,8 +24,8 @@ pub fn add(page: &mut Page, data: &Data, report: &Report, state: &PageState, roo
     if needs.is_empty() {
         return;
     }
-    let all = told::count(data.focus.unknown, "fact");
-    page.heading(theme, "Not known", &format!("{all} in all; these would settle something"));
+    let all = told::count(needs.len(), "fact");
+    page.heading(theme, "Not known", &format!("{all} that would settle something here"));
     let view = View { data, report, theme };
     let shown = needs.iter().take(MOST);
     let rows: Vec<Vec<Cell>> = shown.clone().map(|(need, _)| view.cells(need)).collect();

@@ -95,6 +95,18 @@ impl Cluster {
         while now() <= last + 40_000_000 {
             std::thread::yield_now();
         }
+        self.start_at_once();
+    }
+
+    /// Stops the server if it runs and starts it, whenever its configuration was changed.
+    pub fn restart_at_once(&self) {
+        if self.data.join("postmaster.pid").exists() {
+            self.stop();
+        }
+        self.start_at_once();
+    }
+
+    fn start_at_once(&self) {
         let socket = format!("-k {} -p 5499 {}", self.own().display(), self.arguments);
         self.program(
             "pg_ctl",

@@ -1,0 +1,89 @@
+//! The facts that a target needs and that are not known: what its verdict misses, and what would decide its rules.
+//!
+//! They belong to the target's own way: itself, what it stands on, what the next boot mounts of it, its servers with their
+//! logs, and the host. The surprise: a fact about a disk that two servers share is needed by both, while what is not known of
+//! another server is nobody's here.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Report, TargetSummary};
+use crate::facts::{FactSet, Need, Scope, Subject};
+use crate::rules::{Finding, Outcome};
+
+/// A fact that is not known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Needed {
+    /// Which, why it is not known, and what would supply it.
+    pub need: Need,
+    /// The rules that it would help to decide; none for what the verdict alone misses.
+    pub rules: Vec<String>,
+}
+
+/// What a target needs, given the findings that concern it: what its verdict misses comes first.
+pub fn of_target<'a>(
+    report: &Report,
+    target: &TargetSummary,
+    about: impl IntoIterator<Item = &'a Finding>,
+) -> Vec<Needed> {
+    let way = Way::of(&report.facts, target);
+    let mut all = Collected::default();
+    let missing = report.verdict(&target.target).into_iter().flat_map(|verdict| &verdict.missing);
+    missing.filter(|need| way.holds(&need.subject)).for_each(|need| all.add(need, None));
+    for finding in about {
+        let Outcome::Undecided { needs } = &finding.outcome else { continue };
+        // What a measurement supplies is asked for beside the price of a commit, not fact by fact.
+        let to_read = |need: &&Need| !need.fact.starts_with("probe.") && way.holds(&need.subject);
+        needs.iter().flatten().filter(to_read).for_each(|need| all.add(need, Some(&finding.rule)));
+    }
+    all.needed
+}
+
+/// What belongs to a target.
+pub struct Way<'a> {
+    own: BTreeSet<&'a Subject>,
+    servers: BTreeSet<Subject>,
+}
+
+impl<'a> Way<'a> {
+    /// The way of a target: the servers on it bring where their commits wait.
+    pub fn of(facts: &FactSet, target: &'a TargetSummary) -> Self {
+        let names = facts.value(&target.target, &crate::facts::catalog::target::CLUSTERS).unwrap_or_default();
+        let servers = target.cluster.iter().cloned().chain(names.into_iter().map(Subject::cluster));
+        let mut all = BTreeSet::new();
+        for server in servers {
+            let linked = [Scope::Target, Scope::Mount, Scope::Device];
+            all.extend(linked.into_iter().filter_map(|scope| facts.resolve(&server, scope)));
+            all.extend(facts.stack(&server));
+            all.insert(server);
+        }
+        Self { own: target.subjects.iter().collect(), servers: all }
+    }
+
+    /// Whether a subject lies on it; the host always does.
+    pub fn holds(&self, subject: &Subject) -> bool {
+        subject.scope() == Scope::Host || self.own.contains(subject) || self.servers.contains(subject)
+    }
+}
+
+/// Each fact once, in the order in which they came.
+#[derive(Default)]
+struct Collected {
+    needed: Vec<Needed>,
+    at: BTreeMap<(Subject, String), usize>,
+}
+
+impl Collected {
+    fn add(&mut self, need: &Need, rule: Option<&str>) {
+        let next = self.needed.len();
+        let at = *self.at.entry((need.subject.clone(), need.fact.clone())).or_insert(next);
+        if at == next {
+            self.needed.push(Needed { need: need.clone(), rules: Vec::new() });
+        }
+        let rules = self.needed.get_mut(at).map(|needed| &mut needed.rules);
+        if let Some((rules, rule)) =
+            rules.zip(rule).filter(|(rules, rule)| !rules.iter().any(|one| one == rule))
+        {
+            rules.push(rule.to_owned());
+        }
+    }
+}

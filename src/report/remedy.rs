@@ -1,0 +1,39 @@
+//! What mends each critical finding: its advice where some is given, else the words of its rule, else why its advice was
+//! withheld.
+//!
+//! Rules are checked when they are loaded, so that one of the three is there. The surprise: advice comes before the words,
+//! which are for where there is none; a rule that a user raised may have been written
+//! without any.
+
+use super::Withheld;
+use crate::rules::{Change, Finding, Level, Mending, Outcome};
+
+/// Gives every critical finding that applies what mends it.
+pub fn give(findings: &mut [Finding], withheld: &[Withheld]) {
+    let critical =
+        |finding: &&mut Finding| finding.level == Level::Critical && finding.outcome == Outcome::Applies;
+    for finding in findings.iter_mut().filter(critical) {
+        let told = finding.remedy.take();
+        finding.remedy =
+            by_advice(finding).or(told).or_else(|| none(finding, withheld)).or_else(|| Some(raised()));
+    }
+}
+
+fn by_advice(finding: &Finding) -> Option<Mending> {
+    let changes = finding.advice.iter().filter(|advice| advice.change != Change::Keep);
+    let all: Vec<String> =
+        changes.map(|advice| format!("{}: {}", advice.setting, advice.change.words())).collect();
+    (!all.is_empty()).then(|| Mending { here: true, says: all.join("; ") })
+}
+
+fn none(finding: &Finding, withheld: &[Withheld]) -> Option<Mending> {
+    let of = |one: &&Withheld| one.rule == finding.rule && one.subject == finding.subject;
+    let one = withheld.iter().find(of)?;
+    Some(Mending { here: false, says: format!("Withheld: {}. {}", one.advice, one.because) })
+}
+
+/// For a rule of less weight that a user's file made critical.
+fn raised() -> Mending {
+    let says = "None is known here: the rule was not written as critical and names none.";
+    Mending { here: false, says: says.to_owned() }
+}
