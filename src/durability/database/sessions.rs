@@ -24,7 +24,7 @@ pub fn judge(ask: &mut Ask, cluster: &Subject, instance: Option<SynchronousCommi
         sayer.exceptions.lose = reading.and_then(|_| Ok(Vec::new()));
         return;
     };
-    let differs = |one: &&CommitOverride| instance.is_none_or(|value| flushes(value)) != flushes(one.value);
+    let differs = |one: &&CommitOverride| instance.is_none_or(flushes) != flushes(one.value);
     let different: Vec<&CommitOverride> = overrides.iter().filter(differs).collect();
     let told = |one: &&CommitOverride| format!("{}: synchronous_commit = {}", one.whose, one.value);
     let lose = different.iter().filter(|one| !flushes(one.value)).map(|one| one.whose.clone());

@@ -176,8 +176,9 @@ impl Conversation {
         let mut answer = std::mem::take(&mut self.answer);
         if !self.refused {
             let told = if self.overrides.len() > MOST_OVERRIDES { "more" } else { "all" };
-            answer.push_str(&format!("{OVERRIDES}\t{told}\n"));
-            self.overrides.iter().take(MOST_OVERRIDES).for_each(|line| answer.push_str(line));
+            let told = format!("{OVERRIDES}\t{told}\n");
+            let lines = self.overrides.iter().take(MOST_OVERRIDES).map(String::as_str);
+            answer.extend(std::iter::once(told.as_str()).chain(lines));
         }
         answer.into_bytes()
     }

@@ -117,6 +117,19 @@ impl Mariadb {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos().cast_signed();
             now > last + 40_000_000
         });
+        self.start_at_once();
+    }
+
+    /// Stops the server if it runs and starts it, whenever its configuration was changed.
+    pub fn restart_at_once(&mut self) {
+        if let Some(mut server) = self.server.take() {
+            self.sql("SHUTDOWN").unwrap();
+            server.wait().unwrap();
+        }
+        self.start_at_once();
+    }
+
+    fn start_at_once(&mut self) {
         let log = std::fs::File::create(self.own().join("log")).unwrap();
         let mut command = Command::new("mariadbd");
         if let Some(seen) = &self.seen {

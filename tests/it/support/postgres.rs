@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use super::programs::copy_of_walwise;
 use super::run;
 
 const PROGRAMS: &str = "/usr/lib/postgresql/15/bin";
@@ -134,10 +135,7 @@ impl Cluster {
 
     /// walwise as the server's user, who may not look into where it was built.
     pub fn walwise(&self) -> Command {
-        let program = self.own().join("walwise");
-        if !program.exists() {
-            std::fs::copy(env!("CARGO_BIN_EXE_walwise"), &program).unwrap();
-        }
+        let program = copy_of_walwise(self.own());
         let mut command = self.as_owner(&program);
         command.env("LC_ALL", "C.UTF-8");
         command

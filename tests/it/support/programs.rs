@@ -1,5 +1,6 @@
 //! The program under test and others, run to their end. What is started and watched is in `running`.
 
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// The program under test.
@@ -7,6 +8,16 @@ pub fn walwise() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_walwise"));
     command.env_remove("NO_COLOR").env("LC_ALL", "C.UTF-8");
     command
+}
+
+/// A copy of it that any user may execute. Another program makes it: what this one has open for writing is inherited by
+/// whatever it starts meanwhile, and nothing executes a file that somebody may write.
+pub fn copy_of_walwise(into: &Path) -> PathBuf {
+    let program = into.join("walwise");
+    if !program.exists() {
+        run("cp", &[env!("CARGO_BIN_EXE_walwise"), program.to_str().unwrap()]);
+    }
+    program
 }
 
 /// What a command printed, as text.

@@ -1,0 +1,316 @@
+//! PostgreSQL: files, includes, ALTER SYSTEM, the command line, databases, roles, and states in which a server says nothing.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::{Child, Stdio};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::{Value, json};
+
+use super::{Sight, Viewer, agree, stranger};
+use crate::support::postgres::Cluster;
+use crate::support::running::wait_for;
+use crate::support::{outcome, walwise};
+
+/// The settings that decide durability, with two values of each and the fact.
+const SETTINGS: [(&str, &str, &str, &str); 4] = [
+    ("fsync", "off", "on", "pg.fsync"),
+    ("full_page_writes", "off", "on", "pg.full_page_writes"),
+    ("synchronous_commit", "off", "local", "pg.synchronous_commit"),
+    ("synchronous_standby_names", "", "ANY 2 (berlin, bonn, *)", "pg.synchronous_standbys"),
+];
+
+/// Where a value can stand that all sessions have.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    File,
+    Include,
+    AlterSystem,
+    CommandLine,
+}
+
+/// What happens after it is written.
+#[derive(Clone, Copy, Debug)]
+enum Moment {
+    Nothing,
+    Reload,
+    Restart,
+}
+
+/// A cluster with a database and two roles, none of which has a password.
+fn cluster() -> Cluster {
+    let cluster = Cluster::new();
+    cluster.append("postgresql.conf", "include_if_exists 'more.conf'\n");
+    cluster.start();
+    for statement in [
+        "CREATE DATABASE app",
+        "CREATE DATABASE plain",
+        "CREATE ROLE plain LOGIN",
+        "CREATE ROLE bob LOGIN",
+        "CREATE ROLE carl LOGIN",
+    ] {
+        cluster.sql(statement);
+    }
+    cluster
+}
+
+fn look(cluster: &Cluster) -> BTreeMap<Viewer, Sight> {
+    let as_owner = cluster.walwise();
+    let program = as_owner.get_program().to_owned();
+    let commands = [
+        (Viewer::Root, walwise()),
+        (Viewer::Owner, as_owner),
+        (Viewer::Stranger, stranger(Path::new(&program))),
+    ];
+    commands.into_iter().map(|(viewer, command)| (viewer, Sight::of(&cluster.data, command))).collect()
+}
+
+fn show(cluster: &Cluster, database: &str, role: &str, name: &str) -> String {
+    let place = cluster.path("");
+    let statement = format!("SHOW {name}");
+    cluster.program("psql", &["-h", &place, "-p", "5499", "-d", database, "-U", role, "-Atc", &statement])
+}
+
+/// What a new session has that no database and no role sets anything for, by the name of the fact.
+fn shown(cluster: &Cluster) -> BTreeMap<&'static str, Value> {
+    let value = |name: &str, shown: String| match name {
+        "fsync" | "full_page_writes" => json!(shown == "on"),
+        "synchronous_standby_names" => json!(if shown.is_empty() { 0 } else { 2 }),
+        _ => json!(shown),
+    };
+    let row = |(name, _, _, fact): &(&'static str, _, _, &'static str)| {
+        (*fact, value(name, show(cluster, "plain", "plain", name)))
+    };
+    SETTINGS.iter().map(row).collect()
+}
+
+/// Every override that was seen is what a new session there has.
+fn overrides_are_shown(row: &str, cluster: &Cluster, sights: &BTreeMap<Viewer, Sight>, expected: usize) {
+    for (viewer, sight) in sights {
+        let Some(known) = sight.known("pg.synchronous_commit_overrides") else {
+            assert_eq!(*viewer, Viewer::Stranger, "{row}: root and the owner are told");
+            continue;
+        };
+        let known = known.as_array().unwrap();
+        assert_eq!(known.len(), expected, "{row}: {known:?}");
+        for one in known {
+            let (whose, value) = one.as_str().unwrap().rsplit_once(": ").unwrap();
+            let (role, database) = match whose.split(' ').collect::<Vec<_>>()[..] {
+                ["database", database] => ("plain", database),
+                ["role", role] => (role, "plain"),
+                ["role", role, "in", "database", database] => (role, database),
+                _ => panic!("{whose}"),
+            };
+            assert_eq!(show(cluster, database, role, "synchronous_commit"), value, "{row}: {whose}");
+        }
+    }
+}
+
+/// Writes a value of every setting in one place.
+fn write(cluster: &mut Cluster, place: Place, other: bool) {
+    let value = |(name, one, two, _): &(&str, &str, &str, _)| {
+        (name.to_string(), if other { two } else { one }.to_string())
+    };
+    let line = |(name, value): (String, String)| format!("{name} = '{value}'\n");
+    let lines = SETTINGS.iter().map(value).map(line).collect::<Vec<_>>().concat();
+    match place {
+        Place::File => {
+            let file = cluster.data.join("postgresql.conf");
+            let text = std::fs::read_to_string(&file).unwrap();
+            let kept = text.split("# from here\n").next().unwrap();
+            std::fs::write(&file, format!("{kept}# from here\n{lines}")).unwrap();
+        }
+        Place::Include => {
+            let file = cluster.data.join("more.conf");
+            std::fs::write(&file, &lines).unwrap();
+            cluster.give(&file);
+        }
+        Place::AlterSystem => {
+            for (name, value) in SETTINGS.iter().map(value) {
+                cluster.sql(&format!("ALTER SYSTEM SET {name} = '{value}'"));
+            }
+        }
+        Place::CommandLine => {
+            let option = |(name, value): (String, String)| format!(" -c {name}='{value}'");
+            cluster.arguments = SETTINGS.iter().map(value).map(option).collect();
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs root and PostgreSQL 15"]
+fn whatever_sets_it_all_see_what_postgres_shows() {
+    let mut cluster = cluster();
+    let mut other = false;
+    for place in [Place::File, Place::Include, Place::AlterSystem, Place::CommandLine] {
+        for moment in [Moment::Nothing, Moment::Reload, Moment::Restart] {
+            other = !other;
+            write(&mut cluster, place, other);
+            match moment {
+                Moment::Nothing => {}
+                Moment::Reload => {
+                    cluster.sql("SELECT pg_reload_conf()");
+                }
+                Moment::Restart => cluster.restart_at_once(),
+            }
+            if let (Place::AlterSystem | Place::File | Place::Include, Moment::Reload) = (place, moment) {
+                let expected = if other { "local" } else { "off" };
+                wait_for("it is loaded", || {
+                    show(&cluster, "plain", "plain", "synchronous_commit") == expected
+                });
+            }
+            let row = format!("{place:?} {moment:?}");
+            let sights = look(&cluster);
+            let shows = shown(&cluster);
+            agree(&row, &cluster.data, &sights, &shows);
+            let known = |name: &str| sights[&Viewer::Root].known(name).is_some();
+            assert!(SETTINGS.iter().all(|(_, _, _, fact)| known(fact)), "{row}: root is told");
+            overrides_are_shown(&row, &cluster, &sights, 0);
+        }
+        if let Place::AlterSystem = place {
+            cluster.sql("ALTER SYSTEM RESET ALL");
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs root and PostgreSQL 15"]
+fn what_databases_and_roles_set_is_what_their_sessions_show() {
+    let cluster = cluster();
+    cluster.append("postgresql.conf", "fsync = on\nsynchronous_commit = on\n");
+    cluster.restart_at_once();
+    let heading = |sight: &Sight| sight.exceptions(&cluster.data);
+    let rule = |sight: &Sight| {
+        let target = format!("target {}", cluster.data.display());
+        outcome(&sight.report, "pg.sessions-commit-off", &target).map(str::to_owned)
+    };
+    let mut held = 0;
+    for (statement, named) in [
+        ("ALTER DATABASE app SET synchronous_commit = off", Some("database app: synchronous_commit = off")),
+        ("ALTER ROLE bob SET synchronous_commit = off", Some("role bob: synchronous_commit = off")),
+        (
+            "ALTER ROLE bob IN DATABASE app SET synchronous_commit = off",
+            Some("role bob in database app: synchronous_commit = off"),
+        ),
+        ("ALTER ROLE carl IN DATABASE app SET synchronous_commit = remote_write", None),
+        // Where walwise itself connects, and as whom.
+        ("ALTER DATABASE postgres SET synchronous_commit = off", Some("database postgres")),
+        ("ALTER ROLE postgres SET synchronous_commit = off", Some("role postgres")),
+    ] {
+        cluster.sql(statement);
+        held += 1;
+        let sights = look(&cluster);
+        agree(statement, &cluster.data, &sights, &shown(&cluster));
+        overrides_are_shown(statement, &cluster, &sights, held);
+        for viewer in [Viewer::Root, Viewer::Owner] {
+            let sight = &sights[&viewer];
+            assert_eq!(sight.known("pg.synchronous_commit"), Some(&json!("on")), "{statement}: {viewer:?}");
+            assert_eq!(rule(sight).as_deref(), Some("applies"), "{statement}");
+            if let Some(named) = named {
+                assert!(heading(sight).contains(named), "{statement}: {}", heading(sight));
+            }
+        }
+    }
+    // What everybody has is the instance's, for every new session has it.
+    cluster.sql("ALTER ROLE ALL SET synchronous_commit = off");
+    let sights = look(&cluster);
+    agree("everybody", &cluster.data, &sights, &shown(&cluster));
+    assert_eq!(sights[&Viewer::Root].known("pg.synchronous_commit"), Some(&json!("off")));
+    assert_eq!(sights[&Viewer::Root].allowed(&cluster.data), "at-risk");
+}
+
+/// A server in a state in which it may say nothing, and how that ends.
+struct State<'c> {
+    cluster: &'c Cluster,
+    shows: BTreeMap<&'static str, Value>,
+}
+
+impl State<'_> {
+    /// Looks, and gives what root saw.
+    fn look(&self, row: &str) -> Sight {
+        let mut sights = look(self.cluster);
+        agree(row, &self.cluster.data, &sights, &self.shows);
+        sights.remove(&Viewer::Root).unwrap()
+    }
+}
+
+/// The number of the postmaster.
+fn postmaster(cluster: &Cluster) -> Pid {
+    let text = std::fs::read_to_string(cluster.data.join("postmaster.pid")).unwrap();
+    Pid::from_raw(text.lines().next().unwrap().trim().parse().unwrap())
+}
+
+/// Sessions that take all places there are.
+fn crowd(cluster: &Cluster) -> Vec<Child> {
+    let session = || {
+        let mut command = cluster.command("psql");
+        command.args(["-h", &cluster.path(""), "-p", "5499", "-d", "plain", "-Atc", "SELECT pg_sleep(600)"]);
+        command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    };
+    let sessions: Vec<Child> = (0..3).map(|_| session()).collect();
+    let mut probe = || {
+        let mut command = cluster.command("psql");
+        command.args(["-h", &cluster.path(""), "-p", "5499", "-d", "plain", "-Atc", "SELECT 1"]);
+        !command.output().unwrap().status.success()
+    };
+    wait_for("nobody else gets in", &mut probe);
+    sessions
+}
+
+#[test]
+#[ignore = "needs root and PostgreSQL 15"]
+fn a_server_that_says_nothing_is_never_called_what_it_is_not() {
+    let mut cluster = cluster();
+    cluster
+        .append("postgresql.conf", "fsync = on\nmax_connections = 3\nsuperuser_reserved_connections = 0\n");
+    cluster.restart_at_once();
+    let shows = shown(&cluster);
+    let unsaid = |row: &str, sight: &Sight| {
+        assert_eq!(sight.known("pg.fsync"), Some(&json!(true)), "{row}: its files are as it read them");
+        assert!(sight.known("pg.synchronous_commit_overrides").is_none(), "{row}");
+        assert_eq!(sight.allowed(&cluster.data), "unproven", "{row}");
+    };
+
+    kill(postmaster(&cluster), Signal::SIGSTOP).unwrap();
+    let row = "stopped by a signal";
+    unsaid(row, &State { cluster: &cluster, shows: shows.clone() }.look(row));
+    kill(postmaster(&cluster), Signal::SIGCONT).unwrap();
+
+    let mut sessions = crowd(&cluster);
+    let row = "out of connections";
+    unsaid(row, &State { cluster: &cluster, shows: shows.clone() }.look(row));
+    for session in &mut sessions {
+        session.kill().unwrap();
+        session.wait().unwrap();
+    }
+    // What they run does not notice that they are gone.
+    cluster.restart_at_once();
+
+    std::fs::write(cluster.data.join("pg_hba.conf"), "local all plain trust\nlocal all all reject\n")
+        .unwrap();
+    cluster.program("pg_ctl", &["-D", &cluster.path("data"), "reload"]);
+    wait_for("the owner is refused", || {
+        let mut command = cluster.command("psql");
+        command.args(["-h", &cluster.path(""), "-p", "5499", "-d", "postgres", "-Atc", "SELECT 1"]);
+        !command.output().unwrap().status.success()
+    });
+    let row = "the owner refused";
+    unsaid(row, &State { cluster: &cluster, shows: shown(&cluster) }.look(row));
+    // A file that was changed since the start may have been loaded, or not.
+    cluster.append("postgresql.conf", "fsync = off\n");
+    let sight = State { cluster: &cluster, shows: shown(&cluster) }.look("refused, and changed since");
+    assert_eq!(sight.known("pg.fsync"), None);
+
+    // In recovery it answers what it is asked.
+    std::fs::write(cluster.data.join("pg_hba.conf"), "local all all trust\n").unwrap();
+    cluster.stop();
+    cluster.append("postgresql.conf", "restore_command = 'false'\nfsync = on\n");
+    cluster.append("standby.signal", "");
+    cluster.arguments = "-c hot_standby=on".to_owned();
+    cluster.restart_at_once();
+    assert_eq!(show(&cluster, "plain", "plain", "transaction_read_only"), "on");
+    let sight = State { cluster: &cluster, shows: shown(&cluster) }.look("in recovery");
+    assert!(sight.known("pg.synchronous_commit_overrides").is_some());
+    assert_eq!(sight.known("pg.fsync"), Some(&json!(true)));
+}
