@@ -218,9 +218,9 @@ pub const ALL: &[Examples] = &[
             ),
             (
                 "Masked",
-                "serial numbers, UUIDs, world-wide names, names of hosts, of users and of mounts without a device, IPv4, IPv6 and \
-                 Ethernet addresses, identifiers of containers: each has one mask wherever it stands, also inside paths, labels \
-                 and names of volumes, so that what belongs together still does.",
+                "serial numbers, UUIDs, world-wide names, names of hosts, of users, of databases and roles and of mounts without \
+                 a device, IPv4, IPv6 and Ethernet addresses, identifiers of containers: each has one mask wherever it stands, \
+                 also inside paths, labels and names of volumes, so that what belongs together still does.",
             ),
             (
                 "Not masked",

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -241,6 +241,13 @@ fn postmaster(cluster: &Cluster) -> Pid {
     Pid::from_raw(text.lines().next().unwrap().trim().parse().unwrap())
 }
 
+/// Whether the owner gets in.
+fn is_let_in(cluster: &Cluster) -> bool {
+    let mut command = cluster.command("psql");
+    command.args(["-h", &cluster.path(""), "-p", "5499", "-d", "postgres", "-Atc", "SELECT 1"]);
+    command.output().unwrap().status.success()
+}
+
 /// Sessions that take all places there are.
 fn crowd(cluster: &Cluster) -> Vec<Child> {
     let session = || {
@@ -249,12 +256,7 @@ fn crowd(cluster: &Cluster) -> Vec<Child> {
         command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
     };
     let sessions: Vec<Child> = (0..3).map(|_| session()).collect();
-    let mut probe = || {
-        let mut command = cluster.command("psql");
-        command.args(["-h", &cluster.path(""), "-p", "5499", "-d", "plain", "-Atc", "SELECT 1"]);
-        !command.output().unwrap().status.success()
-    };
-    wait_for("nobody else gets in", &mut probe);
+    wait_for("nobody else gets in", || !is_let_in(cluster));
     sessions
 }
 
@@ -290,11 +292,7 @@ fn a_server_that_says_nothing_is_never_called_what_it_is_not() {
     std::fs::write(cluster.data.join("pg_hba.conf"), "local all plain trust\nlocal all all reject\n")
         .unwrap();
     cluster.program("pg_ctl", &["-D", &cluster.path("data"), "reload"]);
-    wait_for("the owner is refused", || {
-        let mut command = cluster.command("psql");
-        command.args(["-h", &cluster.path(""), "-p", "5499", "-d", "postgres", "-Atc", "SELECT 1"]);
-        !command.output().unwrap().status.success()
-    });
+    wait_for("the owner is refused", || !is_let_in(&cluster));
     let row = "the owner refused";
     unsaid(row, &State { cluster: &cluster, shows: shown(&cluster) }.look(row));
     // A file that was changed since the start may have been loaded, or not.
@@ -313,4 +311,39 @@ fn a_server_that_says_nothing_is_never_called_what_it_is_not() {
     let sight = State { cluster: &cluster, shows: shown(&cluster) }.look("in recovery");
     assert!(sight.known("pg.synchronous_commit_overrides").is_some());
     assert_eq!(sight.known("pg.fsync"), Some(&json!(true)));
+}
+
+#[test]
+#[ignore = "needs root, a mount name space and PostgreSQL 15"]
+fn a_server_that_sees_its_data_elsewhere_is_asked_all_the_same() {
+    let cluster = cluster();
+    cluster.append("postgresql.conf", "fsync = on\n");
+    cluster.stop();
+    let seen = cluster.own().join("elsewhere");
+    std::fs::create_dir(&seen).unwrap();
+    cluster.give(&seen);
+    let mut command = Command::new("unshare");
+    let script = "mount --make-rprivate / && mount --bind \"$1\" \"$2\" && \
+        exec setpriv --reuid=postgres --regid=postgres --clear-groups \"$3\" -D \"$2\" -k \"$4\" -p 5499 -c full_page_writes=off";
+    command.args(["-m", "sh", "-c", script, "sh"]).arg(&cluster.data).arg(&seen);
+    command.arg(cluster.command("postgres").get_program()).arg(cluster.own());
+    let log = std::fs::File::create(cluster.own().join("log")).unwrap();
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
+    let mut server = command.spawn().unwrap();
+    wait_for("the server answers", || is_let_in(&cluster));
+
+    cluster.sql("ALTER DATABASE app SET synchronous_commit = off");
+    let row = "in a mount name space of its own";
+    let sights = look(&cluster);
+    agree(row, &cluster.data, &sights, &shown(&cluster));
+    let root = &sights[&Viewer::Root];
+    assert_eq!(root.known("pg.full_page_writes"), Some(&json!(false)), "{row}: by its command line");
+    assert_eq!(root.known("pg.synchronous_commit_overrides"), Some(&json!(["database app: off"])), "{row}");
+
+    kill(postmaster(&cluster), Signal::SIGSTOP).unwrap();
+    let sights = look(&cluster);
+    kill(postmaster(&cluster), Signal::SIGCONT).unwrap();
+    agree("the same, stopped by a signal", &cluster.data, &sights, &shown(&cluster));
+    kill(postmaster(&cluster), Signal::SIGINT).unwrap();
+    server.wait().unwrap();
 }
