@@ -27,7 +27,7 @@ pub struct Cli {
 pub struct Bare {
     /// A directory, a mount point, or a block device.
     pub target: Option<PathBuf>,
-    /// The target is a directory that is to be made.
+    /// The target is a directory that does not exist yet.
     #[arg(long, requires = "target")]
     pub new: bool,
     /// Look at a captured host instead of this one.
@@ -95,7 +95,7 @@ pub struct From {
     /// More rules, beside the built-in ones and those in /etc/walwise/rules.d: every *.toml file in DIR.
     #[arg(long, value_name = "DIR")]
     pub rules: Option<PathBuf>,
-    /// The target is a directory that is to be made.
+    /// The target is a directory that does not exist yet.
     #[arg(long)]
     pub new: bool,
     /// Configuration of servers that do not run.

@@ -50,7 +50,7 @@ pub const ALL: &[Examples] = &[
             ),
             (
                 "walwise check --mysql-defaults /srv/db/my.cnf",
-                "a MariaDB or MySQL that does not run, as it would be started with this file",
+                "a stopped MariaDB or MySQL, as it would start with this file",
             ),
             ("walwise check --assume kernel.release=6.18", "what would be different with another kernel"),
             (

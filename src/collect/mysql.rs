@@ -32,8 +32,7 @@ use instance::{Lead, View};
 const USUAL: &str = "/var/lib/mysql";
 
 /// Why an option file that was named says nothing of a server that runs.
-const SERVED: &str =
-    "a server runs on the data directory, and what that one reads stands in its own command line";
+const SERVED: &str = "a server runs on the data directory, and its own command line names what it reads";
 
 /// What there is of servers.
 pub fn look(host: &dyn Host, request: &Request) -> FactSet {
@@ -63,7 +62,7 @@ pub fn look(host: &dyn Host, request: &Request) -> FactSet {
             (Ok(Some(found)), _) => found,
             (Ok(None), None) => continue,
             (Ok(None), Some(named)) => {
-                facts.warn(named.unused("no server's data are in the directory that it leads to"));
+                facts.warn(named.unused("the data directory that it leads to holds no server's data"));
                 continue;
             }
             (Err(reason), _) => {

@@ -31,8 +31,7 @@ use cluster::Lead;
 pub use installed::asked_for;
 
 /// Why a configuration that was named says nothing of a server that runs.
-const SERVED: &str =
-    "a server runs on the data directory, and what that one reads stands in its own command line";
+const SERVED: &str = "a server runs on the data directory, and its own command line names what it reads";
 
 /// What there is of clusters.
 pub fn look(host: &dyn Host, request: &Request) -> FactSet {

@@ -125,8 +125,15 @@ impl Mend {
     /// In a sentence for people.
     pub fn sentence(&self) -> String {
         match self {
+            // What was written while it was off is in the kernel alone.
+            Self::Set { setting: "fsync", value, server } => {
+                format!(
+                    "Set fsync = {value} for the server on {}, reload it, then run `sync`.",
+                    server.name()
+                )
+            }
             Self::Set { setting, value, server } => {
-                format!("Set {setting} = {value} in the server on {}.", server.name())
+                format!("Set {setting} = {value} for the server on {}.", server.name())
             }
             Self::LeaveOut { setting, server } => format!(
                 "Take {setting} out of the option files of the server on {}, and restart it.",
@@ -140,7 +147,7 @@ impl Mend {
             }
             Self::Journal(mount) => {
                 format!(
-                    "Unmount {} and give it a journal: tune2fs -O has_journal, then e2fsck -f.",
+                    "Unmount {}, run e2fsck -f, then give it a journal: tune2fs -O has_journal.",
                     mount.name()
                 )
             }
@@ -163,7 +170,7 @@ impl Mend {
                 )
             }
             Self::Battery(disk) => format!(
-                "Replace the battery of the controller before {}, and let it write through until then.",
+                "Replace the battery of the controller of {}, and set its cache to write through until then.",
                 disk.name()
             ),
             Self::MemberCaches(disk) => format!(
@@ -175,7 +182,7 @@ impl Mend {
             }
             Self::Replace(disk) => format!("Copy the data away from {} and replace it.", disk.name()),
             Self::Restore(array) => format!(
-                "Bring back the members that {} lacks, or restore its data from a backup.",
+                "Bring back the members that {} lacks, or restore the data from a backup.",
                 array.name()
             ),
             Self::Rebuild(array) => {
@@ -185,8 +192,8 @@ impl Mend {
                 )
             }
             Self::LostBelow(target) => format!(
-                "None on this host: what drops flushes beneath {} is its disk, its controller, or the hypervisor's cache \
-                 mode; change it there.",
+                "None is known: something between the server and the disks of {} loses flushes; check each layer, its disks, \
+                 its controller and the hypervisor.",
                 target.name()
             ),
         }

@@ -6,6 +6,7 @@ mod interlock;
 mod machine;
 mod mysql;
 mod properties;
+mod sessions;
 mod stacks;
 mod torn;
 mod verdicts;

@@ -34,6 +34,6 @@ fn none(finding: &Finding, withheld: &[Withheld]) -> Option<Mending> {
 
 /// For a rule of less weight that a user's file made critical.
 fn raised() -> Mending {
-    let says = "None is known here: the rule was not written as critical and names none.";
+    let says = "None is known: a user's file raised this rule to critical, and the rule names no remedy.";
     Mending { here: false, says: says.to_owned() }
 }

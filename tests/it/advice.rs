@@ -259,6 +259,7 @@ fn unconfigured(release: &Release) -> FactSet {
     facts.rule_out_area(&server, if release.of == "postgres" { Area::Mysql } else { Area::Pg });
     let log = if release.of == "postgres" { target::Role::Wal } else { target::Role::Redo };
     facts.know(&target, &target::ROLES, vec![target::Role::Data, log], Source::file("x"));
+    facts.know(&target, &target::COMMIT_OFF_FOR, Vec::new(), Source::file("x"));
     let at = |info: &KeyInfo| match info.scope {
         Scope::Target => target.clone(),
         Scope::Mount => mount.clone(),

@@ -37,7 +37,7 @@ fn what_is_no_baseline_is_refused_with_what_to_do() {
         (dir.path().to_str().unwrap().to_owned(), "it is a directory"),
         ("/dev/zero".to_owned(), "walwise check --format json"),
         (file("empty", b""), "walwise check --format json"),
-        (file("cut", b"{\"schema\": 2, \"facts\": ["), "walwise check --format json"),
+        (file("cut", b"{\"schema\": 3, \"facts\": ["), "walwise check --format json"),
         (file("other", b"{}\n"), "walwise check --format json"),
         (file("later", b"{\"schema\": 7000}\n"), "walwise check --save"),
         (file("escape", b"{\"schema\": \"\x1b[31m\"}\n"), "walwise check --format json"),

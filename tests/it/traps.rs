@@ -232,11 +232,11 @@ fn the_tests_that_are_named_exist() {
             let (file, name) = test.split_once(": ").expect("file: test");
             let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
             let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{file}: {error}"));
-            assert!(
-                text.contains(&format!("#[test]\n    fn {name}("))
-                    || text.contains(&format!("#[test]\nfn {name}(")),
-                "{test}"
-            );
+            let before = text.split_once(&format!("fn {name}(")).map(|(before, _)| before);
+            let above = before.and_then(|before| before.rsplit_once("#[test]")).map(|(_, above)| above);
+            let attributes =
+                |above: &str| above.lines().all(|l| l.trim().is_empty() || l.trim().starts_with("#["));
+            assert!(above.is_some_and(attributes), "{test}");
         }
     }
 }

@@ -77,8 +77,8 @@ impl Places<'_> {
         let told = self.answer?.get(name)?.value()?.clone();
         (within(self.seen, &written) != within(self.seen, &told)).then(|| {
             format!(
-                "{}: {name} is {} in {source} and {} in the running server: the file was changed since it started, and a \
-                 restart will move what it keeps there",
+                "{}: {name} is {} in {source} and {} in the running server: correct the line, or move the \
+                 files while the server is stopped",
                 self.name,
                 safe(&written),
                 safe(&told)

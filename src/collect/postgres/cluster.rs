@@ -475,7 +475,7 @@ fn overrides(
     match answer {
         Some(answer) => answer.commit_overrides(),
         None if running.value() == Some(&false) => {
-            Reading::unknown(Why::Absent, "what databases and roles set is told by a server that runs, only")
+            Reading::unknown(Why::Absent, "only a running server tells what databases and roles set")
         }
         None => {
             let unknown =

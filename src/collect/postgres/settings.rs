@@ -280,7 +280,7 @@ fn standbys(shape: &str) -> Result<u64, String> {
         return Ok(0);
     }
     let count = shape.split(' ').nth(1).and_then(|count| count.parse().ok());
-    count.ok_or_else(|| "synchronous_standby_names is not as the server takes it".to_owned())
+    count.ok_or_else(|| "synchronous_standby_names has a form that the server refuses".to_owned())
 }
 
 /// The part of a version that decides about settings: `15`, `9.6`.

@@ -55,11 +55,14 @@ pub fn host_loss(ask: &mut Ask, cluster: &Subject, instance: Option<SynchronousC
         SynchronousCommit::RemoteApply => {
             format!("A commit survives the loss of this host: {by} flushed and applied it first.")
         }
-        SynchronousCommit::RemoteWrite => format!(
-            "A commit survives the loss of this host while {by} keeps running: it was received there, maybe not flushed."
-        ),
+        SynchronousCommit::RemoteWrite => {
+            let crash = if standbys == 1 { "crashes" } else { "crash" };
+            format!(
+                "A commit survives the loss of this host unless {by} also {crash}: it waits for the write there, not the flush."
+            )
+        }
         SynchronousCommit::Local | SynchronousCommit::Off => format!(
-            "The last commits are lost with this host: synchronous_commit = {value} waits for none of its standbys."
+            "The last commits may be lost with this host: synchronous_commit = {value} waits for no standby."
         ),
     }
 }

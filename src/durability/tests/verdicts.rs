@@ -449,53 +449,6 @@ fn the_database_layer() {
 }
 
 #[test]
-fn sessions_that_differ_stand_in_the_heading() {
-    let heading = |instance: &str, overrides: &str| {
-        let machine = Machine::plain().with_cluster().with("pg.synchronous_commit", instance);
-        let machine = machine.with("pg.synchronous_commit_overrides", overrides);
-        (machine.verdict().heading(), machine.concludes("target.commit_off_for"))
-    };
-    let pair = |heading: &str, off_for: &str| (heading.to_owned(), off_for.to_owned());
-    let off = "database app: off";
-    assert_eq!(
-        heading("on", off),
-        pair("durable, except database app: synchronous_commit = off", "database app")
-    );
-    assert_eq!(heading("on", "role bob: local,database b: remote_write"), pair("durable", "none"));
-    assert_eq!(
-        heading("off", "database app: off,role bob: on"),
-        pair("at risk; role bob: synchronous_commit = on", "none")
-    );
-    assert_eq!(
-        heading("on", "role a: off,role b: off,role c: off,role d: off,role e: off").0,
-        "durable, except role a: synchronous_commit = off; role b: synchronous_commit = off; role c: \
-         synchronous_commit = off; and 2 more"
-    );
-    let failing = Machine::plain().with_cluster().with("pg.synchronous_commit_overrides", off);
-    assert_eq!(
-        failing.with("mount.barrier", "off").with("device.write_cache", "write back").verdict().heading(),
-        "at risk; database app: synchronous_commit = off"
-    );
-}
-
-#[test]
-fn what_standbys_promise_is_one_sentence() {
-    let loss = |commit: &str, standbys: &str| {
-        let machine = Machine::plain().with_cluster().with("pg.synchronous_commit", commit);
-        machine.with("pg.synchronous_standbys", standbys).verdict().host_loss
-    };
-    assert_eq!(loss("on", "0"), "");
-    assert_eq!(loss("on", "?"), "");
-    assert_eq!(loss("?", "1"), "");
-    assert_eq!(loss("on", "1"), "A commit survives the loss of this host: a standby flushed it first.");
-    assert!(loss("remote_apply", "2").contains("2 standbys flushed and applied"));
-    assert!(loss("remote_write", "1").contains("received there, maybe not flushed"));
-    for value in ["local", "off"] {
-        assert!(loss(value, "1").starts_with("The last commits are lost with this host"), "{value}");
-    }
-}
-
-#[test]
 fn measurements_lower_and_never_raise() {
     let counted = Machine::plain().with("device.counts_flushes", "true");
     for (arrived, verdict) in [("0", "at risk"), ("0.2", "unproven"), ("1", "durable")] {

@@ -46,11 +46,11 @@ fn findings(real: &Report, supposed: &Report) -> Vec<Item> {
     items
 }
 
-/// What of a finding somebody would act upon.
+/// What of a finding somebody would act upon. The question of an open one is the same on every kernel; what is missing is not.
 fn says(finding: &Finding) -> impl PartialEq + use<> {
     let advice: Vec<(&str, String)> =
         finding.advice.iter().map(|advice| (advice.setting.name, advice.change.words())).collect();
-    (finding.level, finding.title.clone(), advice)
+    (finding.level, finding.title.clone(), finding.outcome.clone(), advice)
 }
 
 fn verdicts(real: &Report, supposed: &Report) -> Vec<Item> {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
+use nix::sys::signal::{Signal, kill};
 use serde_json::{Value, json};
 
 use super::{Sight, Viewer, agree, stranger};
@@ -94,4 +95,36 @@ fn whatever_sets_it_all_see_what_mariadb_shows() {
             }
         }
     }
+}
+
+#[test]
+#[ignore = "needs root, a mount name space and MariaDB 10.11"]
+fn a_server_that_says_nothing_is_never_called_what_it_is_not() {
+    let place = tempfile::tempdir().unwrap();
+    run("chmod", &["755", place.path().to_str().unwrap()]);
+    let mut server = Mariadb::beneath(place.path(), &lines(true));
+    let look_at = |row: &str, server: &Mariadb| {
+        let shows = shown(server);
+        agree(row, &server.data, &look(server), &shows);
+        kill(server.process(), Signal::SIGSTOP).unwrap();
+        let sights = look(server);
+        kill(server.process(), Signal::SIGCONT).unwrap();
+        agree(&format!("{row}, stopped by a signal"), &server.data, &sights, &shows);
+        // What was set since its start stands nowhere.
+        server.sql("SET GLOBAL sync_binlog = 0").unwrap();
+        let shows = shown(server);
+        kill(server.process(), Signal::SIGSTOP).unwrap();
+        let sights = look(server);
+        kill(server.process(), Signal::SIGCONT).unwrap();
+        for (viewer, sight) in &sights {
+            let known = sight.known("mysql.sync_binlog");
+            assert!(known.is_none_or(|known| *known == shows["mysql.sync_binlog"]), "{row}: {viewer:?}");
+            assert_ne!(sight.allowed(&server.data), "durable", "{row}: {viewer:?}");
+        }
+    };
+    server.restart_at_once();
+    look_at("as it is", &server);
+    server.see_data_elsewhere();
+    server.restart_at_once();
+    look_at("in a mount name space of its own", &server);
 }

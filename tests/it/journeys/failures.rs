@@ -27,7 +27,7 @@ fn work_that_fails_leaves_the_screen_and_what_was_known() {
     let captured = Command::new(env!("CARGO_BIN_EXE_walwise")).arg("capture").output().unwrap();
     fs::write(&capture, captured.stdout).unwrap();
     let mut pty = Pty::walwise(&["--host", capture.to_str().unwrap()]);
-    pty.until_shown("capture");
+    pty.until_shown("1 Overview");
     pty.until_gone("reading");
     fs::remove_file(&capture).unwrap();
     pty.press("r");

@@ -51,6 +51,8 @@ fn every_fact_of_a_layer_is_two_keys_away() {
     pty.until_shown("Do first");
     pty.press("2");
     pty.until_shown("from the target down");
+    // There is room for all that says where it comes from.
+    pty.resize(80, 40);
     // Whatever the file system is, it has a type, and that was read in the mount table.
     pty.press("/fstype");
     pty.until("only what was looked for", |screen| {

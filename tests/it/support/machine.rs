@@ -84,6 +84,7 @@ impl Machine {
         self.facts.link(&data(), &Subject::cluster("/data"));
         self.with("pg.fsync", "true")
             .with("pg.synchronous_commit", "on")
+            .with("pg.synchronous_commit_overrides", "")
             .with("pg.full_page_writes", "true")
             .with("pg.fsync_disabled_by", "none")
     }

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use nix::unistd::Pid;
+
 use super::running::wait_for;
 use super::{run, stderr, stdout};
 
@@ -147,6 +149,12 @@ impl Mariadb {
             .stderr(log);
         self.server = Some(command.spawn().unwrap());
         wait_for("the server answers", || self.sql("SELECT 1").is_some_and(|answer| answer == "1"));
+    }
+
+    /// The number of its process.
+    pub fn process(&self) -> Pid {
+        let text = std::fs::read_to_string(self.own().join("pid")).unwrap();
+        Pid::from_raw(text.trim().parse().unwrap())
     }
 
     /// What the server says to a statement.
