@@ -27,7 +27,7 @@ end
 complete -c walwise -n "__fish_walwise_needs_command" -l host -d 'Look at a captured host instead of this one' -r -F
 complete -c walwise -n "__fish_walwise_needs_command" -l mysql-defaults -d 'The option file that a MySQL or MariaDB which does not run is started with, as its own --defaults-file: only this file and what it includes is read. Its data are where it says, or in the target' -r -F
 complete -c walwise -n "__fish_walwise_needs_command" -l postgres-config -d 'The configuration that a PostgreSQL which does not run is started with, as its own config_file. Its data are where it says, or in the target' -r -F
-complete -c walwise -n "__fish_walwise_needs_command" -l new -d 'The target is a directory that is to be made'
+complete -c walwise -n "__fish_walwise_needs_command" -l new -d 'The target is a directory that does not exist yet'
 complete -c walwise -n "__fish_walwise_needs_command" -l ascii -d 'Draw with ASCII characters only'
 complete -c walwise -n "__fish_walwise_needs_command" -s h -l help -d 'Print help'
 complete -c walwise -n "__fish_walwise_needs_command" -s V -l version -d 'Print version'
@@ -62,7 +62,7 @@ complete -c walwise -n "__fish_walwise_using_subcommand check" -l probe-seconds 
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l scratch -d 'Where scratch files may lie, on the target\'s file system' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l fail-on -d 'Fail when a finding is at least this' -r -f -a "critical\t'Critical findings only'
 warning\t'Warnings too'"
-complete -c walwise -n "__fish_walwise_using_subcommand check" -l new -d 'The target is a directory that is to be made'
+complete -c walwise -n "__fish_walwise_using_subcommand check" -l new -d 'The target is a directory that does not exist yet'
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l no-programs -d 'Run no other program; what only they can tell stays unknown'
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l save -d 'Keep the report for the next --baseline, one per host and target: in $XDG_STATE_HOME/walwise or ~/.local/state/walwise, as root in /var/lib/walwise'
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l no-probe -d 'Measure nothing'
@@ -85,7 +85,7 @@ complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -s o -l output 
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l output-mode -d 'Permissions of that file, in octal, such as 0640; without it root\'s is for root alone, that of others as their umask says' -r
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l fail-on -d 'Fail when something is at least this' -r -f -a "critical\t'Critical findings only'
 warning\t'Warnings too'"
-complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l new -d 'The target is a directory that is to be made'
+complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l new -d 'The target is a directory that does not exist yet'
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l no-programs -d 'Run no other program; what only they can tell stays unknown'
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l fail-on-undecided -d 'Fail too when something that would reach --fail-on cannot be decided'
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -138,7 +138,7 @@ complete -c walwise -n "__fish_walwise_using_subcommand facts" -l mysql-defaults
 complete -c walwise -n "__fish_walwise_using_subcommand facts" -l postgres-config -d 'The configuration that a PostgreSQL which does not run is started with, as its own config_file. Its data are where it says, or in the target' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand facts" -l drill -d 'Count what drills of this stack have shown: a record that `walwise drill check --record` made' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand facts" -l list -d 'Every fact there can be, with what it means'
-complete -c walwise -n "__fish_walwise_using_subcommand facts" -l new -d 'The target is a directory that is to be made'
+complete -c walwise -n "__fish_walwise_using_subcommand facts" -l new -d 'The target is a directory that does not exist yet'
 complete -c walwise -n "__fish_walwise_using_subcommand facts" -l no-programs -d 'Run no other program; what only they can tell stays unknown'
 complete -c walwise -n "__fish_walwise_using_subcommand facts" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c walwise -n "__fish_walwise_using_subcommand rules; and not __fish_seen_subcommand_from list show check test help" -s h -l help -d 'Print help'
@@ -165,7 +165,7 @@ complete -c walwise -n "__fish_walwise_using_subcommand explain" -l rules -d 'Mo
 complete -c walwise -n "__fish_walwise_using_subcommand explain" -l mysql-defaults -d 'The option file that a MySQL or MariaDB which does not run is started with, as its own --defaults-file: only this file and what it includes is read. Its data are where it says, or in the target' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand explain" -l postgres-config -d 'The configuration that a PostgreSQL which does not run is started with, as its own config_file. Its data are where it says, or in the target' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand explain" -l drill -d 'Count what drills of this stack have shown: a record that `walwise drill check --record` made' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand explain" -l new -d 'The target is a directory that is to be made'
+complete -c walwise -n "__fish_walwise_using_subcommand explain" -l new -d 'The target is a directory that does not exist yet'
 complete -c walwise -n "__fish_walwise_using_subcommand explain" -l no-programs -d 'Run no other program; what only they can tell stays unknown'
 complete -c walwise -n "__fish_walwise_using_subcommand explain" -s h -l help -d 'Print help'
 complete -c walwise -n "__fish_walwise_using_subcommand capture" -l mysql-defaults -d 'The option file that a MySQL or MariaDB which does not run is started with, as its own --defaults-file: only this file and what it includes is read. Its data are where it says, or in the target' -r -F
@@ -194,7 +194,7 @@ complete -c walwise -n "__fish_walwise_using_subcommand generate; and __fish_see
 complete -c walwise -n "__fish_walwise_using_subcommand generate; and __fish_seen_subcommand_from screens" -l mysql-defaults -d 'The option file that a MySQL or MariaDB which does not run is started with, as its own --defaults-file: only this file and what it includes is read. Its data are where it says, or in the target' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand generate; and __fish_seen_subcommand_from screens" -l postgres-config -d 'The configuration that a PostgreSQL which does not run is started with, as its own config_file. Its data are where it says, or in the target' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand generate; and __fish_seen_subcommand_from screens" -l drill -d 'Count what drills of this stack have shown: a record that `walwise drill check --record` made' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand generate; and __fish_seen_subcommand_from screens" -l new -d 'The target is a directory that is to be made'
+complete -c walwise -n "__fish_walwise_using_subcommand generate; and __fish_seen_subcommand_from screens" -l new -d 'The target is a directory that does not exist yet'
 complete -c walwise -n "__fish_walwise_using_subcommand generate; and __fish_seen_subcommand_from screens" -l no-programs -d 'Run no other program; what only they can tell stays unknown'
 complete -c walwise -n "__fish_walwise_using_subcommand generate; and __fish_seen_subcommand_from screens" -s h -l help -d 'Print help'
 complete -c walwise -n "__fish_walwise_using_subcommand generate; and __fish_seen_subcommand_from help" -f -a "man" -d 'Manual pages: those of all commands into a directory, or walwise(1) to standard output'
