@@ -18,6 +18,7 @@ const MASKING: [&[&str]; 2] = [&[], &["--no-mask"]];
 fn said(mut command: Command, arguments: &[&str], target: &Path, input: &[u8]) -> Vec<u8> {
     let piped = command
         .args(arguments)
+        .args((arguments[0] == "check" && !target.exists()).then_some("--new"))
         .arg(target)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -53,10 +53,9 @@ impl Sight {
     fn allowed(&self, data: &Path) -> &'static str {
         let all = evidence(&self.report, data, "database", &self.subject);
         let says = |standing: &str| all.iter().any(|(found, _)| found == standing);
-        ["at-risk", "contradictory", "unproven"]
-            .into_iter()
-            .find(|standing| says(standing))
-            .unwrap_or("durable")
+        // Of a server that was not found nothing is said.
+        let best = if all.is_empty() { "unproven" } else { "durable" };
+        ["at-risk", "contradictory", "unproven"].into_iter().find(|standing| says(standing)).unwrap_or(best)
     }
 
     /// The sessions that its heading names.

@@ -255,8 +255,21 @@ fn crowd(cluster: &Cluster) -> Vec<Child> {
         command.args(["-h", &cluster.path(""), "-p", "5499", "-d", "plain", "-Atc", "SELECT pg_sleep(600)"]);
         command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
     };
-    let sessions: Vec<Child> = (0..3).map(|_| session()).collect();
-    wait_for("nobody else gets in", || !is_let_in(cluster));
+    let mut sessions: Vec<Child> = Vec::new();
+    for number in ["1", "2"] {
+        sessions.push(session());
+        let count = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep%'";
+        wait_for("it is in", || cluster.sql(count) == number);
+    }
+    let mut last = session();
+    wait_for("nobody else gets in", || {
+        // Whoever asks takes a place as well, and may take this one's.
+        if last.try_wait().unwrap().is_some() {
+            last = session();
+        }
+        !is_let_in(cluster)
+    });
+    sessions.push(last);
     sessions
 }
 
