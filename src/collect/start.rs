@@ -5,7 +5,7 @@
 //! change can be so much later than it says; and captures of old hold whole seconds, in which a change is taken for one
 //! after the start.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::host::{Host, MissKind, Moment, path_bytes};
 use crate::text::safe;
@@ -14,12 +14,29 @@ use crate::text::safe;
 /// ktime_get_coarse_real_ts64 in current_time() of fs/inode.c).
 const BEHIND: u128 = 10_000_000;
 
+/// How many links the kernel follows on one way (MAXSYMLINKS, path_resolution(7)).
+const MOST_LINKS: usize = 40;
+
 /// Why a file or directory may not be what a server read that started then; `None` when it is.
 pub fn changed(host: &dyn Host, started: Option<Moment>, path: &Path) -> Option<String> {
-    // What a link points to may be older than the link; then the directory with the link in it was changed.
-    let is_link = host.link(path).is_ok();
-    let holder = path.parent().filter(|_| is_link);
-    [Some(path), holder].into_iter().flatten().find_map(|path| later(host, started, path))
+    let mut holders = Vec::new();
+    links(host, path, &mut holders);
+    std::iter::once(path)
+        .chain(holders.iter().map(PathBuf::as_path))
+        .find_map(|path| later(host, started, path))
+}
+
+/// The directories with the links that lead to a file, wherever on its way they are: what a link points to may be older than
+/// the link, and then the directory with the link in it was changed.
+fn links(host: &dyn Host, path: &Path, holders: &mut Vec<PathBuf>) {
+    for above in path.ancestors() {
+        let (Some(holder), Ok(target)) = (above.parent(), host.link(above)) else { continue };
+        if holders.len() >= MOST_LINKS {
+            return;
+        }
+        holders.push(holder.to_owned());
+        links(host, &holder.join(target), holders);
+    }
 }
 
 fn later(host: &dyn Host, started: Option<Moment>, path: &Path) -> Option<String> {
@@ -89,7 +106,7 @@ mod tests {
 
     use super::*;
     use crate::collect::testing::Fake;
-    use crate::host::Question;
+    use crate::host::{Question, Stat};
 
     const SECOND: u64 = 1_000_000_000;
 
@@ -118,6 +135,30 @@ mod tests {
             assert_eq!(in_second(1_000, process(set)), Moment::in_second(1_000), "{set}");
         }
         assert_eq!(in_second(1_000, None), Moment::in_second(1_000));
+    }
+
+    /// A file of this time, reached by a link in a directory of that one, and by another link beneath it.
+    #[test]
+    fn a_link_anywhere_on_the_way_could_have_led_elsewhere() {
+        let stat = |second| {
+            let changed = Some(Moment::in_second(second));
+            let (mode, uid, gid, major, minor) = (0o100_600, 26, 26, 8, 1);
+            let (node_major, node_minor, inode, size) = (0, 0, 5, 0);
+            Stat { mode, uid, gid, major, minor, node_major, node_minor, inode, size, changed }.encode()
+        };
+        let path = Path::new("/srv/pg/link/x.conf");
+        let at = |holder_of_link, holder_beneath| {
+            let fake = Fake::default()
+                .symlink("/srv/pg/link", "/srv/kept/second")
+                .symlink("/srv/kept/second", "/srv/files")
+                .answer(Question::Stat(path.into()), stat(900))
+                .answer(Question::Stat("/srv/pg".into()), stat(holder_of_link))
+                .answer(Question::Stat("/srv/kept".into()), stat(holder_beneath));
+            changed(&fake, Some(Moment::in_second(1_000)), path)
+        };
+        assert_eq!(at(900, 900), None);
+        assert!(at(1_001, 900).is_some_and(|says| says.contains("/srv/pg was changed")));
+        assert!(at(900, 1_001).is_some_and(|says| says.contains("kept was changed")));
     }
 
     #[test]

@@ -77,11 +77,17 @@ impl Override {
 
     fn whose(&self) -> String {
         match (self.database.as_str(), self.role.as_str()) {
-            ("", role) => format!("role {role}"),
-            (database, "") => format!("database {database}"),
-            (database, role) => format!("role {role} in database {database}"),
+            ("", role) => format!("role {}", quoted(role)),
+            (database, "") => format!("database {}", quoted(database)),
+            (database, role) => format!("role {} in database {}", quoted(role), quoted(database)),
         }
     }
+}
+
+/// A name as people tell where it ends: one with anything but letters, digits, `_`, `-`, `.` and `$` as SQL quotes it.
+fn quoted(name: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '$');
+    if name.chars().all(plain) { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
 }
 
 /// A line of the answer to [`Question::PgSettings`]; its fields are display-safe, and made so again here, since an
@@ -197,7 +203,7 @@ mod tests {
         let shown: Vec<String> = overrides.value().unwrap().iter().map(ToString::to_string).collect();
         assert_eq!(
             shown,
-            ["database app: off", "role a: on: on", "role b\\x09 in database app: remote_write"]
+            ["database app: off", "role \"a: on\": on", "role \"b\\x09\" in database app: remote_write"]
         );
     }
 

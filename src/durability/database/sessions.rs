@@ -49,8 +49,24 @@ pub fn flushes(value: SynchronousCommit) -> bool {
 pub fn host_loss(ask: &mut Ask, cluster: &Subject, instance: Option<SynchronousCommit>) -> String {
     let standbys = ask.value(cluster, &postgres::STANDBYS).filter(|standbys| *standbys > 0);
     let (Some(standbys), Some(value)) = (standbys, instance) else { return String::new() };
+    // SyncRepRequested() of syncrep.h: without senders of WAL no commit waits for anybody.
+    match ask.value(cluster, &postgres::MAX_WAL_SENDERS) {
+        Some(1..) => {}
+        Some(0) => {
+            return "The last commits may be lost with this host: max_wal_senders = 0, so no standby is waited for."
+                .to_owned();
+        }
+        None => return String::new(),
+    }
+    let overrides = ask.value(cluster, &postgres::COMMIT_OVERRIDES).unwrap_or_default();
+    let weaker: Vec<String> = overrides
+        .iter()
+        .filter(|one| awaited(one.value) < awaited(value))
+        .map(|one| format!("{}: synchronous_commit = {}", one.whose, one.value))
+        .collect();
+    let but = if weaker.is_empty() { String::new() } else { format!(" Not so for {}.", weaker.join("; ")) };
     let by = if standbys == 1 { "a standby".to_owned() } else { format!("{standbys} standbys") };
-    match value {
+    let says = match value {
         SynchronousCommit::On => format!("A commit survives the loss of this host: {by} flushed it first."),
         SynchronousCommit::RemoteApply => {
             format!("A commit survives the loss of this host: {by} flushed and applied it first.")
@@ -64,5 +80,22 @@ pub fn host_loss(ask: &mut Ask, cluster: &Subject, instance: Option<SynchronousC
         SynchronousCommit::Local | SynchronousCommit::Off => format!(
             "The last commits may be lost with this host: synchronous_commit = {value} waits for no standby."
         ),
+    };
+    says + &but
+}
+
+/// What a commit waits for on a standby, the least first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Awaited {
+    Nothing,
+    Write,
+    Flush,
+}
+
+fn awaited(value: SynchronousCommit) -> Awaited {
+    match value {
+        SynchronousCommit::Off | SynchronousCommit::Local => Awaited::Nothing,
+        SynchronousCommit::RemoteWrite => Awaited::Write,
+        SynchronousCommit::On | SynchronousCommit::RemoteApply => Awaited::Flush,
     }
 }

@@ -36,6 +36,7 @@ fn sessions_that_differ_stand_in_the_heading() {
 fn what_standbys_promise_is_one_sentence() {
     let loss = |commit: &str, standbys: &str| {
         let machine = Machine::plain().with_cluster().with("pg.synchronous_commit", commit);
+        let machine = machine.with("pg.max_wal_senders", "10");
         machine.with("pg.synchronous_standbys", standbys).verdict().host_loss
     };
     assert_eq!(loss("on", "0"), "");
@@ -44,6 +45,14 @@ fn what_standbys_promise_is_one_sentence() {
     assert_eq!(loss("on", "1"), "A commit survives the loss of this host: a standby flushed it first.");
     assert!(loss("remote_apply", "2").contains("2 standbys flushed and applied"));
     assert!(loss("remote_write", "1").contains("unless a standby also crashes"));
+    let machine = Machine::plain().with_cluster().with("pg.synchronous_standbys", "1");
+    assert_eq!(machine.verdict().host_loss, "", "who sends WAL is not known");
+    assert!(
+        machine.clone().with("pg.max_wal_senders", "0").verdict().host_loss.contains("max_wal_senders = 0")
+    );
+    let machine = machine.with("pg.max_wal_senders", "10");
+    let machine = machine.with("pg.synchronous_commit_overrides", "role bob: local,role carl: remote_apply");
+    assert!(machine.verdict().host_loss.ends_with(" Not so for role bob: synchronous_commit = local."));
     for value in ["local", "off"] {
         assert!(loss(value, "1").starts_with("The last commits may be lost with this host"), "{value}");
     }

@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use super::places::{WORDS, fields, lines, trimmed, words_of};
-use crate::host::{Dialect, Question, Tool, path_bytes, pg_lines};
+use crate::host::{Dialect, Question, Tool, path_bytes};
 
 /// What stands before a label.
 const LABEL_MARKS: [&[u8]; 4] = [b"label=", b"label_enc=", b"part_entry_name=", b"label/"];
@@ -176,15 +176,6 @@ pub fn sources(question: &Question, answer: &[u8]) -> Vec<Range<usize>> {
                 let key = fields.nth(1)?;
                 let source = fields.next().filter(|_| answer.get(key) == Some(b"what"))?;
                 free(&source, None).then_some(source)
-            })
-            .collect(),
-        Question::PgSettings(_) => lines(answer)
-            .flat_map(|line| {
-                let fields = fields(answer.get(..line.end).unwrap_or_default());
-                let mut fields = fields.skip_while(move |field| field.start < line.start);
-                let kind = fields.next().and_then(|kind| answer.get(kind));
-                let names = if kind == Some(pg_lines::OVERRIDE.as_bytes()) { 2 } else { 0 };
-                fields.take(names).filter(|name| !name.is_empty())
             })
             .collect(),
         _ => Vec::new(),

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::Kind;
 use super::names::{self, Mount};
-use crate::host::{Dialect, Question, Tool, path_bytes};
+use crate::host::{Dialect, Question, Tool, path_bytes, pg_lines};
 
 /// Files under /sys whose whole content is an identity.
 const FILES: [&str; 14] = [
@@ -99,9 +99,18 @@ pub fn in_answer(question: &Question, answer: &[u8]) -> Vec<Place> {
             };
             lines(answer).flat_map(of_line).collect()
         }
+        Question::PgSettings(_) => lines(answer).flat_map(|line| in_override(answer, line)).collect(),
         Question::UserName(_) => user(answer, trimmed(answer, 0..answer.len())).into_iter().collect(),
         _ => Vec::new(),
     }
+}
+
+/// The database and the role of an override: whatever they are called, it is a name.
+fn in_override(text: &[u8], line: Range<usize>) -> Vec<Place> {
+    let mut parts = pieces_of(text, line, b'\t');
+    let is_one = parts.next().and_then(|kind| text.get(kind)) == Some(pg_lines::OVERRIDE.as_bytes());
+    let names = parts.take(if is_one { 2 } else { 0 }).filter(|name| !name.is_empty());
+    names.map(|name| (name, Kind::Name)).collect()
 }
 
 /// Of a device in the tree of a pool, which may be named by a link under /dev/disk/by-id.

@@ -98,7 +98,6 @@ content passing /dev/mapper/@-lv
 |data
 pg-settings /srv/@/.s.PGSQL.5432
 |data_directory	/srv/@/pg		configuration file	/srv/@/x.conf	3
-|(override)	@	pg_@	synchronous_commit	off
 mysql-settings /srv/@/mysqld.sock
 |datadir	/srv/@/my/
 run dmsetup table

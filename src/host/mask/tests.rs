@@ -14,6 +14,20 @@ fn masked(archive: &str) -> String {
 
 /// Text in which nothing identifies anything.
 #[test]
+fn whatever_a_database_or_a_role_is_called_is_masked_whole() {
+    let told = "(overrides)\tall\n(override)\ta: on, database b\t\tsynchronous_commit\toff\n\
+        (override)\tdata\ton\tsynchronous_commit\toff\n(override)\t\tab\tsynchronous_commit\ton\nwal_level\treplica\t\n";
+    let question = Question::PgSettings("/run/.s.PGSQL.5432".into());
+    let masked = mask(&Answers::from([(question.clone(), Ok(told.as_bytes().to_vec()))]));
+    let shown = String::from_utf8(masked[&question].clone().unwrap()).unwrap();
+    assert_eq!(
+        shown,
+        "(overrides)\tall\n(override)\tname1\t\tsynchronous_commit\toff\n\
+         (override)\tname3\tname4\tsynchronous_commit\toff\n(override)\t\tname2\tsynchronous_commit\ton\nwal_level\treplica\t\n"
+    );
+}
+
+#[test]
 fn what_is_no_identity_stays() {
     let archive = "read /proc/version\n|Linux version 6.1.0.28 (gcc 12.2.0) #1 SMP 6.1.119-1 build 10.0.0.1-2\n\
         read /proc/diskstats\n|   8       0 sda 12345678 0 3000592982416 1 2 3\n\
