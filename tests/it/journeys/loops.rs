@@ -175,6 +175,8 @@ fn what_was_measured_before_a_remount_is_not_taken_for_how_it_is_now() {
     let mounted = ext4(&[], "nobarrier");
     let data = mounted.dir("data");
     let mut pty = Pty::walwise(&[data.to_str().unwrap()]);
+    // There is room for the price of a commit beneath all that is critical here.
+    pty.resize(80, 40);
     start_probe(&mut pty);
     pty.press("c");
     pty.until_shown("rounds in");
