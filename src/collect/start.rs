@@ -5,6 +5,7 @@
 //! change can be so much later than it says; and captures of old hold whole seconds, in which a change is taken for one
 //! after the start.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::host::{Host, MissKind, Moment, path_bytes};
@@ -19,24 +20,32 @@ const MOST_LINKS: usize = 40;
 
 /// Why a file or directory may not be what a server read that started then; `None` when it is.
 pub fn changed(host: &dyn Host, started: Option<Moment>, path: &Path) -> Option<String> {
-    let mut holders = Vec::new();
-    links(host, path, &mut holders);
-    std::iter::once(path)
-        .chain(holders.iter().map(PathBuf::as_path))
-        .find_map(|path| later(host, started, path))
+    let Some(links) = links(host, path) else {
+        return Some(format!("{} leads over more links than the kernel follows", safe(path_bytes(path))));
+    };
+    // What a link points to may be older than the link; then the directory with the link in it was changed.
+    let holders = links.iter().filter_map(|link| link.parent());
+    std::iter::once(path).chain(holders).find_map(|path| later(host, started, path))
 }
 
-/// The directories with the links that lead to a file, wherever on its way they are: what a link points to may be older than
-/// the link, and then the directory with the link in it was changed.
-fn links(host: &dyn Host, path: &Path, holders: &mut Vec<PathBuf>) {
-    for above in path.ancestors() {
-        let (Some(holder), Ok(target)) = (above.parent(), host.link(above)) else { continue };
-        if holders.len() >= MOST_LINKS {
-            return;
+/// The links that lead to a file, wherever on its way they are, each once; nothing where they are more than the kernel
+/// follows, which may be a circle.
+fn links(host: &dyn Host, path: &Path) -> Option<BTreeSet<PathBuf>> {
+    let mut links = BTreeSet::new();
+    let mut ways = vec![path.to_owned()];
+    while let Some(way) = ways.pop() {
+        for above in way.ancestors() {
+            let Some(holder) = above.parent() else { continue };
+            let Ok(target) = host.link(above) else { continue };
+            if links.insert(above.to_owned()) {
+                ways.push(holder.join(target));
+            }
+            if links.len() > MOST_LINKS {
+                return None;
+            }
         }
-        holders.push(holder.to_owned());
-        links(host, &holder.join(target), holders);
     }
+    Some(links)
 }
 
 fn later(host: &dyn Host, started: Option<Moment>, path: &Path) -> Option<String> {
@@ -159,6 +168,21 @@ mod tests {
         assert_eq!(at(900, 900), None);
         assert!(at(1_001, 900).is_some_and(|says| says.contains("/srv/pg was changed")));
         assert!(at(900, 1_001).is_some_and(|says| says.contains("kept was changed")));
+    }
+
+    /// Links within links are many ways over few links, and every one of these counts; a circle has no end.
+    #[test]
+    fn every_link_of_a_nest_counts_and_a_circle_is_uncertain() {
+        let nest = (1..=8).map(|depth| format!("/n{}", "/l".repeat(depth)));
+        let fake = nest.clone().fold(Fake::default(), |fake, link| fake.symlink(link, "d"));
+        let path = format!("/n{}/x.conf", "/l".repeat(8));
+        let found = links(&fake, Path::new(&path)).unwrap();
+        assert!(nest.map(PathBuf::from).all(|link| found.contains(&link)), "{found:?}");
+        let circle = (0..60).map(|depth| format!("/c{}", "/l".repeat(depth + 1)));
+        let circle = circle.fold(Fake::default(), |fake, link| fake.symlink(link, "l/l"));
+        assert_eq!(links(&circle, Path::new("/c/l")), None);
+        let says = changed(&circle, Some(Moment::in_second(1_000)), Path::new("/c/l"));
+        assert!(says.is_some_and(|says| says.contains("more links than the kernel follows")));
     }
 
     #[test]
