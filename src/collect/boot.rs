@@ -1,29 +1,32 @@
-//! What the next boot will mount: lines of fstab(5), mount units that an administrator wrote (systemd.mount(5) in
-//! /etc/systemd/system), and the root flags of the kernel command line. Whether the next kernel takes the options is
+//! What the next boot will mount: lines of fstab(5) and mount units, as systemd merges them, and the root flags of the kernel
+//! command line. Whether the next kernel takes the options is
 //! judged elsewhere. The surprise: what is written as type `auto` is known by what is mounted there now.
 
 mod again;
 mod device;
 mod same;
+mod units;
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::Path;
 
 use super::{Collector, Request, mountinfo, refused};
 use crate::facts::catalog::{boot, mount};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
-use crate::host::{Dialect, Host, Miss, MissKind, Setting, path_bytes};
+use crate::host::{Dialect, Host, Miss, Setting, path_bytes};
 use crate::text::safe;
 
 /// Reads what the next boot will mount.
 pub const COLLECTOR: Collector = Collector { id: "boot mounts", run };
 
 const FSTAB: &str = "/etc/fstab";
-const UNITS: &str = "/etc/systemd/system";
 const COMMAND_LINE: &str = "/proc/cmdline";
 
 fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
-    let unread = [fstab(host, facts), units(host, facts)];
+    let (units, unlisted) = units::Units::list(host, facts);
+    let mut lines = BTreeSet::new();
+    let unread = [unlisted, fstab(host, &units, &mut lines, facts), units.put(host, &lines, facts)];
     command_line(host, facts);
     device::look(host, facts);
     same::conclude(host, facts);
@@ -83,7 +86,12 @@ impl Entry {
 /// What kept lines from being read, here and below; that there are none is no news.
 type Unread = Option<Reading<bool>>;
 
-fn fstab(host: &dyn Host, facts: &mut FactSet) -> Unread {
+fn fstab(
+    host: &dyn Host,
+    units: &units::Units,
+    lines: &mut BTreeSet<OsString>,
+    facts: &mut FactSet,
+) -> Unread {
     let settings = match host.config(Path::new(FSTAB), Dialect::Fstab) {
         Ok(settings) => settings,
         Err(miss) => return note(facts, &miss, FSTAB),
@@ -99,7 +107,8 @@ fn fstab(host: &dyn Host, facts: &mut FactSet) -> Unread {
                         setting.line
                     ));
                 }
-                entry.put(facts);
+                lines.insert(units::name_of(&entry.point));
+                units.overlay(host, entry, facts).put(facts);
             }
             None => facts.warn(format!(
                 "{FSTAB}:{}: not a device, an absolute mount point and a type; the line was left out",
@@ -138,83 +147,6 @@ fn fstab_entry(setting: &Setting) -> Option<Entry> {
 /// Lines that mount nothing.
 fn swap(entry: &Entry) -> bool {
     !entry.point.starts_with(b"/") || entry.fstype.value().is_some_and(|fstype| fstype == "swap")
-}
-
-fn units(host: &dyn Host, facts: &mut FactSet) -> Unread {
-    let directory = Path::new(UNITS);
-    let names = match host.list(directory) {
-        Ok(names) => names,
-        Err(miss) => return note(facts, &miss, UNITS),
-    };
-    let units: Vec<_> = names.iter().filter(|name| has_extension(name, "mount")).collect();
-    if units.is_empty() {
-        return None;
-    }
-    let mut unread = None;
-    let pulled = pulled_in(host, directory, &names);
-    for name in units {
-        let path = directory.join(name);
-        match host.config(&path, Dialect::MountUnit) {
-            Ok(settings) => match unit_entry(&path, &settings, &pulled) {
-                Some(entry) => entry.put(facts),
-                None => facts.warn(format!("{}: no mount point in it; the unit was left out", shown(&path))),
-            },
-            Err(miss) => unread = note(facts, &miss, &shown(&path)).or(unread),
-        }
-    }
-    unread
-}
-
-fn unit_entry(path: &Path, settings: &[Setting], pulled: &Result<Vec<OsString>, Miss>) -> Option<Entry> {
-    let last = |key: &[u8]| settings.iter().rev().find(|setting| setting.key == key);
-    let place = shown(path);
-    let word = |key: &[u8], what: &str| match last(key) {
-        Some(setting) => Reading::known(safe(&setting.value), Source::line(&*place, setting.line)),
-        None => Reading::unknown(Why::Absent, format!("{what} in {place}")),
-    };
-    let point =
-        last(b"where").map(|setting| setting.value.clone()).filter(|point| point.starts_with(b"/"))?;
-    let auto = match pulled {
-        Ok(names) => {
-            let wanted =
-                names.iter().any(|name| Path::new(name).file_stem() == path.file_stem() && named_mount(name));
-            Reading::known(wanted, Source::file(UNITS))
-        }
-        Err(miss) => refused(miss, UNITS),
-    };
-    Some(Entry {
-        source: word(b"what", "What="),
-        fstype: match word(b"type", "Type=") {
-            Reading::Unknown { why: Why::Absent, .. } => {
-                Reading::known("auto".to_owned(), Source::Default { of: "systemd.mount(5)".to_owned() })
-            }
-            reading => reading,
-        },
-        options: last(b"options").map(|setting| setting.value.clone()).unwrap_or_default(),
-        numbers: None,
-        whole: last(b"kept").map(|setting| setting.value == b"whole"),
-        line: last(b"options").or_else(|| last(b"where")).map(|setting| setting.line),
-        auto,
-        point,
-        path: place,
-    })
-}
-
-/// Units that something wants or requires: `systemctl enable` links them into directories of that name.
-fn pulled_in(host: &dyn Host, directory: &Path, names: &[OsString]) -> Result<Vec<OsString>, Miss> {
-    let mut pulled = Vec::new();
-    for name in names.iter().filter(|name| has_extension(name, "wants") || has_extension(name, "requires")) {
-        match host.list(&directory.join(name)) {
-            Ok(names) => pulled.extend(names),
-            Err(miss) if miss.kind == MissKind::Absent => {}
-            Err(miss) => return Err(miss),
-        }
-    }
-    Ok(pulled)
-}
-
-fn named_mount(name: &OsString) -> bool {
-    has_extension(name, "mount") || has_extension(name, "automount")
 }
 
 fn command_line(host: &dyn Host, facts: &mut FactSet) {
@@ -278,10 +210,6 @@ fn trimmed(point: &[u8]) -> &[u8] {
         [rest @ .., b'/'] if !rest.is_empty() => trimmed(rest),
         point => point,
     }
-}
-
-fn has_extension(name: &OsString, extension: &str) -> bool {
-    Path::new(name).extension().is_some_and(|found| found == extension)
 }
 
 fn shown(path: &Path) -> String {
@@ -382,6 +310,7 @@ mod tests {
             setting(8, "kept", "part"),
         ];
         let line = [setting(1, "root", "UUID=1"), setting(1, "rootflags", "data=writeback")];
+        const UNITS: &str = "/etc/systemd/system";
         let host = config(Fake::default(), "/etc/systemd/system/srv-pg.mount", Dialect::MountUnit, &unit)
             .answer(Question::List(UNITS.into()), b"multi-user.target.wants\0srv-pg.mount\0x.service")
             .answer(Question::List(format!("{UNITS}/multi-user.target.wants").into()), "srv-pg.mount");

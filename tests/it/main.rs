@@ -49,6 +49,7 @@ mod storage;
 mod support;
 mod targets;
 mod traps;
+mod units;
 mod upgrade;
 mod user_rules;
 mod validity;

@@ -1,0 +1,351 @@
+//! Mount units as systemd merges them: where units lie, which one of a name counts, and what drop-ins make of it and of a line
+//! of fstab (systemd.unit(5), *Unit File Load Path* and *drop-in*; systemd.mount(5), *fstab*).
+//!
+//! What lies beneath /run is gone at the next boot and is left out. The surprise: a line of fstab is a unit, too, so a drop-in
+//! replaces its options, a unit in /etc its whole, and a link to /dev/null unmakes it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use super::{Entry, Unread, note, shown};
+use crate::collect::{path_of, refused};
+use crate::facts::{FactSet, Reading, Source, Why};
+use crate::host::{Dialect, Host, Miss, MissKind, Setting, path_bytes};
+use crate::text::safe;
+
+/// Where units lie that outlive a boot, the one that wins first. What fstab says counts after the first.
+const DIRECTORIES: [&str; 4] = [
+    "/etc/systemd/system",
+    "/usr/local/lib/systemd/system",
+    "/usr/lib/systemd/system",
+    "/lib/systemd/system",
+];
+
+/// Directories in which something pulls a unit in.
+const PULLING: [&str; 3] = ["wants", "requires", "upholds"];
+
+/// What there is of units.
+pub struct Units {
+    listed: Vec<(PathBuf, Vec<OsString>)>,
+    /// Names of units that something pulls in; the error says why that is not known.
+    pulled: Result<BTreeSet<Vec<u8>>, Miss>,
+}
+
+/// A setting of a unit, with the file that it stands in.
+struct Line {
+    file: PathBuf,
+    setting: Setting,
+}
+
+/// A unit's main file.
+enum Main {
+    Masked(PathBuf),
+    File(PathBuf),
+}
+
+impl Units {
+    /// Lists the directories; what could not be listed is told.
+    pub fn list(host: &dyn Host, facts: &mut FactSet) -> (Self, Unread) {
+        let mut listed: Vec<(PathBuf, Vec<OsString>)> = Vec::new();
+        let mut unread = None;
+        let mut seen = BTreeSet::new();
+        for directory in DIRECTORIES.map(PathBuf::from) {
+            // Where /lib is a link to /usr/lib, the same names would be listed twice.
+            let identity = host.stat(&directory).map(|stat| (stat.major, stat.minor, stat.inode));
+            if identity.is_ok_and(|identity| !seen.insert(identity)) {
+                continue;
+            }
+            match host.list(&directory) {
+                Ok(names) => listed.push((directory, names)),
+                Err(miss) => unread = note(facts, &miss, &shown(&directory)).or(unread),
+            }
+        }
+        let pulled = pulled_in(host, &listed);
+        (Self { listed, pulled }, unread)
+    }
+
+    /// Records what every mount unit mounts. The units of a distribution count where they mount a device and fstab has no
+    /// line for it; `lines` are the units that its lines make.
+    pub fn put(&self, host: &dyn Host, lines: &BTreeSet<OsString>, facts: &mut FactSet) -> Unread {
+        let mut unread = None;
+        let names: BTreeSet<&OsString> =
+            self.listed.iter().flat_map(|(_, names)| names).filter(|name| is_mount(name)).collect();
+        for name in names {
+            let Some(Main::File(main)) = self.main(host, name) else { continue };
+            if lines.contains(name) && !self.is_admins(&main) {
+                continue;
+            }
+            let settings = match self.lines(host, name, Some(&main)) {
+                Ok(settings) => settings,
+                Err((path, miss)) => {
+                    unread = note(facts, &miss, &shown(&path)).or(unread);
+                    continue;
+                }
+            };
+            let by_admin = settings.iter().any(|line| self.is_admins(&line.file));
+            if !by_admin && !last(&settings, b"what").is_some_and(|line| names_a_device(&line.setting.value))
+            {
+                continue;
+            }
+            match self.entry(name, &main, &settings) {
+                Ok(entry) => entry.put(facts),
+                Err(why) => facts.warn(format!("{}: {why}; the unit was left out", shown(&main))),
+            }
+        }
+        unread
+    }
+
+    /// What units make of a line of fstab.
+    pub fn overlay(&self, host: &dyn Host, entry: Entry, facts: &mut FactSet) -> Entry {
+        let name = name_of(&entry.point);
+        let main = self.main(host, &name);
+        match main {
+            Some(Main::Masked(mask)) => {
+                return Entry { auto: Reading::known(false, Source::file(shown(&mask))), ..entry };
+            }
+            Some(Main::File(file)) if self.is_admins(&file) => {
+                return Entry { auto: Reading::known(false, Source::file(shown(&file))), ..entry };
+            }
+            Some(Main::File(_)) | None => {}
+        }
+        match self.lines(host, &name, None) {
+            Ok(lines) => overlaid(entry, &lines),
+            Err((path, miss)) => {
+                let _ = note(facts, &miss, &shown(&path));
+                Entry { auto: refused(&miss, &shown(&path)), ..entry }
+            }
+        }
+    }
+
+    fn is_admins(&self, file: &Path) -> bool {
+        file.starts_with(DIRECTORIES[0])
+    }
+
+    /// The main file of a unit: that of the first directory which has it.
+    fn main(&self, host: &dyn Host, name: &OsString) -> Option<Main> {
+        let (directory, _) = self.listed.iter().find(|(_, names)| names.contains(name))?;
+        let path = directory.join(name);
+        let masked = host.link(&path).is_ok_and(|target| target == Path::new("/dev/null"));
+        Some(if masked { Main::Masked(path) } else { Main::File(path) })
+    }
+
+    /// The settings of a unit in the order in which they count: its main file, then its drop-ins.
+    fn lines(
+        &self,
+        host: &dyn Host,
+        name: &OsString,
+        main: Option<&PathBuf>,
+    ) -> Result<Vec<Line>, (PathBuf, Miss)> {
+        let mut files: Vec<PathBuf> = main.cloned().into_iter().collect();
+        files.extend(self.drop_ins(host, name)?);
+        let mut lines = Vec::new();
+        for file in files {
+            let settings = host.config(&file, Dialect::MountUnit).map_err(|miss| (file.clone(), miss))?;
+            lines.extend(settings.into_iter().map(|setting| Line { file: file.clone(), setting }));
+        }
+        Ok(lines)
+    }
+
+    /// Drop-ins in the order of their names; of several with one name that of the first directory counts.
+    fn drop_ins(&self, host: &dyn Host, name: &OsString) -> Result<Vec<PathBuf>, (PathBuf, Miss)> {
+        let mut found: BTreeMap<OsString, PathBuf> = BTreeMap::new();
+        let own = drop_in_directories(path_bytes(Path::new(name)));
+        let of_all = std::iter::once(b"mount.d".to_vec());
+        let specific =
+            self.listed.iter().flat_map(|listed| own.iter().map(move |named| (listed, named.clone())));
+        let general = of_all.flat_map(|named| self.listed.iter().map(move |listed| (listed, named.clone())));
+        for ((directory, names), named) in specific.chain(general) {
+            let named = OsString::from(path_of(named));
+            if !names.contains(&named) {
+                continue;
+            }
+            let place = directory.join(named);
+            for part in host.list(&place).map_err(|miss| (place.clone(), miss))? {
+                if Path::new(&part).extension().is_some_and(|extension| extension == "conf") {
+                    found.entry(part.clone()).or_insert_with(|| place.join(part));
+                }
+            }
+        }
+        // One that leads to /dev/null hides those of its name and says nothing.
+        let masked = |path: &PathBuf| host.link(path).is_ok_and(|target| target == Path::new("/dev/null"));
+        Ok(found.into_values().filter(|path| !masked(path)).collect())
+    }
+
+    fn entry(&self, name: &OsString, main: &Path, lines: &[Line]) -> Result<Entry, String> {
+        let word = |key: &[u8], what: &str| match last(lines, key) {
+            Some(line) => Reading::known(safe(&line.setting.value), line.source()),
+            None => Reading::unknown(Why::Absent, format!("{what} in {}", shown(main))),
+        };
+        let point = last(lines, b"where").map(|line| line.setting.value.clone());
+        let point = point.filter(|point| point.starts_with(b"/")).ok_or("no mount point in it")?;
+        if name_of(&point) != *name {
+            return Err("its name is not that of its mount point, so systemd refuses it".to_owned());
+        }
+        let stem = |name: &[u8]| name.rsplit(|b| *b == b'.').nth(1).map(<[u8]>::to_vec);
+        let auto = match &self.pulled {
+            Ok(pulled) => {
+                let ours = path_bytes(Path::new(name));
+                let wanted = pulled.iter().any(|pulled| stem(pulled) == stem(ours));
+                Reading::known(wanted, Source::file(DIRECTORIES[0]))
+            }
+            Err(miss) => refused(miss, DIRECTORIES[0]),
+        };
+        let place = last(lines, b"options").or_else(|| last(lines, b"where"));
+        Ok(Entry {
+            source: word(b"what", "What="),
+            fstype: match word(b"type", "Type=") {
+                Reading::Unknown { why: Why::Absent, .. } => {
+                    Reading::known("auto".to_owned(), Source::Default { of: "systemd.mount(5)".to_owned() })
+                }
+                reading => reading,
+            },
+            options: last(lines, b"options").map(|line| line.setting.value.clone()).unwrap_or_default(),
+            numbers: None,
+            whole: whole(lines),
+            line: place.map(|line| line.setting.line),
+            path: place.map_or_else(|| shown(main), |line| shown(&line.file)),
+            auto,
+            point,
+        })
+    }
+}
+
+impl Line {
+    fn source(&self) -> Source {
+        Source::line(shown(&self.file), self.setting.line)
+    }
+}
+
+/// A line of fstab with what drop-ins set instead.
+fn overlaid(entry: Entry, lines: &[Line]) -> Entry {
+    let word = |key: &[u8], own: Reading<String>| match last(lines, key) {
+        Some(line) => Reading::known(safe(&line.setting.value), line.source()),
+        None => own,
+    };
+    let options = last(lines, b"options");
+    Entry {
+        source: word(b"what", entry.source),
+        fstype: word(b"type", entry.fstype),
+        whole: entry.whole.zip(options.map_or(Some(true), |_| whole(lines))).map(|(own, more)| own && more),
+        line: options.map_or(entry.line, |line| Some(line.setting.line)),
+        path: options.map_or(entry.path, |line| shown(&line.file)),
+        options: options.map_or(entry.options, |line| line.setting.value.clone()),
+        ..entry
+    }
+}
+
+/// The last setting of a key.
+fn last<'l>(lines: &'l [Line], key: &[u8]) -> Option<&'l Line> {
+    lines.iter().rev().find(|line| line.setting.key == key)
+}
+
+/// Whether all of the options is told; nothing where no file says it.
+fn whole(lines: &[Line]) -> Option<bool> {
+    let mut kept = lines.iter().filter(|line| line.setting.key == b"kept").peekable();
+    kept.peek()?;
+    Some(kept.all(|line| line.setting.value == b"whole"))
+}
+
+/// Directories of a unit's drop-ins: its own, then those of the units above it, `srv-.mount.d` for `srv-pg.mount`.
+fn drop_in_directories(name: &[u8]) -> Vec<Vec<u8>> {
+    let mut all = vec![[name, b".d"].concat()];
+    let mut stem = name.strip_suffix(b".mount").unwrap_or(name);
+    while let Some(dash) = stem.strip_suffix(b"-").unwrap_or(stem).iter().rposition(|b| *b == b'-') {
+        stem = stem.get(..=dash).unwrap_or_default();
+        all.push([stem, b".mount.d"].concat());
+    }
+    all
+}
+
+/// The name of the unit of a mount point (systemd-escape(1), `--path --suffix=mount`).
+pub fn name_of(point: &[u8]) -> OsString {
+    let parts: Vec<&[u8]> = point.split(|b| *b == b'/').filter(|part| !part.is_empty()).collect();
+    let mut name = Vec::new();
+    if parts.is_empty() {
+        name.push(b'-');
+    }
+    for (n, part) in parts.iter().enumerate() {
+        if n > 0 {
+            name.push(b'-');
+        }
+        for (at, byte) in part.iter().enumerate() {
+            let first = n == 0 && at == 0;
+            let plain =
+                byte.is_ascii_alphanumeric() || matches!(byte, b':' | b'_') || *byte == b'.' && !first;
+            if plain {
+                name.push(*byte);
+            } else {
+                name.extend(format!("\\x{byte:02x}").bytes());
+            }
+        }
+    }
+    name.extend(b".mount");
+    OsString::from(path_of(name))
+}
+
+/// Units that something wants, requires or upholds: `systemctl enable` links them into directories of that name.
+fn pulled_in(host: &dyn Host, listed: &[(PathBuf, Vec<OsString>)]) -> Result<BTreeSet<Vec<u8>>, Miss> {
+    let mut pulled = BTreeSet::new();
+    for (directory, names) in listed {
+        let pulls = |name: &&OsString| {
+            let extension = Path::new(name).extension();
+            extension.is_some_and(|found| PULLING.iter().any(|pulling| found == *pulling))
+        };
+        for name in names.iter().filter(pulls) {
+            match host.list(&directory.join(name)) {
+                Ok(names) => {
+                    let bytes = names.iter().map(|name| path_bytes(Path::new(name)).to_vec());
+                    pulled.extend(
+                        bytes.filter(|name| name.ends_with(b".mount") || name.ends_with(b".automount")),
+                    );
+                }
+                Err(miss) if miss.kind == MissKind::Absent => {}
+                Err(miss) => return Err(miss),
+            }
+        }
+    }
+    Ok(pulled)
+}
+
+fn is_mount(name: &OsString) -> bool {
+    Path::new(name).extension().is_some_and(|extension| extension == "mount")
+}
+
+/// Whether what is mounted is a device, by path or by tag; a distribution's own units mount what the kernel offers.
+fn names_a_device(what: &[u8]) -> bool {
+    what.starts_with(b"/") || what.contains(&b'=')
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_systemd_escape() {
+        for (point, name) in [
+            ("/", "-.mount"),
+            ("/srv/pg", "srv-pg.mount"),
+            ("//srv//pg/", "srv-pg.mount"),
+            ("/srv/my-data", "srv-my\\x2ddata.mount"),
+            ("/srv/.a b/é", "srv-.a\\x20b-\\xc3\\xa9.mount"),
+            ("/.x", "\\x2ex.mount"),
+        ] {
+            assert_eq!(name_of(point.as_bytes()), *name, "{point}");
+        }
+        assert_eq!(
+            drop_in_directories(b"a-b-c.mount"),
+            [&b"a-b-c.mount.d"[..], b"a-b-.mount.d", b"a-.mount.d"].map(<[u8]>::to_vec)
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn any_name_ends(name: Vec<u8>) {
+            prop_assert!(drop_in_directories(&name).len() <= name.len() + 1);
+            name_of(&name);
+        }
+    }
+}
