@@ -171,7 +171,16 @@ fn check(acks: &Path, rest: &Path, record: Option<&Path>) -> Done {
             safe(path_bytes(path))
         ));
     }
-    Ok(if outcome.lost() > 0 { 3 } else { 0 })
+    Ok(exit_code(&outcome, no_cut))
+}
+
+/// 3 where something is lost, 5 where nothing is shown, 0 where everything was found after a power cut.
+fn exit_code(outcome: &Outcome, no_cut: Option<&str>) -> u8 {
+    match (outcome.lost(), outcome.examined, no_cut) {
+        (1.., _, _) => 3,
+        (0, 0, _) | (0, _, Some(_)) => 5,
+        (0, _, None) => 0,
+    }
 }
 
 fn verdict(head: &Head, survived: &Survived, outcome: &Outcome, no_cut: Option<&str>) -> String {
@@ -249,6 +258,16 @@ impl super::args::DrillSegments {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_a_drill_that_shows_something_ends_well() {
+        let outcome =
+            |examined, lost: &[(u64, u64)]| Outcome { acknowledged: examined, examined, lost: lost.to_vec() };
+        assert_eq!(exit_code(&outcome(20, &[]), None), 0);
+        assert_eq!(exit_code(&outcome(20, &[]), Some("no power was cut")), 5);
+        assert_eq!(exit_code(&outcome(0, &[]), None), 5);
+        assert_eq!(exit_code(&outcome(20, &[(3, 3)]), Some("no power was cut")), 3);
+    }
 
     #[test]
     fn a_directory_is_one_word_of_the_commands() {

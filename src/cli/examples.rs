@@ -133,7 +133,10 @@ pub const ALL: &[Examples] = &[
     Examples {
         of: "drill check",
         lines: &[
-            ("walwise drill check acknowledged.log survived.log", "exit code 3: something is lost"),
+            (
+                "walwise drill check acknowledged.log survived.log",
+                "exit code 3: something is lost, 5: nothing is shown",
+            ),
             (
                 "walwise drill check acknowledged.log survived.log --record drills.json",
                 "the same, for `walwise check --drill drills.json`",

@@ -113,12 +113,16 @@ impl Upgrade {
         Self { items }
     }
 
-    /// The exit code, after the rules of `check`: what gets better does not count.
+    /// What is to be minded: everything of a level that counts, unless it gets better.
+    pub fn counted(&self, level: Level) -> impl Iterator<Item = &Item> {
+        let counts =
+            move |item: &&Item| item.part != Part::Better && item.level >= level && item.level > Level::Keep;
+        self.items.iter().filter(counts)
+    }
+
+    /// The exit code, after the rules of `check`.
     pub fn exit_code(&self, fail_on: FailOn) -> u8 {
-        let counts = |item: &&Item| {
-            item.part != Part::Better && item.level >= fail_on.level && item.level > Level::Keep
-        };
-        let counted: Vec<&Item> = self.items.iter().filter(counts).collect();
+        let counted: Vec<&Item> = self.counted(fail_on.level).collect();
         let worst = counted.iter().filter(|item| !item.undecided).map(|item| item.level).max();
         match worst {
             Some(Level::Critical) => 3,

@@ -88,13 +88,26 @@ fn line(item: &Item) -> String {
 }
 
 fn ending(upgrade: &Upgrade, told: bool) -> String {
-    let blockers = upgrade.items.iter().filter(|item| item.part == Part::Blocker).count();
-    match (told, blockers) {
-        (false, _) => "Nothing that walwise knows of changes.".to_owned(),
-        (true, 0) => "Nothing stands in the way of the upgrade that walwise knows of.".to_owned(),
-        (true, count) => format!(
-            "{} to mend before the upgrade; `walwise check` has everything about the machine as it is.",
-            words::count(count, "thing")
-        ),
+    if !told {
+        return "Nothing that walwise knows of changes.".to_owned();
     }
+    let counted: Vec<&Item> = upgrade.counted(Level::Warning).collect();
+    let decided = counted.iter().filter(|item| !item.undecided);
+    let blockers = decided.clone().filter(|item| item.part == Part::Blocker).count();
+    let already = decided.clone().filter(|item| item.part == Part::Already).count();
+    let others = decided.count() - blockers - already;
+    let open = counted.iter().filter(|item| item.undecided).count();
+    let says = [
+        (blockers, "to mend before the upgrade"),
+        (others, "to look at before the upgrade"),
+        (already, "wrong as it is today"),
+        (open, "that cannot be told"),
+    ];
+    let says = says.into_iter().filter(|(count, _)| *count > 0);
+    let says: Vec<String> =
+        says.map(|(count, what)| format!("{} {what}", words::count(count, "thing"))).collect();
+    if says.is_empty() {
+        return "Nothing stands in the way of the upgrade that walwise knows of.".to_owned();
+    }
+    format!("{}; `walwise check` has everything about the machine as it is.", says.join(", "))
 }
