@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 pub use derive::{CONCLUDED, derive, rulings};
 pub use guard::{Beside, guard, guard_with};
 pub use mkfs::{FeatureExample, features, leave_out, mkfs_defaults, mkfs_feature, mkfs_flag};
-pub use mount::{Example, examples, file_system, mount_option, mount_options, scheduler};
+pub use mount::{Example, Format, examples, file_system, format, mount_option, mount_options, scheduler};
 pub use server::{
     ChangedBy, ServerSetting, mysql_setting, postgres_setting, postgres_value, server_settings,
 };

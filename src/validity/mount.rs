@@ -35,6 +35,42 @@ pub fn file_system(fs: &str, kernel: &Version, vendor: &str) -> Ruling {
     word("file system", fs, kernel, vendor)
 }
 
+/// Something that lies on a disk, of which a kernel has to have the code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// XFS without checksums in its metadata.
+    XfsV4,
+    /// An md array of disks one behind the other.
+    MdLinear,
+    /// An md array with a superblock of version 0.90.
+    Md090,
+}
+
+impl Format {
+    /// What it is, in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::XfsV4 => "an XFS of the old format (V4, crc=0)",
+            Self::MdLinear => "a linear md array",
+            Self::Md090 => "an md array with a superblock of version 0.90",
+        }
+    }
+
+    /// Its name in the table.
+    fn name(self) -> &'static str {
+        match self {
+            Self::XfsV4 => "xfs v4",
+            Self::MdLinear => "md linear",
+            Self::Md090 => "md 0.90",
+        }
+    }
+}
+
+/// Whether a kernel has the code for it.
+pub fn format(format: Format, kernel: &Version, vendor: &str) -> Ruling {
+    word("format", format.name(), kernel, vendor)
+}
+
 /// Whether a kernel has an I/O scheduler.
 pub fn scheduler(name: &str, kernel: &Version, vendor: &str) -> Ruling {
     word("scheduler", name, kernel, vendor)

@@ -367,3 +367,36 @@ fn a_kernel_beyond_what_openzfs_supports_stands_in_the_way() {
     let (_, open) = of_zfs("0.8.6", "6.12");
     assert_eq!(open, [("not-known".to_owned(), true)], "the table does not know that release");
 }
+
+/// What lies on the disks needs code that a kernel may lack, though nothing about it changes.
+#[test]
+fn formats_that_a_kernel_has_no_code_for_stand_in_the_way() {
+    let hosts = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts");
+    let formats = |host: &Path, arguments: &[&str]| {
+        let arguments = [&["--host", host.to_str().unwrap()], arguments].concat();
+        let (code, items) = told(&arguments);
+        let about = items.iter().filter(|item| item["what"].as_str().unwrap().starts_with("it is a"));
+        let rows: Vec<(String, bool)> = about
+            .map(|item| (item["part"].as_str().unwrap().to_owned(), item["undecided"] == true))
+            .collect();
+        (code, rows)
+    };
+    let xfs = hosts.join("el8-xfs-nobarrier.host");
+    let v4 = ["--assume", "xfs.features@/data=v4,nlink,dirv2"];
+    let blocker = (3, vec![("blocker".to_owned(), false)]);
+    assert_eq!(formats(&xfs, &[&["--os", "rhel10"], &v4[..]].concat()), blocker);
+    assert_eq!(formats(&xfs, &[&["--os", "rhel9"], &v4[..]].concat()).1, []);
+    let open = vec![("not-known".to_owned(), true)];
+    assert_eq!(formats(&xfs, &[&["--os", "debian13", "--kernel", "6.18"], &v4[..]].concat()).1, open);
+    assert_eq!(formats(&xfs, &["--os", "rhel10", "--assume", "xfs.features@/data=v5,crc"]).1, []);
+
+    let place = tempfile::tempdir().unwrap();
+    let recorded = fs::read_to_string(hosts.join("lab-md-raid1-resync.host")).unwrap();
+    let array = place.path().join("array");
+    let linear = recorded.replace("/md/level\n|raid1\n", "/md/level\n|linear\n");
+    assert_ne!(linear, recorded);
+    fs::write(&array, linear).unwrap();
+    assert_eq!(formats(&array, &["--kernel", "6.8"]), blocker);
+    assert_eq!(formats(&array, &["--kernel", "6.12"]).1, open, "it came back in stable releases");
+    assert_eq!(formats(&array, &["--kernel", "6.6"]).1, []);
+}

@@ -2,11 +2,12 @@
 
 use super::{Item, Part, applies, by_name, is_open, item, looks_at, of_boot};
 use crate::durability::{Standing, Verdict};
+use crate::facts::catalog::device;
 use crate::facts::catalog::{host, kernel, mount};
 use crate::facts::{FactSet, Scope, Subject};
 use crate::report::Report;
 use crate::rules::{Finding, Level};
-use crate::validity;
+use crate::validity::{self, Effect, Format};
 
 /// Everything of that kind.
 pub fn items(real: &Report, supposed: &Report) -> Vec<Item> {
@@ -14,6 +15,7 @@ pub fn items(real: &Report, supposed: &Report) -> Vec<Item> {
     items.extend(verdicts(real, supposed));
     items.extend(tools(&real.facts, &supposed.facts));
     items.extend(features(&supposed.facts));
+    items.extend(formats(&real.facts, &supposed.facts));
     items
 }
 
@@ -115,6 +117,60 @@ fn tools(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
         });
     }
     items
+}
+
+/// What lies on disks in a format that not every kernel has the code for.
+fn formats(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
+    let mut found: Vec<(Subject, Format)> = Vec::new();
+    for (mounted, features) in supposed.known(&mount::XFS_FEATURES) {
+        if !features.iter().any(|feature| feature == "crc") {
+            found.push((mounted.clone(), Format::XfsV4));
+        }
+    }
+    for array in supposed.which(&device::MD_LEVEL, |level| level.is_linear()) {
+        found.push((array, Format::MdLinear));
+    }
+    for array in supposed.which(&device::MD_METADATA, |metadata| metadata == "0.90") {
+        found.push((array, Format::Md090));
+    }
+    let ruling = |facts: &FactSet, format| {
+        let machine = Subject::host();
+        let kernel = facts.value(&machine, &kernel::VERSION)?;
+        Some(validity::format(format, &kernel, &facts.value(&machine, &kernel::VENDOR)?))
+    };
+    let mut items = Vec::new();
+    for (subject, format) in found {
+        let Some(then) = ruling(supposed, format) else { continue };
+        let now = ruling(real, format);
+        // It is in use, so whatever the table says of the running kernel, that one has the code.
+        let same = now.is_some_and(|now| now.effect == then.effect) && runs_alike(real, supposed);
+        let (part, level) = match then.effect {
+            Effect::Refused => (Part::Blocker, Level::Critical),
+            Effect::Unknown if !same => (Part::NotKnown, Level::Warning),
+            Effect::Unknown | Effect::Ok | Effect::DefaultAnyway | Effect::NoEffect | Effect::Deprecated => {
+                continue;
+            }
+        };
+        items.push(Item {
+            part,
+            level,
+            subject,
+            place: None,
+            what: format!("it is {}", format.words()),
+            because: then.because,
+            sources: vec![then.source],
+            already: false,
+            undecided: then.effect.is_unknown(),
+            rule: None,
+        });
+    }
+    items
+}
+
+/// Whether it is one kernel, so that what is in use now stays in use.
+fn runs_alike(real: &FactSet, supposed: &FactSet) -> bool {
+    let release = |facts: &FactSet| facts.value(&Subject::host(), &kernel::RELEASE);
+    release(real) == release(supposed)
 }
 
 /// Features of file systems that are there, and that the kernel cannot mount: the way back to an older one.

@@ -12,6 +12,22 @@ choice! {
 }
 
 impl ArrayLevel {
+    /// Whether its members lie one behind the other.
+    pub fn is_linear(self) -> bool {
+        match self {
+            Self::Linear => true,
+            Self::Raid0
+            | Self::Raid1
+            | Self::Raid4
+            | Self::Raid5
+            | Self::Raid6
+            | Self::Raid10
+            | Self::Multipath
+            | Self::Faulty
+            | Self::Container => false,
+        }
+    }
+
     /// Whether it rebuilds what is missing from parity.
     pub fn has_parity(self) -> bool {
         match self {
