@@ -368,6 +368,28 @@ fn a_kernel_beyond_what_openzfs_supports_stands_in_the_way() {
     assert_eq!(open, [("not-known".to_owned(), true)], "the table does not know that release");
 }
 
+/// A type that the table does not know is told, and decides for whoever asks for what is undecided.
+#[test]
+fn a_file_system_that_the_table_does_not_know_cannot_be_told() {
+    let dir = tempfile::tempdir().unwrap();
+    for (line, kernel) in [("UUID=01 /m/a gfs2 noatime", "6.18"), ("UUID=02 /m/b reiserfs noatime", "6.12")] {
+        let host = machine(dir.path(), &[(line, None)]);
+        let arguments = ["--host", &host, "--kernel", kernel];
+        let (_, items) = told(&arguments);
+        let about =
+            items.iter().find(|item| item["what"].as_str().unwrap().starts_with("whether that kernel has"));
+        assert_eq!(about.unwrap_or_else(|| panic!("{line}: {items:?}"))["part"], "not-known", "{line}");
+        let (code, _) = told(&[&arguments[..], &["--fail-on-undecided"]].concat());
+        assert_eq!(code, 5, "{line}");
+    }
+    let host = machine(
+        dir.path(),
+        &[("UUID=14 /boot/efi vfat umask=0077", None), ("tmpfs /tmp tmpfs size=1G", None)],
+    );
+    let (code, items) = told(&["--host", &host, "--kernel", "6.18", "--fail-on-undecided"]);
+    assert!(!items.iter().any(|item| item["part"] == "not-known"), "{code}: {items:?}");
+}
+
 /// What lies on the disks needs code that a kernel may lack, though nothing about it changes.
 #[test]
 fn formats_that_a_kernel_has_no_code_for_stand_in_the_way() {

@@ -1,7 +1,7 @@
 //! What the next boot mounts: the lines of fstab, the mount units and the root flags, option by option.
 
 use super::{Findings, Item, Part, applies, by_name, item, looks_at, of_boot, same};
-use crate::facts::catalog::boot;
+use crate::facts::catalog::{boot, kernel};
 use crate::facts::{FactSet, Key, Subject};
 use crate::report::Report;
 use crate::rules::{Finding, Level};
@@ -32,6 +32,45 @@ pub fn items(real: &Report, supposed: &Report) -> Vec<Item> {
         }
     }
     items.extend(mended(real, supposed, &now));
+    items.extend(types(real, supposed));
+    items
+}
+
+/// Lines of a file system of which the table does not know whether that kernel has it.
+fn types(real: &Report, supposed: &Report) -> Vec<Item> {
+    let machine = Subject::host();
+    let kernel =
+        |facts: &FactSet| facts.value(&machine, &kernel::VERSION).zip(facts.value(&machine, &kernel::VENDOR));
+    let (now, then) = (kernel(&real.facts), kernel(&supposed.facts));
+    // What is mounted now is mounted by the same kernel again.
+    let Some((version, vendor)) = then.filter(|then| Some(then) != now.as_ref()) else { return Vec::new() };
+    let built_in = real.facts.value(&machine, &kernel::FILESYSTEMS).unwrap_or_default();
+    let mut items = Vec::new();
+    for (line, fstype) in supposed.facts.known(&boot::FSTYPE) {
+        let source = supposed.facts.value(line, &boot::SOURCE).unwrap_or_default();
+        // What is no device is no matter of what the kernel was built with here.
+        if fstype == "auto" || !(source.starts_with('/') || source.contains('=')) {
+            continue;
+        }
+        let ruling = validity::file_system(&fstype, &version, &vendor);
+        // Who builds a kernel himself builds the next one with what this one has.
+        let own = ["other", "mainline"].contains(&vendor.as_str()) && built_in.contains(&fstype);
+        if own || !ruling.effect.is_unknown() {
+            continue;
+        }
+        items.push(Item {
+            part: Part::NotKnown,
+            level: Level::Critical,
+            subject: line.clone(),
+            place: at(&supposed.facts, line),
+            what: format!("whether that kernel has {fstype} is not known"),
+            because: ruling.because,
+            sources: if ruling.source.is_empty() { Vec::new() } else { vec![ruling.source] },
+            already: false,
+            undecided: true,
+            rule: None,
+        });
+    }
     items
 }
 

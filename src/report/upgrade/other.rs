@@ -146,7 +146,7 @@ fn formats(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
         let same = now.is_some_and(|now| now.effect == then.effect) && runs_alike(real, supposed);
         let (part, level) = match then.effect {
             Effect::Refused => (Part::Blocker, Level::Critical),
-            Effect::Unknown if !same => (Part::NotKnown, Level::Warning),
+            Effect::Unknown if !same => (Part::NotKnown, Level::Critical),
             Effect::Unknown | Effect::Ok | Effect::DefaultAnyway | Effect::NoEffect | Effect::Deprecated => {
                 continue;
             }
