@@ -1,10 +1,12 @@
-//! Figures that others measured elsewhere or at another time: `pg_test_fsync`'s text in its three dialects and fio's JSON.
+//! Figures that others measured elsewhere or at another time: `pg_test_fsync`'s text in its three dialects and every language,
+//! and fio's JSON.
 //!
 //! They are shown as what they are, never mixed with our own samples and never a reason to change a setting: one figure per
 //! method has no interval, and the tool opens files otherwise than the server does. The surprise: what is remarked most often
 //! is noise that nobody flagged, such as two pages being faster than one.
 
 mod fio;
+mod layout;
 mod pg_test_fsync;
 
 use std::fmt::Write as _;
@@ -52,12 +54,28 @@ pub struct ImportedRow {
     /// Operations per second; absent where there is no figure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per_second: Option<f64>,
+    /// How many of them were under way at a time, at most; absent where nothing says it for certain.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at_a_time: Option<u64>,
     /// Percentiles of one flush in microseconds, as `(percent, µs)`; none where the tool gives none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub percentiles_us: Vec<(f64, f64)>,
     /// Why there is no figure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
+}
+
+impl ImportedRow {
+    /// A percentile of one flush.
+    fn percentile_us(&self, percent: f64) -> Option<f64> {
+        self.percentiles_us.iter().find(|(of, _)| (of - percent).abs() < 1e-6).map(|(_, us)| *us)
+    }
+
+    /// What a flush by itself would come to per second: with several at a time the rate says less than its latency.
+    fn of_one_per_second(&self) -> Option<f64> {
+        let by_latency = self.percentile_us(50.0).filter(|us| *us > 0.0).map(|us| 1e6 / us);
+        by_latency.or_else(|| Some(self.per_second? / self.at_a_time? as f64))
+    }
 }
 
 /// What a row belongs to.
@@ -92,16 +110,26 @@ impl Group {
     }
 }
 
+/// What to do about a text that cannot be read for certain.
+const FOREIGN: &str =
+    "pg_test_fsync's text is incomplete or in another language; make it with LC_ALL=C pg_test_fsync";
+
 /// Every run found in a text, whatever stands between them; the error says what was expected.
 pub fn import(input: &[u8]) -> Result<Vec<Imported>, String> {
-    let runs = match fio::read(input) {
-        Some(runs) => runs?,
-        None => pg_test_fsync::read(&String::from_utf8_lossy(input)),
-    };
-    if runs.is_empty() {
-        return Err("neither the text of pg_test_fsync nor the JSON of fio (--output-format=json)".to_owned());
+    if let Some(runs) = fio::read(input) {
+        return runs;
     }
-    Ok(runs)
+    let mut found = pg_test_fsync::read(&String::from_utf8_lossy(input));
+    match found.runs.last_mut() {
+        Some(last) if found.is_foreign => last.remarks.push(format!("another run is not shown: {FOREIGN}.")),
+        Some(_) => {}
+        None if found.is_foreign => return Err(FOREIGN.to_owned()),
+        None => {
+            let expected = "neither the text of pg_test_fsync nor the JSON of fio (--output-format=json)";
+            return Err(expected.to_owned());
+        }
+    }
+    Ok(found.runs)
 }
 
 /// A run as lines of text; every character one column wide.
@@ -123,11 +151,30 @@ pub fn table(run: &Imported) -> Vec<String> {
 fn figures(row: &ImportedRow) -> String {
     let Some(rate) = row.per_second else { return row.missing.clone().unwrap_or_default() };
     let mut words = format!("{:>9}/s", text::rounded(rate));
-    if rate > 0.0 {
-        let _ = write!(words, "  {:>9} each", text::micros(1e6 / rate));
+    match row.group {
+        // With several at a time, and with pauses, one over the rate is the time of nothing.
+        Group::Job => match row.at_a_time {
+            Some(1) => words += "  one at a time",
+            Some(count) => {
+                let _ = write!(words, "  {count} at a time");
+            }
+            None => words += "  how many at a time is not said",
+        },
+        Group::OneWrite | Group::TwoWrites | Group::Sizes | Group::OtherDescriptor | Group::NotSynced => {
+            if rate > 0.0 {
+                let _ = write!(words, "  {:>9} each", text::micros(1e6 / rate));
+            }
+        }
     }
-    for (percent, us) in row.percentiles_us.iter().filter(|(percent, _)| [50.0, 99.0].contains(percent)) {
-        let _ = write!(words, "  p{percent:.0} {}", text::micros(*us));
+    let shown: Vec<String> = [50.0, 99.0]
+        .into_iter()
+        .filter_map(|percent| {
+            let us = row.percentile_us(percent)?;
+            Some(format!("p{percent:.0} {}", text::micros(us)))
+        })
+        .collect();
+    if !shown.is_empty() {
+        let _ = write!(words, "  one flush: {}", shown.join(", "));
     }
     words
 }
@@ -136,7 +183,7 @@ fn figures(row: &ImportedRow) -> String {
 fn implausible(rows: &[ImportedRow], is_flushed: impl Fn(&ImportedRow) -> bool) -> Option<String> {
     let flushed = rows.iter().filter(|row| is_flushed(row));
     let (row, rate) = flushed
-        .filter_map(|row| Some((row, row.per_second?)))
+        .filter_map(|row| Some((row, row.of_one_per_second()?)))
         .filter(|(_, rate)| *rate > IMPLAUSIBLE_PER_SECOND)
         .max_by(|a, b| a.1.total_cmp(&b.1))?;
     Some(format!(

@@ -81,6 +81,24 @@ impl PgTest {
         }
     }
 
+    /// Whether the tool names before it what this system lacks.
+    pub fn is_last_of_its_section(self) -> bool {
+        match self {
+            Pages(_, method) => match method {
+                Method::OpenSyncDirect => true,
+                Method::Fdatasync
+                | Method::OpenDatasync
+                | Method::Fsync
+                | Method::OpenSync
+                | Method::OpenDatasyncDirect
+                | Method::FdatasyncDirect
+                | Method::FloorDirect
+                | Method::Floor => false,
+            },
+            Sizes(_) | WriteFsyncClose | WriteCloseFsync | NotSynced => false,
+        }
+    }
+
     /// Writes per operation.
     pub fn writes(self) -> usize {
         match self {
@@ -135,7 +153,7 @@ pub fn in_the_tools_layout(rows: &[WorkloadRow], seconds: f64) -> String {
             lines.extend(heading(group).iter().map(|line| (*line).to_owned()));
             (last, refused) = (Some(group), false);
         }
-        if is_last_of_its_section(*test) {
+        if test.is_last_of_its_section() {
             lines.push(format!("        {:<30}{:>21}", "fsync_writethrough", "n/a"));
         }
         refused |= row.error.is_some();
@@ -157,24 +175,6 @@ fn footnote(refused: bool, group: Option<Group>) -> Vec<String> {
         "  I/O, e.g. ext4 in journaled mode.",
     ];
     if says { lines.map(str::to_owned).to_vec() } else { Vec::new() }
-}
-
-/// Whether the tool names what this system lacks behind it.
-fn is_last_of_its_section(test: PgTest) -> bool {
-    match test {
-        Pages(_, method) => match method {
-            Method::OpenSyncDirect => true,
-            Method::Fdatasync
-            | Method::OpenDatasync
-            | Method::Fsync
-            | Method::OpenSync
-            | Method::OpenDatasyncDirect
-            | Method::FdatasyncDirect
-            | Method::FloorDirect
-            | Method::Floor => false,
-        },
-        Sizes(_) | WriteFsyncClose | WriteCloseFsync | NotSynced => false,
-    }
 }
 
 #[cfg(test)]

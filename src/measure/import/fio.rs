@@ -1,8 +1,12 @@
-//! fio's JSON (`--output-format=json`): per job the rate of writes, and the latency of its flushes with percentiles.
+//! fio's JSON (`--output-format=json`): per job the rate of flushes, how many were under way at a time, and how long one took.
 //!
-//! The surprise: a job without `fsync=`, `fdatasync=` or `sync=` flushed nothing, and its figures say nothing of commits,
-//! however good they look. Latencies of flushes are separate from those of writes only for fsync and fdatasync; with
-//! `sync=` the write is the flush (HOWTO of fio, `sync` and `lat_ns`).
+//! Rate and latency are apart: one is the other's inverse only where a job flushes one at a time without pauses. The
+//! surprises: fio leaves out that it summed several jobs up (`group_reporting`), and names such a row after its first job with
+//! the options of its last, so that what the options say is held to what was counted. `sync.total_ios` counts `fsync` alone
+//! and not `fdatasync`; the samples of the latency count both. A job without any flush says nothing of commits, however good
+//! it looks. With `sync=` the write is the flush (HOWTO of fio, `sync` and `lat_ns`; stat.c).
+
+use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
@@ -19,29 +23,40 @@ pub fn read(input: &[u8]) -> Option<Result<Vec<Imported>, String>> {
         return Some(Err("this JSON of fio has no jobs".to_owned()));
     };
     let global = document.get("global options");
-    let options: Vec<Options> = jobs.iter().map(|job| Options::of(job, global)).collect();
-    let rows: Vec<ImportedRow> =
-        jobs.iter().zip(&options).filter_map(|(job, options)| row(job, options)).collect();
-    let dry: Vec<&str> = options.iter().filter(|job| !job.flushes()).map(|job| job.name.as_str()).collect();
+    let jobs: Vec<Job> = jobs.iter().map(|job| Job::of(job, global, jobs)).collect();
+    let rows: Vec<ImportedRow> = jobs.iter().filter_map(|job| job.row.clone()).collect();
+    let flushed: Vec<(&Job, &ImportedRow, f64)> = jobs
+        .iter()
+        .filter(|job| job.flushes)
+        .filter_map(|job| Some((job, job.row.as_ref()?, job.row.as_ref()?.per_second?)))
+        .collect();
+    let dry: BTreeSet<&str> = jobs.iter().filter(|job| !job.flushes).map(|job| job.name.as_str()).collect();
     let mut remarks: Vec<String> =
-        implausible(&rows, |row| !dry.contains(&row.name.as_str())).into_iter().collect();
+        implausible(&rows, |row| flushed.iter().any(|(_, of, _)| *of == row)).into_iter().collect();
     if !dry.is_empty() {
         remarks.push(format!(
-            "{} flushed nothing (no fsync=, fdatasync= or sync=), so its figures say nothing of commits.",
-            dry.join(", ")
+            "{} flushed nothing (no fsync=, fdatasync= or sync=, or too few writes), so its figures say nothing of commits.",
+            dry.into_iter().collect::<Vec<_>>().join(", ")
         ));
     }
-    let flushed = rows.iter().filter(|row| !dry.contains(&row.name.as_str()));
-    let best = flushed.filter_map(|row| Some((row, row.per_second?))).max_by(|a, b| a.1.total_cmp(&b.1));
-    let sentence = match best {
-        Some((row, rate)) => {
+    let beside = jobs.iter().filter(|job| job.companions > 1).count();
+    if beside > 1 {
+        remarks.push(format!(
+            "{beside} jobs ran beside others (numjobs=, or no stonewall), so a row is one among several."
+        ));
+    }
+    let alone = flushed.iter().filter(|(job, row, _)| job.companions == 1 && row.at_a_time == Some(1));
+    let sentence = match alone.max_by(|a, b| a.2.total_cmp(&b.2)) {
+        Some((_, row, rate)) => {
             format!(
                 "{} flushed {} times per second there; one figure has no interval: measure here.",
                 row.name,
-                text::rounded(rate)
+                text::rounded(*rate)
             )
         }
-        None => "No job flushed anything, so nothing follows for a server.".to_owned(),
+        None if flushed.is_empty() => "No job flushed anything, so nothing follows for a server.".to_owned(),
+        None => "No job flushed alone and one at a time, as a session commits, so no rate is that of a session: measure here."
+            .to_owned(),
     };
     Some(Ok(vec![Imported {
         tool: text::safe(version.as_str().unwrap_or("fio").as_bytes()),
@@ -52,14 +67,60 @@ pub fn read(input: &[u8]) -> Option<Result<Vec<Imported>, String>> {
     }]))
 }
 
-/// What a job was told; its own options win over the global ones.
-struct Options {
+/// One of fio's results: of a job, or of several summed up.
+struct Job {
     name: String,
-    flush_every: u64,
-    is_sync: bool,
+    /// Whether anything was flushed.
+    flushes: bool,
+    /// How many results are of the same time, with this one: jobs of a group run together.
+    companions: usize,
+    /// None where it is not about writing.
+    row: Option<ImportedRow>,
 }
 
-impl Options {
+impl Job {
+    fn of(job: &Value, global: Option<&Value>, all: &[Value]) -> Self {
+        let told = Told::of(job, global);
+        let (name, group) = (job.get("jobname"), job.get("groupid"));
+        let of_group = all.iter().filter(|other| other.get("groupid") == group);
+        let of_name = of_group.clone().filter(|other| other.get("jobname") == name).count();
+        let seen = Seen::of(job);
+        let flushes = match seen.flushes {
+            Some(flushes) => flushes > 0.0 || told.is_sync,
+            None => !told.flush_every.is_empty() || told.is_sync,
+        };
+        let name = text::safe(name.and_then(Value::as_str).unwrap_or("job").as_bytes());
+        // As many results of its name as it was to be processes: they were not summed up.
+        let processes = if of_name == 1 { told.processes } else { 1 };
+        let row = job.get("write").map(|writes| {
+            let per_second = seen.per_second(&told).filter(|rate| rate.is_finite() && *rate > 0.0);
+            let of_writes =
+                ["clat_ns", "lat_ns"].into_iter().find_map(|name| writes.get(name)?.get("percentile"));
+            let of_flushes = job.get("sync").and_then(|sync| sync.get("lat_ns")?.get("percentile"));
+            let percentiles = of_flushes.or(of_writes.filter(|_| told.is_sync));
+            ImportedRow {
+                group: Group::Job,
+                name: name.clone(),
+                per_second,
+                at_a_time: seen.at_a_time(&told, processes),
+                percentiles_us: percentiles.and_then(Value::as_object).map(in_micros).unwrap_or_default(),
+                missing: per_second.is_none().then(|| "wrote nothing".to_owned()),
+            }
+        });
+        Self { name, flushes, companions: of_group.count(), row }
+    }
+}
+
+/// What a job was told; its own options win over the global ones. Of several that were summed up, what one of them was told.
+struct Told {
+    /// After how many operations a flush is due, for each kind of flush that it was told to make.
+    flush_every: Vec<u64>,
+    is_sync: bool,
+    processes: u64,
+    depth: u64,
+}
+
+impl Told {
     fn of(job: &Value, global: Option<&Value>) -> Self {
         let own = job.get("job options");
         let option =
@@ -67,14 +128,80 @@ impl Options {
         let count = |name: &str| option(name).and_then(number).unwrap_or(0);
         let sync = option("sync").and_then(Value::as_str).unwrap_or("0");
         Self {
-            name: text::safe(job.get("jobname").and_then(Value::as_str).unwrap_or("job").as_bytes()),
-            flush_every: count("fsync").max(count("fdatasync")),
+            flush_every: ["fsync", "fdatasync"].map(count).into_iter().filter(|every| *every > 0).collect(),
             is_sync: !matches!(sync, "0" | "none"),
+            processes: count("numjobs").max(1),
+            depth: count("iodepth").max(1),
+        }
+    }
+}
+
+/// What was counted; `None` where this version of fio does not say.
+struct Seen {
+    /// Writes per second.
+    writes_per_second: Option<f64>,
+    /// Reads and writes.
+    operations: f64,
+    /// Flushes by themselves, those of `sync=` not among them.
+    flushes: Option<f64>,
+    seconds: f64,
+    /// How many were under way on average: what all took, over the time.
+    busy: f64,
+    /// Whether no more than one was ever queued: so it is with an engine that is synchronous, whatever its depth was to be.
+    is_queued_singly: bool,
+}
+
+impl Seen {
+    fn of(job: &Value) -> Self {
+        let of = |part: &str| job.get(part);
+        let figure = |part: &str, name: &str| of(part)?.get(name)?.as_f64();
+        let latency = |part: &str, name: &str| of(part)?.get("lat_ns")?.get(name)?.as_f64();
+        let seconds = figure("write", "runtime").unwrap_or(0.0) / 1e3;
+        let count = |part| figure(part, "total_ios").unwrap_or(0.0);
+        let flushes = latency("sync", "N");
+        let took = |part, count: f64| count * latency(part, "mean").unwrap_or(0.0) / 1e9;
+        let took = took("write", count("write"))
+            + took("read", count("read"))
+            + took("sync", flushes.unwrap_or(0.0));
+        let deeper = |levels: &Map<String, Value>| {
+            levels.iter().any(|(level, share)| level != "1" && share.as_f64().is_none_or(|share| share > 0.0))
+        };
+        let levels = of("iodepth_level").and_then(Value::as_object);
+        Self {
+            writes_per_second: figure("write", "iops"),
+            operations: count("write") + count("read"),
+            flushes,
+            seconds,
+            busy: if seconds > 0.0 { took / seconds } else { 0.0 },
+            is_queued_singly: levels.is_some_and(|levels| !levels.is_empty() && !deeper(levels)),
         }
     }
 
-    fn flushes(&self) -> bool {
-        self.flush_every > 0 || self.is_sync
+    /// Flushes per second; of a job that flushed nothing, its writes.
+    fn per_second(&self, told: &Told) -> Option<f64> {
+        let counted = self.flushes.filter(|flushes| *flushes > 0.0 && self.seconds > 0.0 && !told.is_sync);
+        match counted {
+            Some(flushes) => Some(flushes / self.seconds),
+            None => self.writes_per_second.map(|rate| rate / self.every(told)),
+        }
+    }
+
+    /// Writes per flush, where flushes were not counted.
+    fn every(&self, told: &Told) -> f64 {
+        let is_told = self.flushes.is_none() && !told.is_sync;
+        told.flush_every.iter().filter(|_| is_told).min().map_or(1.0, |every| *every as f64)
+    }
+
+    /// As the options say, unless what was counted says that they are not those of all that was summed up.
+    fn at_a_time(&self, told: &Told, processes: u64) -> Option<u64> {
+        let count = processes.saturating_mul(if self.is_queued_singly { 1 } else { told.depth });
+        let due: f64 = told.flush_every.iter().map(|every| self.operations / *every as f64).sum();
+        // A process may end before its next flush is due.
+        let slack = 0.05 * due + 2.0 * processes as f64;
+        let is_told = self.flushes.is_none_or(|flushes| (flushes - due).abs() <= slack);
+        // Where flushes are queued, too, they count besides the writes.
+        let most = if count == 1 { 1.2 } else { 2.2 * count as f64 };
+        (is_told && self.busy <= most).then_some(count)
     }
 }
 
@@ -85,25 +212,6 @@ fn number(value: &Value) -> Option<u64> {
         Value::String(text) => text.parse().ok(),
         value => value.as_u64(),
     }
-}
-
-fn row(job: &Value, options: &Options) -> Option<ImportedRow> {
-    let writes = job.get("write")?;
-    let per_second =
-        writes.get("iops").and_then(Value::as_f64).filter(|rate| rate.is_finite() && *rate > 0.0);
-    // A flush per so many writes.
-    let every = options.flush_every.max(1) as f64;
-    let of_flushes = job.get("sync").and_then(|sync| sync.get("lat_ns"));
-    let of_writes = ["clat_ns", "lat_ns"].into_iter().find_map(|name| writes.get(name)?.get("percentile"));
-    let percentiles =
-        of_flushes.and_then(|lat| lat.get("percentile")).or(of_writes.filter(|_| options.is_sync));
-    Some(ImportedRow {
-        group: Group::Job,
-        name: options.name.clone(),
-        per_second: per_second.map(|rate| rate / every),
-        percentiles_us: percentiles.and_then(Value::as_object).map(in_micros).unwrap_or_default(),
-        missing: per_second.is_none().then(|| "wrote nothing".to_owned()),
-    })
 }
 
 /// `{"50.000000": 123456}` in nanoseconds, by rising percent.

@@ -1,10 +1,11 @@
 //! `pg_test_fsync`'s text: 2011's without microseconds (2,000 operations per test), and those since 9.3, with `n/a` for what
 //! the build lacks and `n/a*` for what the file system refuses with O_DIRECT (src/bin/pg_test_fsync/pg_test_fsync.c).
 //!
-//! Columns moved from release to release, so lines are read by tokens. The surprise: the open methods are always measured
-//! with O_DIRECT and with one flush per write, which no server of today does, so their rows argue for nothing.
+//! Columns moved from release to release, so lines are read by tokens; a whole text in any language is read by its layout
+//! alone. The surprise: the open methods are always measured with O_DIRECT and with one flush per write, which no server of
+//! today does, so their rows argue for nothing.
 
-use super::{Group, Imported, ImportedRow, NOISE, implausible};
+use super::{Group, Imported, ImportedRow, NOISE, implausible, layout};
 use crate::text;
 
 /// The headings, by what they begin with.
@@ -17,24 +18,72 @@ const HEADINGS: &[(&str, Group)] = &[
     ("Non-Sync", Group::NotSynced),
 ];
 
-/// Every run in a text: a page may hold several.
-pub fn read(input: &str) -> Vec<Imported> {
-    let (mut runs, mut group): (Vec<(String, Vec<ImportedRow>)>, _) = (Vec::new(), None);
-    for line in input.lines().map(str::trim) {
-        if let Some(budget) = budget(line) {
-            runs.push((budget, Vec::new()));
-            group = None;
-            continue;
+/// What a text holds.
+pub struct Found {
+    /// Every run that is read: a page may hold several.
+    pub runs: Vec<Imported>,
+    /// Whether there is, besides, what only this tool writes, in a language in which it is not read for certain.
+    pub is_foreign: bool,
+}
+
+/// Looks through a text.
+pub fn read(input: &str) -> Found {
+    let lines: Vec<&str> = input.lines().map(str::trim).collect();
+    let starts: Vec<usize> = (0..lines.len()).filter(|at| begins(&lines, *at)).collect();
+    let ends = starts.iter().skip(1).copied().chain([lines.len()]);
+    let mut found = Found { runs: Vec::new(), is_foreign: starts.is_empty() && is_part(&lines) };
+    for (start, end) in starts.iter().zip(ends) {
+        let lines = lines.get(*start..end).unwrap_or_default();
+        let first = lines.first().copied().unwrap_or_default();
+        let is_english =
+            !lines.iter().take(MARKER_WITHIN).any(|line| is_marker(line) && !line.starts_with(MARKER));
+        let rows =
+            layout::rows(lines).unwrap_or_else(|| if is_english { by_headings(lines) } else { Vec::new() });
+        found.is_foreign |= rows.is_empty() && !is_english;
+        if !rows.is_empty() {
+            found.runs.push(run(budget(first).unwrap_or_else(|| layout::budget(first)), rows));
         }
+    }
+    found
+}
+
+/// The second line of every run, in English.
+const MARKER: &str = "O_DIRECT supported on this platform";
+
+/// It follows the first line, with no more than one empty line between.
+const MARKER_WITHIN: usize = 3;
+
+/// The same in any language: nothing that it names is ever translated.
+fn is_marker(line: &str) -> bool {
+    ["O_DIRECT", "open_datasync", "open_sync"].iter().all(|name| line.contains(name))
+}
+
+/// Whether a run begins there: with its time per test, which is known by the line that follows where it is translated.
+fn begins(lines: &[&str], at: usize) -> bool {
+    let line = lines.get(at).copied().unwrap_or_default();
+    let mut behind = lines.iter().skip(at + 1).take(MARKER_WITHIN - 1).filter(|line| !line.is_empty());
+    let is_followed = !line.is_empty() && behind.next().is_some_and(|line| is_marker(line));
+    budget(line).is_some() || is_followed || (at == 0 && is_marker(line))
+}
+
+/// Whether these are lines of the tool without its first ones.
+fn is_part(lines: &[&str]) -> bool {
+    ["fdatasync", "fsync_writethrough", "open_sync"]
+        .iter()
+        .all(|name| lines.iter().any(|line| line.starts_with(name)))
+}
+
+/// The rows of a run in English, under its headings. What stands between is passed over: pages quote, and cut.
+fn by_headings(lines: &[&str]) -> Vec<ImportedRow> {
+    let (mut rows, mut group) = (Vec::new(), None);
+    for line in lines {
         if let Some((_, of)) = HEADINGS.iter().find(|(heading, _)| line.starts_with(heading)) {
             group = Some(*of);
             continue;
         }
-        let Some((_, rows)) = runs.last_mut() else { continue };
         rows.extend(group.and_then(|group| row(line, group)));
     }
-    runs.retain(|(_, rows)| !rows.is_empty());
-    runs.into_iter().map(|(budget, rows)| run(budget, rows)).collect()
+    rows
 }
 
 /// `5 seconds per test`, `1 second per test`, `2000 operations per test`.
@@ -53,12 +102,15 @@ fn row(line: &str, group: Group) -> Option<ImportedRow> {
         group,
         name,
         per_second,
+        at_a_time: Some(1),
         percentiles_us: Vec::new(),
         missing: missing.map(str::to_owned),
     };
     if let Some((before, _)) = line.split_once(" ops/sec") {
         let (name, figure) = before.rsplit_once(char::is_whitespace)?;
-        let rate = figure.parse::<f64>().ok().filter(|rate| rate.is_finite() && *rate >= 0.0)?;
+        // With another decimal sign only where the microseconds beside it say the same: it could be one that groups.
+        let rate = figure.parse::<f64>().ok().or_else(|| layout::measured(line));
+        let rate = rate.filter(|rate| rate.is_finite() && *rate >= 0.0)?;
         return Some(of(named(name)?, Some(rate), None));
     }
     if let Some(name) = line.strip_suffix("n/a*") {
