@@ -5,6 +5,7 @@
 
 mod advise;
 mod builtin;
+mod command;
 mod diagnostic;
 mod evaluate;
 pub mod evidence;
@@ -16,6 +17,7 @@ mod load;
 pub mod model;
 mod needs;
 mod others;
+mod own;
 pub mod pack;
 pub mod reference;
 mod set;
@@ -36,6 +38,7 @@ pub use finding::{
 };
 pub use model::Rule;
 pub use others::{Off, Override};
+pub use own::{OwnCommand, Purpose};
 pub use pack::Pack;
 pub use set::{RuleFile, RuleSet};
 pub use template::Template;

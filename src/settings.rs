@@ -15,7 +15,7 @@ use SettingKind::{
 use serde::{Serialize, Serializer};
 
 use crate::facts::catalog::{boot, device, kernel, mount, mysql, postgres, target};
-use crate::facts::{Key, KeyInfo, Scope};
+use crate::facts::{Key, KeyInfo, Kind, Scope};
 
 pub use kind::{Mounting, SettingKind};
 
@@ -40,9 +40,34 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// Whether putting in these values can lose data. Servers take their words in any case.
+    /// Whether putting in these values can lose data. Servers take their words in any case, and whoever reads a number takes
+    /// it however it is written.
     pub fn can_lose(&self, values: &[String]) -> bool {
-        values.iter().any(|value| self.loses.iter().any(|word| word.eq_ignore_ascii_case(value)))
+        values.iter().any(|value| {
+            let parts = match self.shape {
+                Shape::One => vec![value.as_str()],
+                Shape::Options => value.split(',').collect(),
+            };
+            let mut parts = parts.into_iter().map(|part| (part.trim(), plain(part.trim())));
+            parts.any(|(part, plain)| {
+                self.loses
+                    .iter()
+                    .any(|word| word.eq_ignore_ascii_case(part) || word.eq_ignore_ascii_case(&plain))
+            })
+        })
+    }
+
+    /// Whether the setting has such values at all, as far as its fact tells: a word that is none of its words is not one.
+    pub fn can_be(&self, value: &str) -> bool {
+        let number = |value: &str| plain(value).parse::<f64>().is_ok_and(f64::is_finite);
+        let any_case = |words: &[&str]| words.iter().any(|word| word.eq_ignore_ascii_case(value));
+        match self.current.map(|fact| fact.kind) {
+            Some(Kind::Bool) => any_case(ON) || any_case(OFF),
+            Some(Kind::Choice(words)) => any_case(words),
+            Some(Kind::Count | Kind::Micros | Kind::Number) => number(value),
+            Some(Kind::Bytes) => number(value.trim_end_matches(|c: char| c.is_ascii_alphabetic()).trim_end()),
+            Some(Kind::Text | Kind::Version | Kind::List | Kind::Choices(_)) | None => true,
+        }
     }
 
     /// Its name without the area: what a server calls its setting, or the kernel an attribute.
@@ -88,8 +113,8 @@ impl Serialize for Setting {
     }
 }
 
-/// Mount options that stop flushes, let the journal run ahead of the data, or give up on errors: ext4(5), nfs(5),
-/// Documentation/filesystems/f2fs.rst and overlayfs.rst of the kernel.
+/// Mount options that stop flushes or the journal, let it run ahead of the data, or give up on errors: ext4(5), nfs(5),
+/// mount(8) for jfs, and Documentation/filesystems/f2fs.rst and overlayfs.rst of the kernel; the last is bcachefs's.
 const LOSING_OPTIONS: &[&str] = &[
     "nobarrier",
     "barrier=0",
@@ -103,7 +128,25 @@ const LOSING_OPTIONS: &[&str] = &[
     "softerr",
     "volatile",
     "fsync=volatile",
+    "nointegrity",
+    "nolog",
+    "journal_flush_disabled",
 ];
+
+/// A whole number at the end of a value as people write it: `00`, `+0` and `0x0` are 0.
+fn plain(value: &str) -> String {
+    let (before, number) = match value.split_once('=') {
+        Some((key, number)) => (format!("{key}="), number),
+        None => (String::new(), value),
+    };
+    let unsigned = number.strip_prefix('+').unwrap_or(number);
+    let hex = unsigned.strip_prefix("0x").or_else(|| unsigned.strip_prefix("0X"));
+    let read = match hex {
+        Some(hex) => u64::from_str_radix(hex, 16).ok(),
+        None => unsigned.parse().ok(),
+    };
+    read.map_or_else(|| value.to_owned(), |number| format!("{before}{number}"))
+}
 
 /// How servers write that something is off, and on.
 const OFF: &[&str] = &["off", "false", "no", "0"];

@@ -9,6 +9,7 @@ use super::out::{Done, complain, print};
 use super::rule_files;
 use crate::pipeline;
 use crate::rules::explain::{self, Drawing};
+use crate::rules::model::AdviceSpec;
 use crate::rules::{Off, Override, Rule, RuleSet, examples};
 use crate::settings::{self, Shape};
 use crate::text::page::Page;
@@ -150,15 +151,47 @@ fn rule_text(rule: &Rule, rules: &RuleSet) -> String {
     if !rule.advise.is_empty() {
         page.heading("Advises");
     }
-    for advice in &rule.advise {
-        let (reach, risk) = (advice.reach.word(), advice.risk.word());
-        page.para(2, &format!("{} ({reach}, risk {risk})", advice.setting.name));
+    rule.advise.iter().for_each(|one| advice(&mut page, one));
+    for (title, text) in [("Remedy", &rule.remedy), ("No remedy", &rule.no_remedy)] {
+        if let Some(text) = text {
+            page.heading(title);
+            page.para(2, &text.source());
+        }
+    }
+    if !rule.overrides.is_empty() {
+        page.heading("Overrides");
+        rule.overrides.iter().for_each(|id| page.para(2, id));
     }
     page.heading("Examples");
     for example in &rule.examples {
         page.hanging(2, &format!("{:<16}", example.expect.word()), &example.name);
     }
     page.finish()
+}
+
+/// A piece of advice as it was written: what changes, when, at which price, by which commands.
+fn advice(page: &mut Page, advice: &AdviceSpec) {
+    let (reach, risk) = (advice.reach.word(), advice.risk.word());
+    let rank = advice.rank.map(|rank| format!(", choice {rank}")).unwrap_or_default();
+    page.para(2, &format!("{}: {} ({reach}, risk {risk}{rank})", advice.setting.name, advice.change.words()));
+    if let Some(when) = &advice.when {
+        page.para(4, "only when");
+        for line in explain::condition(when, Drawing::Unicode) {
+            page.verbatim(6, &line);
+        }
+    }
+    if let Some(price) = &advice.price {
+        page.hanging(4, "price    ", &price.source());
+    }
+    for (word, commands) in [("apply", &advice.apply), ("verify", &advice.verify), ("undo", &advice.undo)] {
+        for command in commands {
+            page.verbatim(4, &format!("{word:<9}{}", command.source()));
+        }
+    }
+    for own in &advice.own {
+        page.verbatim(4, &format!("{:<9}{}", own.purpose.word(), own.command.source()));
+        page.para(13, &format!("shown as your own, and in no script: {}", own.why));
+    }
 }
 
 fn setting_list() -> String {

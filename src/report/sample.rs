@@ -112,6 +112,7 @@ pub fn finding(rule: &str, subject: &Subject, level: Level, advice: Vec<Advice>)
 /// Advice without commands.
 pub fn advice(setting: &str, change: Change) -> Advice {
     Advice {
+        own: Vec::new(),
         setting: settings::find(setting).expect("a setting that can be advised"),
         change,
         current: Reading::not_collected(),

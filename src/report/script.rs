@@ -4,6 +4,7 @@
 //! more that it is the same disk and still free; for what is mounted already every step is a comment to be taken out by
 //! hand. The surprise: text that is not plainly safe in a shell never leaves the comments.
 
+mod apart;
 mod existing;
 mod new;
 
@@ -31,7 +32,10 @@ pub fn render(report: &Report) -> Result<String, String> {
             TargetKind::Directory | TargetKind::Created => existing::part(report, target),
         });
     }
-    if report.targets.iter().any(|target| !target.kind.is_device()) {
+    let apart = apart::parts(report);
+    let edited = !apart.is_empty() || report.targets.iter().any(|target| !target.kind.is_device());
+    parts.extend(apart);
+    if edited {
         parts.push(
             "\nprintf 'the commands that are no comments any more were run; nothing else was done\\n'\n"
                 .to_owned(),

@@ -4,8 +4,10 @@
 //! this machine. The surprise: advice is dropped without a word when its value comes from a fact that is not known,
 //! since there is nothing to advise then.
 
+use super::command::{self, Judgement};
 use super::ground::{Ground, Node, proven};
 use super::model::{AdviceSpec, Author, ChangeSpec, Rule};
+use super::own::OwnCommand;
 use super::template::Template;
 use super::{Advice, Change, HeldBack, Level, Risk};
 use crate::facts::{FactSet, KeyInfo, Reading, Source, Subject, Value, Why};
@@ -64,10 +66,32 @@ pub(super) fn advise(
             held_back
                 .push(HeldBack { advice: format!("{}: {}", spec.setting.name, change.words()), because });
         } else {
-            given.push(Advice { risk, ..spec.advice(change, facts, subject) });
+            let advice = Advice { risk, ..spec.advice(rule, change, facts, subject) };
+            match refused(rule.author, &advice) {
+                Some(because) => held_back.push(HeldBack {
+                    advice: format!("{}: {}", spec.setting.name, advice.change.words()),
+                    because: format!("{because}, and the rule is of {}", rule.file),
+                }),
+                None => given.push(advice),
+            }
         }
     }
     (given, held_back)
+}
+
+/// Why advice with these commands is not given: with the facts in it, one of a user's rule can lose data.
+fn refused(author: Author, advice: &Advice) -> Option<String> {
+    match author {
+        Author::Walwise => return None,
+        Author::User => {}
+    }
+    let read = [&advice.apply, &advice.verify, &advice.undo].into_iter().flatten().map(AsRef::as_ref);
+    let lines =
+        read.chain(advice.own.iter().map(|own| own.command.as_str())).filter(|line| !line.starts_with('#'));
+    lines.into_iter().find_map(|line| match command::judge(line) {
+        Judgement::Loses { what, .. } => Some(what),
+        Judgement::Harmless | Judgement::Strange { .. } => None,
+    })
 }
 
 fn why_held_back(
@@ -125,7 +149,7 @@ impl AdviceSpec {
         }
     }
 
-    fn advice(&self, change: Change, facts: &FactSet, subject: &Subject) -> Advice {
+    fn advice(&self, rule: &Rule, change: Change, facts: &FactSet, subject: &Subject) -> Advice {
         let commands =
             |templates: &[Template]| templates.iter().map(|one| one.command(facts, subject)).collect();
         let current = match self.setting.current {
@@ -143,6 +167,17 @@ impl AdviceSpec {
             apply: commands(&self.apply),
             verify: commands(&self.verify),
             undo: commands(&self.undo),
+            own: self
+                .own
+                .iter()
+                .map(|own| OwnCommand {
+                    purpose: own.purpose,
+                    command: own.command.command(facts, subject).to_string(),
+                    file: rule.file.clone(),
+                    line: rule.line,
+                    why: own.why.clone(),
+                })
+                .collect(),
         }
     }
 }

@@ -19,6 +19,8 @@ pub enum Weight {
     Mistake,
     /// It is without effect here, and nothing else is lost.
     Remark,
+    /// It is in force; whoever works on the file should know what becomes of it.
+    Note,
 }
 
 /// A mistake in a file, or a remark.
@@ -43,6 +45,11 @@ impl Diag {
     /// A remark.
     pub fn remark(span: Span, message: impl Into<String>, help: impl Into<Option<String>>) -> Self {
         Self { weight: Weight::Remark, ..Self::mistake(span, message, help) }
+    }
+
+    /// What its author should know.
+    pub fn note(span: Span, message: impl Into<String>, help: impl Into<Option<String>>) -> Self {
+        Self { weight: Weight::Note, ..Self::mistake(span, message, help) }
     }
 }
 
@@ -89,7 +96,11 @@ impl FileDiags {
     fn show(&self, renderer: &Renderer, diag: &Diag) -> String {
         let spot = AnnotationKind::Primary.span(self.within(&diag.span));
         let snippet = Snippet::source(self.text.as_str()).path(self.file.as_str()).annotation(spot);
-        let level = if diag.weight == Weight::Mistake { Level::ERROR } else { Level::WARNING };
+        let level = match diag.weight {
+            Weight::Mistake => Level::ERROR,
+            Weight::Remark => Level::WARNING,
+            Weight::Note => Level::NOTE,
+        };
         let group: Group<'_> = level.primary_title(diag.message.as_str()).element(snippet);
         let group = match &diag.help {
             Some(help) => group.element(Level::HELP.message(help.as_str())),
@@ -128,6 +139,8 @@ pub struct Problems {
     /// Where lines end.
     ends: Vec<usize>,
     diags: Vec<Diag>,
+    /// What is no mistake and is told beside them.
+    notes: Vec<Diag>,
     /// By line: broken syntax.
     broken: BTreeMap<usize, Diag>,
 }
@@ -136,7 +149,7 @@ impl Problems {
     /// None yet of this file.
     pub fn of(source: &str) -> Self {
         let ends = source.match_indices('\n').map(|(at, _)| at).collect();
-        Self { ends, diags: Vec::new(), broken: BTreeMap::new() }
+        Self { ends, diags: Vec::new(), notes: Vec::new(), broken: BTreeMap::new() }
     }
 
     /// The line of a position, counted from one.
@@ -155,6 +168,11 @@ impl Problems {
         self.diags.push(Diag::mistake(span, message, help));
     }
 
+    /// What the author should know; no mistake.
+    pub fn note(&mut self, span: Span, message: impl Into<String>, help: impl Into<Option<String>>) {
+        self.notes.push(Diag::note(span, message, help));
+    }
+
     /// Something that is not there. Not reported when it may only have been lost with broken syntax.
     pub fn missing(&mut self, span: Span, message: impl Into<String>, help: impl Into<Option<String>>) {
         if self.broken.is_empty() {
@@ -165,6 +183,7 @@ impl Problems {
     /// The mistakes in the order of the file.
     pub fn into_diags(mut self) -> Vec<Diag> {
         let mut diags = std::mem::take(&mut self.diags);
+        diags.append(&mut self.notes);
         diags.retain(|diag| !self.broken.contains_key(&self.line(diag.span.start)));
         self.diags = diags;
         self.diags.extend(self.broken.into_values());

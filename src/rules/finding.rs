@@ -7,6 +7,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::own::{OwnCommand, Purpose};
 use crate::facts::{Need, Reading, Subject, Value};
 use crate::quote::Command;
 use crate::truth::Truth;
@@ -230,6 +231,17 @@ pub struct Advice {
     /// Commands that take it back.
     #[schemars(with = "Vec<String>")]
     pub undo: Vec<Command>,
+    /// Commands of a user's rule that walwise does not understand.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub own: Vec<OwnCommand>,
+}
+
+impl Advice {
+    /// What is to be run for review, under its word: `apply`, `verify` and `undo`.
+    pub fn commands(&self) -> [(&'static str, &[Command]); 3] {
+        let of = |purpose: Purpose, commands| (purpose.word(), commands);
+        [of(Purpose::Apply, &*self.apply), of(Purpose::Verify, &*self.verify), of(Purpose::Undo, &*self.undo)]
+    }
 }
 
 /// Whether a rule's condition holds for a subject.

@@ -193,6 +193,9 @@ fn rule(
     }
     let because = fields.text("because", problems);
     let (here, none) = (fields.text("remedy", problems), fields.text("no_remedy", problems));
+    for text in [&here, &none].into_iter().flatten() {
+        advice::judge_text(text, author, problems);
+    }
     let refs = fields.get("refs").map(|item| fields::texts(item, problems));
     if fields.get("refs").and_then(|refs| refs.get_ref().as_array()).is_some_and(|refs| refs.is_empty()) {
         problems.missing(

@@ -8,6 +8,7 @@ use crate::settings::Setting;
 use std::sync::Arc;
 
 use super::evidence::Evidence;
+use super::own::OwnSpec;
 use super::template::Template;
 use super::{Change, Confidence, Level, Mending, Reach, Risk};
 use crate::facts::{FactSet, KeyInfo, Reading, Scope, Subject, Value};
@@ -143,10 +144,18 @@ impl Rule {
     pub fn told_remedy(&self, facts: &FactSet, subject: &Subject, which: &[&Subject]) -> Option<Mending> {
         let known = |text: &&Template| self.no_remedy.is_none() || text.is_known(facts, subject);
         let told = |here| {
-            move |text: &Template| Mending { here, says: text.text(facts, subject, which).to_string() }
+            move |text: &Template| Mending { here, says: self.signed(&text.text(facts, subject, which)) }
         };
         let here = self.remedy.as_ref().filter(known).map(told(true));
         here.or_else(|| self.no_remedy.as_ref().map(told(false)))
+    }
+
+    /// What it says under the name of who wrote it.
+    fn signed(&self, says: &str) -> String {
+        match self.author {
+            Author::Walwise => says.to_owned(),
+            Author::User => format!("{says} (so says {}:{})", self.file, self.line),
+        }
     }
 
     /// Whether its title, its reason or its remedy names elements of a quantifier.
@@ -281,6 +290,8 @@ pub struct AdviceSpec {
     pub verify: Vec<Template>,
     /// Commands that take it back.
     pub undo: Vec<Template>,
+    /// Commands of a user's rule that are not understood.
+    pub own: Vec<OwnSpec>,
 }
 
 /// The change that advice makes.
@@ -294,6 +305,19 @@ pub enum ChangeSpec {
     AddFrom(&'static KeyInfo),
     /// Take away the words of this list.
     RemoveFrom(&'static KeyInfo),
+}
+
+impl ChangeSpec {
+    /// In words: `add noatime`, `set to what probe.best_method says`.
+    pub fn words(&self) -> String {
+        match self {
+            Self::Fixed(Change::Set(value)) => format!("set to {value}"),
+            Self::Fixed(change) => change.words(),
+            Self::SetFrom(fact) => format!("set to what {} says", fact.name),
+            Self::AddFrom(fact) => format!("add what {} lists", fact.name),
+            Self::RemoveFrom(fact) => format!("remove what {} lists", fact.name),
+        }
+    }
 }
 
 /// A test of the rule itself: facts, and what they should come to.

@@ -232,6 +232,19 @@ struct Spot<'s> {
     in_code: bool,
 }
 
+/// A placeholder of a command as it was written, whatever it names.
+pub struct Spotted<'s> {
+    /// Where, braces included.
+    pub range: Range<usize>,
+    /// For one that is there only where its fact is known: what stands before it then.
+    pub prefix: Option<&'s str>,
+}
+
+/// The placeholders of a command, in order.
+pub fn places(command: &str) -> Vec<Spotted<'_>> {
+    Spots::of(command).map(|Spot { range, prefix, .. }| Spotted { range, prefix }).collect()
+}
+
 /// The placeholders of a text, in order. Each character is looked at once from the brace before it, and never from another.
 struct Spots<'s> {
     source: &'s str,

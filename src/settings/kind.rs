@@ -60,6 +60,24 @@ impl SettingKind {
         }
     }
 
+    /// Whether it is a list in which each word is one option, rather than a piece of a command line.
+    pub fn is_list_of_words(self) -> bool {
+        match self {
+            Self::MkfsFeatures | Self::MountOptions | Self::BootOptions | Self::DirectoryFlags => true,
+            Self::Filesystem
+            | Self::MkfsOptions
+            | Self::FastCommit
+            | Self::Trim
+            | Self::Scheduler
+            | Self::Queue
+            | Self::Placement
+            | Self::Postgres
+            | Self::InitDb
+            | Self::Mysql
+            | Self::Other => false,
+        }
+    }
+
     /// Whether mkfs is told of it.
     pub fn is_of_mkfs(self) -> bool {
         match self {

@@ -201,6 +201,7 @@ pub fn another_kernel() -> Supposed {
     then.facts.know(&Subject::host(), &kernel::VENDOR, "mainline".to_owned(), follows);
     let mut pretended = then.clone();
     let offer = Advice {
+        own: Vec::new(),
         risk: Risk::DataLossIfWrong,
         price: Some("without power the last commits are gone".to_owned()),
         apply: vec![Command::new("mount -o remount,nobarrier /srv")],

@@ -187,6 +187,7 @@ fn any_finding(blank: bool) -> impl Strategy<Value = Finding> {
             };
             let command = Command::new("set ").code(setting.name).code(" ").option(&change.words());
             let advice = Advice {
+                own: Vec::new(),
                 setting,
                 apply: if change == Change::Keep { Vec::new() } else { command.into_iter().collect() },
                 change,

@@ -28,6 +28,7 @@ pub fn script_for(disk: &Loop, fstype: &str, mkfs: &[&str], mount: &str) -> Stri
     facts.stand(&place, &block);
     facts.link(&place, &block);
     let advice = |setting: &str, change| Advice {
+        own: Vec::new(),
         setting: settings::find(setting).unwrap(),
         change,
         current: Reading::not_collected(),

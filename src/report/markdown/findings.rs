@@ -8,7 +8,7 @@ use crate::report::text::telling::Part;
 use crate::report::text::unknown;
 use crate::report::text::{distinct, words};
 use crate::report::{Report, TargetSummary};
-use crate::rules::{Finding, Level, Outcome};
+use crate::rules::{Advice, Finding, Level, Outcome};
 
 /// Writes what applies without advice, and what is undecided, about one target.
 pub fn of_target(document: &mut Document, part: &mut Part<'_, '_>, target: &TargetSummary) {
@@ -72,6 +72,17 @@ fn found<'a>(
         ]
     };
     document.table(&["level", "of", "finding", "rule"], &[], &new.iter().map(row).collect::<Vec<_>>());
+    for finding in new {
+        let told = |advice: &&Advice| {
+            !advice.own.is_empty() || advice.commands().iter().any(|(_, all)| !all.is_empty())
+        };
+        for advice in finding.advice.iter().filter(told) {
+            let of = text(&words::subject(&finding.subject));
+            let does = code(&format!("{}: {}", advice.setting, advice.change.words()));
+            document.para(&format!("{does} of {of} ({}):", code(&finding.rule)));
+            super::plan::commands(document, advice);
+        }
+    }
 }
 
 /// Every rule that is undecided, once, with what would decide it where it is open first.

@@ -4,7 +4,7 @@ use super::write::{Document, code, codes, text};
 use crate::report::text::telling::Part;
 use crate::report::text::{distinct, words};
 use crate::report::{Report, Step, TargetSummary, origin};
-use crate::rules::{Change, Finding, Level, Outcome};
+use crate::rules::{Advice, Change, Finding, Level, Outcome, OwnCommand};
 
 /// Writes the plan of a target: what it takes, the steps in a table, then each with its reasons and commands.
 pub fn write<'a>(document: &mut Document, part: &mut Part<'_, 'a>, target: &'a TargetSummary) {
@@ -82,20 +82,24 @@ fn step<'a>(
     facts.push(format!("affects {}", text(&words::affects(advice.reach, advice.risk))));
     facts.push(format!("rules: {}", codes(&step.rules)));
     document.list(&facts);
-    commands(document, step);
+    commands(document, advice);
 }
 
-/// What applies, verifies and undoes a step; nothing where there are no commands.
-fn commands(document: &mut Document, step: &Step) {
-    let advice = &step.advice;
-    let parts = [("apply", &advice.apply), ("verify", &advice.verify), ("undo", &advice.undo)];
+/// What applies, verifies and undoes advice, and beneath it what is the user's own; nothing where there are no commands.
+pub fn commands(document: &mut Document, advice: &Advice) {
     let mut lines = Vec::new();
-    for (title, commands) in parts.into_iter().filter(|(_, commands)| !commands.is_empty()) {
+    for (title, commands) in advice.commands().into_iter().filter(|(_, commands)| !commands.is_empty()) {
         lines.push(format!("# {title}"));
         lines.extend(commands.iter().map(ToString::to_string));
     }
     if !lines.is_empty() {
         document.code("sh", &lines);
+    }
+    let own = |own: &OwnCommand| {
+        format!("{}: {} — {}", own.purpose.word(), code(&own.command), text(&own.sentence()))
+    };
+    if !advice.own.is_empty() {
+        document.list(&advice.own.iter().map(own).collect::<Vec<_>>());
     }
 }
 

@@ -188,6 +188,7 @@ fn joined(facts: &FactSet, subject: &Subject, pieces: &[Piece<'_>]) -> Option<Ad
     advice.apply = all(pieces, |a| &a.apply);
     advice.verify = all(pieces, |a| &a.verify);
     advice.undo = all(pieces, |a| &a.undo);
+    advice.own = all(pieces, |a| &a.own);
     // What was done last is taken back first.
     advice.undo.reverse();
     advice.risk = pieces.iter().map(|p| p.advice.risk).max().unwrap_or(advice.risk);

@@ -4,7 +4,7 @@ use super::{commented, nothing};
 use crate::facts::Area;
 use crate::report::origin::{self, Stronger};
 use crate::report::{Report, Step, TargetSummary, conf};
-use crate::rules::{Change, Risk};
+use crate::rules::{Change, OwnCommand, Risk};
 
 /// The steps of a target's plan.
 pub fn part(report: &Report, target: &TargetSummary) -> String {
@@ -35,7 +35,8 @@ fn unmounts(step: &Step) -> bool {
     step.advice.apply.iter().any(|command| command.as_str().starts_with("umount "))
 }
 
-fn one(number: usize, step: &Step) -> String {
+/// One step.
+pub fn one(number: usize, step: &Step) -> String {
     let advice = &step.advice;
     let mut lines = vec![
         format!(
@@ -50,16 +51,26 @@ fn one(number: usize, step: &Step) -> String {
     lines.extend(step.result.as_ref().map(|result| format!("becomes: {result}")));
     lines.extend(danger(step).map(|danger| format!("!!!! {danger} !!!!")));
     let server = server(step);
-    let by_hand = advice.apply.is_empty() && server.is_empty();
+    let by_hand = advice.apply.is_empty() && advice.own.is_empty() && server.is_empty();
     lines.extend(server);
-    for (title, commands) in [("apply", &advice.apply), ("verify", &advice.verify), ("undo", &advice.undo)] {
+    for (title, commands) in advice.commands() {
         lines.extend((!commands.is_empty()).then(|| format!("{title}:")));
         lines.extend(commands.iter().map(|command| format!("  {command}")));
     }
+    lines.extend(advice.own.iter().map(left_out));
     if by_hand {
         lines.push("by hand: no command does this".to_owned());
     }
     format!("\n{}", commented(&lines.join("\n")))
+}
+
+/// That a command is not here, without it.
+fn left_out(own: &OwnCommand) -> String {
+    let OwnCommand { purpose, file, line, .. } = own;
+    format!(
+        "{}: your own command, of {file}:{line}, is left out: walwise does not understand it",
+        purpose.word()
+    )
 }
 
 /// Where a setting of a server is set, and how to change it; nothing for other settings.

@@ -85,17 +85,26 @@ fn step<'a>(page: &mut Page, part: &mut Part<'_, 'a>, target: &TargetSummary, nu
     if let Some(with) = words::done_with(step) {
         page.hanging(8, "apply    ", with);
     }
-    for (label, commands) in [("apply", &advice.apply), ("verify", &advice.verify), ("undo", &advice.undo)] {
-        for (command, label) in commands.iter().zip(std::iter::once(label).chain(std::iter::repeat(""))) {
-            page.verbatim(8, &format!("{label:<9}{command}"));
-        }
-    }
+    commands(page, 8, advice);
     if let Some(lasts) = lasts(part.report, target, step) {
         page.hanging(8, "lasts    ", &lasts);
     }
     let rule = |id: &String| format!("{id}{}", words::level_as_written(part.report, id));
     let rules: Vec<String> = step.rules.iter().map(rule).collect();
     page.hanging(8, "rules    ", &rules.join(", "));
+}
+
+/// Writes what applies, verifies and undoes advice, and beneath it what is the user's own.
+pub fn commands(page: &mut Page, indent: usize, advice: &Advice) {
+    for (label, commands) in advice.commands() {
+        for (command, label) in commands.iter().zip(std::iter::once(label).chain(std::iter::repeat(""))) {
+            page.verbatim(indent, &format!("{label:<9}{command}"));
+        }
+    }
+    for own in &advice.own {
+        page.verbatim(indent, &format!("yours    {}: {}", own.purpose.word(), own.command));
+        page.para(indent + 9, &own.sentence());
+    }
 }
 
 /// Why a step is advised. The companions of one rule share its reason, which is told with the first of them.

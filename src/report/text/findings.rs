@@ -69,9 +69,7 @@ fn found<'a>(
         remedy(page, indent + 12, finding);
         for advice in &finding.advice {
             page.para(indent + 12, &format!("{}: {}", advice.setting, advice.change.words()));
-            for command in &advice.apply {
-                page.verbatim(indent + 12, &format!("apply    {command}"));
-            }
+            super::advice::commands(page, indent + 12, advice);
         }
     }
 }

@@ -4,8 +4,10 @@ use super::cond::{self, Sight};
 use super::fields::{Fields, Item, Shape, Text};
 use super::{prose, template};
 use crate::facts::{KeyInfo, Kind, catalog};
+use crate::rules::command::{self, Judgement};
 use crate::rules::diagnostic::Problems;
 use crate::rules::model::{AdviceSpec, Author, ChangeSpec};
+use crate::rules::own::{OwnSpec, Purpose};
 use crate::rules::suggest;
 use crate::rules::template::{Template, quotes_a_placeholder};
 use crate::rules::{Change, Level, Reach, Risk};
@@ -81,11 +83,21 @@ pub(super) fn advice(
         problems.missing(fields.span.clone(), "an option without its `price`", None);
     }
     let price = price.map(|price| prose(&price, sight, problems));
-    let mut commands = |key: &str| {
-        let commands = fields.texts(key, problems).unwrap_or_default();
-        commands.iter().filter_map(|text| command(text, sight, problems)).collect::<Vec<_>>()
+    let mut own = Vec::new();
+    let mut commands = |purpose: Purpose| {
+        let texts = fields.texts(purpose.word(), problems).unwrap_or_default();
+        let mut understood = Vec::new();
+        for text in texts {
+            let Some(template) = command(&text, sight, problems) else { continue };
+            match strange(&text, author, problems) {
+                Some(why) => own.push(OwnSpec { purpose, command: template, why }),
+                None => understood.push(template),
+            }
+        }
+        understood
     };
-    let (apply, verify, undo) = (commands("apply"), commands("verify"), commands("undo"));
+    let (apply, verify, undo) =
+        (commands(Purpose::Apply), commands(Purpose::Verify), commands(Purpose::Undo));
     Some(AdviceSpec {
         setting: setting?,
         change: change?,
@@ -97,6 +109,7 @@ pub(super) fn advice(
         apply,
         verify,
         undo,
+        own,
     })
 }
 
@@ -123,13 +136,14 @@ fn change(
     match given.as_slice() {
         _ if !fit => None,
         ["add", "remove"] => {
-            let (add, remove) = (words("add", fields, problems), words("remove", fields, problems));
+            let (add, remove) =
+                (words("add", fields, setting, problems), words("remove", fields, setting, problems));
             Some(ChangeSpec::Fixed(Change::Edit { add: add?, remove: remove? }))
         }
         ["set"] => set(&fields.text("set", problems)?, setting, problems),
-        ["add"] => words("add", fields, problems).map(|add| ChangeSpec::Fixed(Change::Add(add))),
+        ["add"] => words("add", fields, setting, problems).map(|add| ChangeSpec::Fixed(Change::Add(add))),
         ["remove"] => {
-            words("remove", fields, problems).map(|remove| ChangeSpec::Fixed(Change::Remove(remove)))
+            words("remove", fields, setting, problems).map(|remove| ChangeSpec::Fixed(Change::Remove(remove)))
         }
         ["set_from"] => cond::fact(fields.get("set_from")?, sight, problems).map(ChangeSpec::SetFrom),
         ["add_from"] => list_of("add_from", fields, sight, problems).map(ChangeSpec::AddFrom),
@@ -180,13 +194,42 @@ fn fits(
     fitting
 }
 
-fn words(key: &str, fields: &Fields<'_>, problems: &mut Problems) -> Option<Vec<String>> {
+/// Whether a word is one option: what is judged is one, and a second behind a comma would be passed over.
+fn single(word: &Text, setting: Option<&'static Setting>, problems: &mut Problems) -> bool {
+    let Some(setting) = setting else { return true };
+    // Options of mkfs are written as on its command line, with what belongs to them.
+    let as_written = !setting.kind.is_list_of_words();
+    let odd = |c: char| c == ',' || c.is_whitespace() || "'\"".contains(c);
+    let place = word.text.find(odd).filter(|_| !as_written);
+    let (at, what) = match (place, word.text.trim().is_empty()) {
+        (_, true) => (0..word.text.len(), "an option without a word".to_owned()),
+        (Some(at), _) => {
+            let c = word.text.get(at..).and_then(|rest| rest.chars().next()).unwrap_or_default();
+            let what = if c == ',' { "a comma".to_owned() } else { format!("`{c}`") };
+            (at..at + c.len_utf8(), format!("{what} within one option of {}", setting.name))
+        }
+        (None, false) => return true,
+    };
+    let words: Vec<String> =
+        word.text.split(odd).filter(|one| !one.is_empty()).map(|one| format!("\"{one}\"")).collect();
+    problems.report(word.at(at), what, format!("one option each: [{}]", words.join(", ")));
+    false
+}
+
+fn words(
+    key: &str,
+    fields: &Fields<'_>,
+    setting: Option<&'static Setting>,
+    problems: &mut Problems,
+) -> Option<Vec<String>> {
     let words = fields.texts(key, problems)?;
     if words.is_empty() {
-        problems.missing(fields.span.clone(), format!("`{key}` of nothing"), None);
+        let help = format!("`{key}` lists what is meant: [\"noatime\"]");
+        problems.missing(fields.span.clone(), format!("`{key}` of nothing"), help);
         return None;
     }
-    Some(words.into_iter().map(|word| word.text).collect())
+    let single = words.iter().map(|word| single(word, setting, problems)).fold(true, |all, one| all && one);
+    single.then(|| words.into_iter().map(|word| word.text).collect())
 }
 
 fn list_of(
@@ -233,6 +276,43 @@ fn rank(item: Item<'_>, problems: &mut Problems) -> Option<u32> {
         problems.report(item.span(), "a rank is a whole number from 1", None);
     }
     rank
+}
+
+/// Judges the commands within a text of a user's rule that tells what to do.
+pub(super) fn judge_text(text: &Text, author: Author, problems: &mut Problems) {
+    match author {
+        Author::Walwise => {}
+        Author::User => {
+            if let Some((range, what)) = command::in_text(&text.text) {
+                problems.report(text.at(range), what, NOT_A_USERS.to_owned());
+            }
+        }
+    }
+}
+
+/// What a user may not have in a rule.
+const NOT_A_USERS: &str = "a user's rule never does this; leave it out, or give the opinion in `because`";
+
+/// Judges a command of a user's rule as settings are judged: why it is not understood, where it is not. One that can lose
+/// data is a mistake. What comes with walwise is held by its tests.
+fn strange(text: &Text, author: Author, problems: &mut Problems) -> Option<String> {
+    match author {
+        Author::Walwise => return None,
+        Author::User => {}
+    }
+    match command::judge(&text.text) {
+        Judgement::Harmless => None,
+        Judgement::Loses { range, what } => {
+            problems.report(text.at(range), what, NOT_A_USERS.to_owned());
+            None
+        }
+        Judgement::Strange { why } => {
+            let message = format!("shown as your own and in no script: {why}");
+            let help = "walwise shows as its own only what it understands to the last word";
+            problems.note(text.span.clone(), message, help.to_owned());
+            Some(why)
+        }
+    }
 }
 
 fn command(text: &Text, sight: &Sight, problems: &mut Problems) -> Option<Template> {

@@ -25,6 +25,20 @@ pub(super) struct Text {
     pub span: Span,
 }
 
+impl Text {
+    /// Where a part of it stands, in bytes of the text: there, where it stands in the file as it is, and else the whole.
+    pub fn at(&self, part: std::ops::Range<usize>) -> Span {
+        // As it is with one quote on either side, or three of them; whatever is written in another way is longer.
+        let quotes = match self.span.len().checked_sub(self.text.len()) {
+            Some(2) => 1,
+            Some(6) => 3,
+            _ => return self.span.clone(),
+        };
+        let start = self.span.start + quotes;
+        start + part.start..start + part.end
+    }
+}
+
 /// What a kind of table can have in it.
 pub(super) struct Shape {
     /// How messages call it.

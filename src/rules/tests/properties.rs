@@ -26,6 +26,7 @@ fn risky(when: Cond) -> Rule {
     rule.when = when;
     rule.level = Level::Option;
     rule.advise = vec![AdviceSpec {
+        own: Vec::new(),
         setting: settings::find("mount.options").unwrap(),
         change: ChangeSpec::Fixed(Change::Add(vec!["nobarrier".to_owned()])),
         when: None,

@@ -48,6 +48,10 @@ pub fn write(details: &mut Details, data: &Data, report: &Report, step: &Step) {
     details.commands("apply", &advice.apply);
     details.commands("verify", &advice.verify);
     details.commands("undo", &advice.undo);
+    for own in &advice.own {
+        details.field("yours", &format!("{}: {}", own.purpose.word(), own.command));
+        details.field("", &own.sentence());
+    }
     let target = report.targets.get(data.focus.at);
     if let Some(lasts) = target.and_then(|target| told::lasts(report, target, step)) {
         details.field("lasts", &lasts);

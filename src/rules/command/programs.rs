@@ -1,0 +1,427 @@
+//! The programs that are understood, and what each of them does with its arguments.
+//!
+//! Of each only the options that are understood are listed; with any other the command is not understood. The surprise:
+//! turning on a disk's own cache counts as losing data, because nothing here knows whether it is flushed.
+
+use super::J;
+use super::flags::{self, Flags, Known};
+use super::judgement::{Judgement, all};
+use super::words::{Simple, Word};
+use super::{readers, sql, values};
+use crate::facts::Area;
+
+/// Where programs may lie that are called by their path.
+const DIRECTORIES: [&str; 4] = ["/bin", "/sbin", "/usr/bin", "/usr/sbin"];
+
+/// Programs that destroy what is on a disk, in a directory or in a database, however they are called.
+pub const DESTROYERS: &[&str] = &[
+    "blkdiscard",
+    "cfdisk",
+    "dd",
+    "dropdb",
+    "eatmydata",
+    "fdisk",
+    "gdisk",
+    "luksformat",
+    "lvremove",
+    "mke2fs",
+    "mkfs",
+    "mkswap",
+    "parted",
+    "pg_createcluster",
+    "pg_dropcluster",
+    "pg_resetwal",
+    "pg_resetxlog",
+    "pvremove",
+    "rm",
+    "rmdir",
+    "sfdisk",
+    "sgdisk",
+    "shred",
+    "truncate",
+    "unlink",
+    "vgremove",
+    "wipefs",
+];
+
+/// Whether a program of this name destroys.
+pub fn destroys(name: &str) -> bool {
+    DESTROYERS.contains(&name) || name.starts_with("mkfs.")
+}
+
+/// Whether a program of this name changes something, as far as is known here.
+pub fn is_known(name: &str) -> bool {
+    const OTHERS: [&str; 17] = [
+        "mount", "sysctl", "tune2fs", "chattr", "zfs", "zpool", "psql", "mysql", "mariadb", "hdparm",
+        "sdparm", "smartctl", "nvme", "mdadm", "dmsetup", "sudo", "lvchange",
+    ];
+    destroys(name) || OTHERS.contains(&name)
+}
+
+/// A program with its arguments; `input` is what another one passes to it.
+pub fn judge(one: &Simple, input: Option<&Word>) -> Judgement {
+    match program(&one.words) {
+        Err(why) => J::strange(why),
+        Ok((name, word, args)) => {
+            let Some(into) = &one.into else { return of(&name, word, args, input) };
+            match name.as_str() {
+                "echo" | "printf" => match printed(&name, args) {
+                    Ok(said) => values::written(into, &said),
+                    Err(why) => J::strange(why),
+                },
+                _ if into.shape() == "/dev/null" => of(&name, word, args, input),
+                _ => values::written(into, &Word::default()).and(J::strange("it writes a file")),
+            }
+        }
+    }
+}
+
+/// Whether this is `tee`.
+pub fn is_tee(one: &Simple) -> bool {
+    program(&one.words).is_ok_and(|(name, ..)| name == "tee")
+}
+
+/// What `echo` or `printf` prints here.
+pub fn said(one: &Simple) -> Result<Word, String> {
+    match (program(&one.words)?, &one.into) {
+        ((name, _, args), None) if name == "echo" || name == "printf" => printed(&name, args),
+        _ => Err("it passes what one program prints to another".to_owned()),
+    }
+}
+
+fn printed(name: &str, args: &[Word]) -> Result<Word, String> {
+    let shapes: Vec<String> = args.iter().map(Word::shape).collect();
+    match (name, shapes.as_slice()) {
+        (_, [first, ..]) if first.starts_with('-') && first != "-n" => {
+            Err("what it prints is not understood".to_owned())
+        }
+        (_, all) if all.iter().any(|one| one.contains(['\\', '%'])) => {
+            Err("what it prints is not understood".to_owned())
+        }
+        ("echo", [first, ..]) if first == "-n" => Ok(Word::joined(args.get(1..).unwrap_or_default())),
+        ("printf", [_, _, ..]) => Err("what it prints is not understood".to_owned()),
+        _ => Ok(Word::joined(args)),
+    }
+}
+
+/// The program that is run in the end, by its name, and its arguments.
+fn program(words: &[Word]) -> Result<(String, &Word, &[Word]), String> {
+    let mut rest = words;
+    for _ in 0..8 {
+        let [first, after @ ..] = rest else { return Err("no program is named".to_owned()) };
+        let name = first.text().ok_or("a fact decides which program is run")?;
+        let name = match name.rsplit_once('/') {
+            Some((directory, name)) if DIRECTORIES.contains(&directory) => name.to_owned(),
+            Some(_) => return Err(format!("walwise does not know the program {name}")),
+            None => name,
+        };
+        // Options of a prefix that take a word of their own, and words that it has before the program.
+        let (flags, valued, more): (&[&str], &[&str], usize) = match name.as_str() {
+            "sudo" => (&["-n", "-H", "-E"], &["-u", "-g"], 0),
+            "nice" => (&[], &["-n"], 0),
+            "ionice" => (&["-c1", "-c2", "-c3"], &["-c", "-n"], 0),
+            "timeout" => (&[], &["-k"], 1),
+            "env" | "nohup" | "time" | "command" => (&[], &[], 0),
+            assigned if ["LC_ALL=C", "LANG=C", "PAGER=cat"].contains(&assigned) => (&[], &[], 0),
+            _ => return Ok((name, first, after)),
+        };
+        rest = after;
+        while let [option, after @ ..] = rest {
+            let option = option.text().unwrap_or_default();
+            rest = match (flags.contains(&option.as_str()), valued.contains(&option.as_str())) {
+                (true, _) => after,
+                (_, true) => after.get(1..).ok_or("a prefix lacks a word")?,
+                _ if option.starts_with('-') => {
+                    return Err(format!("walwise does not know {name}'s option `{option}`"));
+                }
+                _ => break,
+            };
+        }
+        rest = rest.get(more..).ok_or("a prefix lacks a word")?;
+    }
+    Err("it has too many prefixes".to_owned())
+}
+
+fn of(name: &str, word: &Word, args: &[Word], input: Option<&Word>) -> Judgement {
+    if destroys(name) {
+        return match (name, args.iter().map(Word::shape).collect::<Vec<_>>().as_slice()) {
+            ("wipefs", [only]) if !only.starts_with('-') => J::Harmless,
+            _ => J::loses(word.range(), format!("{name} destroys data")),
+        };
+    }
+    if let Some(looker) = readers::find(name) {
+        return flagged(args, looker.known, |_| J::Harmless);
+    }
+    let shapes: Vec<String> = args.iter().map(Word::shape).collect();
+    let words: Vec<&str> = shapes.iter().map(String::as_str).collect();
+    let path = |one: &str| !one.starts_with('-');
+    let strange = || J::strange(format!("walwise does not understand these arguments of {name}"));
+    let fine = |fine: bool| if fine { J::Harmless } else { strange() };
+    match name {
+        "mount" => mount(args),
+        "umount" => fine(!words.is_empty() && words.iter().all(|word| path(word))),
+        "tee" => match (args, input) {
+            ([into], Some(said)) if path(&into.shape()) => values::written(into, said),
+            _ => strange(),
+        },
+        "sync" => fine(words.is_empty()),
+        "echo" | "printf" | "true" => J::Harmless,
+        "sysctl" => sysctl(args),
+        "tune2fs" => tune2fs(args),
+        "e2fsck" => fine(matches!(words.as_slice(), ["-f" | "-n" | "-fn", device] if path(device))),
+        "xfs_admin" => fine(matches!(words.as_slice(), ["-l" | "-u" | "-lu", device] if path(device))),
+        "xfs_repair" => fine(matches!(words.as_slice(), ["-n", device] if path(device))),
+        "fstrim" => fine(words.iter().all(|word| path(word) || *word == "-v" || *word == "-n")),
+        "swapon" => fine(words.as_slice() == ["--show"]),
+        "blkid" => fine(matches!(words.as_slice(), ["-p", device] | [device] if path(device))),
+        "chattr" => fine(matches!(words.as_slice(), ["+C" | "-C", file] if path(file))),
+        "btrfs" => btrfs(&words, path),
+        "zfs" => zfs(args, &words),
+        "zpool" => fine(matches!(words.first(), Some(&("status" | "list" | "get" | "iostat")))),
+        "systemctl" => systemctl(&words),
+        "psql" => client(args, Area::Pg, PSQL),
+        "mysql" | "mariadb" => client(args, Area::Mysql, MYSQL),
+        "pg_checksums" => pg_checksums(args),
+        "hdparm" => match words.as_slice() {
+            ["-I" | "-i" | "-W", device] | ["-W0", device] | ["-W", "0", device] if path(device) => {
+                J::Harmless
+            }
+            ["-W1", device] | ["-W", "1", device] if path(device) => turned_on(word),
+            _ => strange(),
+        },
+        "sdparm" => match words.as_slice() {
+            ["--get=WCE" | "--get" | "-g" | "-a", ..] => fine(words.iter().skip(1).all(|word| path(word))),
+            ["--set=WCE" | "--set=WCE=1", device] | ["-s" | "--set", "WCE" | "WCE=1", device]
+                if path(device) =>
+            {
+                turned_on(word)
+            }
+            ["--clear=WCE" | "--set=WCE=0", device]
+            | ["-c" | "--clear", "WCE", device]
+            | ["-s" | "--set", "WCE=0", device]
+                if path(device) =>
+            {
+                J::Harmless
+            }
+            _ => strange(),
+        },
+        "smartctl" => match words.as_slice() {
+            ["-s", "wcache,on", device] if path(device) => turned_on(word),
+            ["-s", "wcache,off", device]
+            | ["-a" | "-i" | "-x" | "-H" | "-A", device]
+            | ["-g", "wcache", device]
+                if path(device) =>
+            {
+                J::Harmless
+            }
+            _ => strange(),
+        },
+        "nvme" => nvme(args, word),
+        "mdadm" => {
+            fine(matches!(words.as_slice(), ["--detail" | "-D" | "--examine" | "-E", device] if path(device)))
+        }
+        "dmsetup" => fine(matches!(words.first(), Some(&("ls" | "table" | "status" | "info" | "deps")))),
+        "walwise" => fine(
+            matches!(words.first(), Some(&("check" | "explain" | "facts" | "rules" | "upgrade")))
+                && words.iter().all(|word| !word.starts_with("--output") && *word != "-o"),
+        ),
+        _ => J::strange(format!("walwise does not know the program {name}")),
+    }
+}
+
+fn turned_on(word: &Word) -> Judgement {
+    J::loses(word.range(), "block.write_cache: it turns on a disk's own cache, which can lose data")
+}
+
+/// The options of a program, judged by `each`; what is no option is a path or a device.
+fn flagged(args: &[Word], known: Known, each: impl FnOnce(&Flags) -> Judgement) -> Judgement {
+    match flags::read(args, known) {
+        Ok(flags) => each(&flags),
+        Err(why) => J::strange(why),
+    }
+}
+
+/// What each option with a value does.
+fn each(flags: &Flags, judged: impl Fn(&str, &Word) -> Judgement) -> Judgement {
+    let none = Word::default();
+    all(flags.options.iter().map(|(name, value)| judged(name, value.as_ref().unwrap_or(&none))))
+}
+
+fn mount(args: &[Word]) -> Judgement {
+    let known =
+        Known { short: "o:t:vnrw", long: &["options=", "types=", "bind", "rbind", "verbose", "read-only"] };
+    flagged(args, known, |flags| match flags.rest.len() {
+        1 | 2 => each(flags, |name, value| match name {
+            "o" | "options" => values::options(value),
+            _ => J::Harmless,
+        }),
+        _ => J::strange("walwise does not understand what it mounts"),
+    })
+}
+
+fn sysctl(args: &[Word]) -> Judgement {
+    flagged(args, Known { short: "wnq", long: &["write", "values"] }, |flags| {
+        all(flags.rest.iter().map(|word| match word.split_once('=') {
+            Some((name, _)) => values::sysctl(&name.shape().replace('/', ".")),
+            None => J::Harmless,
+        }))
+    })
+}
+
+fn tune2fs(args: &[Word]) -> Judgement {
+    flagged(args, Known { short: "lO:o:E:c:i:m:r:L:e:", long: &[] }, |flags| {
+        each(flags, |name, value| match name {
+            "O" => all(value.split(',').iter().map(feature)),
+            "o" => all(value.split(',').iter().map(mounted_by_default)),
+            "E" => match value.behind("mount_opts=") {
+                Some(options) => values::options(&options),
+                None => J::strange("walwise does not know this extended option"),
+            },
+            "e" => match value.text().as_deref() {
+                Some("remount-ro" | "panic") => J::Harmless,
+                _ => J::strange("it lets the file system go on after errors"),
+            },
+            _ => J::Harmless,
+        })
+    })
+}
+
+/// Features that are understood, besides those that lose.
+const FEATURES: [&str; 4] = ["fast_commit", "^fast_commit", "orphan_file", "^orphan_file"];
+
+fn feature(word: &Word) -> Judgement {
+    let judged = values::named("mkfs.features", word);
+    match word.text() {
+        Some(name) if FEATURES.contains(&name.as_str()) => judged,
+        _ => judged.and(J::strange("walwise does not know what this feature does")),
+    }
+}
+
+/// A default mount option of the superblock has a name of its own for some options: tune2fs(8).
+fn mounted_by_default(word: &Word) -> Judgement {
+    match word.text().as_deref() {
+        Some("journal_data_writeback") => {
+            J::loses(word.range(), "mount.options: data=writeback can lose data")
+        }
+        Some("nobarrier") => values::options(word),
+        Some(
+            "journal_data"
+            | "journal_data_ordered"
+            | "acl"
+            | "user_xattr"
+            | "discard"
+            | "^discard"
+            | "^nobarrier",
+        ) => J::Harmless,
+        _ => J::strange("walwise does not know this default mount option"),
+    }
+}
+
+fn btrfs(words: &[&str], path: impl Fn(&str) -> bool) -> Judgement {
+    match words {
+        ["property", "get", ..]
+        | ["filesystem", "show" | "usage" | "df", ..]
+        | ["subvolume", "show" | "list", ..]
+        | ["device", "stats" | "usage", _]
+        | ["scrub", "status", _]
+            if words.iter().skip(2).all(|word| path(word)) =>
+        {
+            J::Harmless
+        }
+        ["property", "set", file, "compression", _] if path(file) => J::Harmless,
+        _ => J::strange("walwise does not understand what btrfs is told"),
+    }
+}
+
+/// Properties of a dataset that do not decide what a flush does.
+const ZFS: [&str; 6] = ["atime", "compression", "logbias", "primarycache", "relatime", "xattr"];
+
+fn zfs(args: &[Word], words: &[&str]) -> Judgement {
+    match words {
+        ["get" | "list", ..] => J::Harmless,
+        ["set", rest @ .., dataset] if !rest.is_empty() && !dataset.starts_with('-') => {
+            all(args.get(1..args.len() - 1).unwrap_or_default().iter().map(|word| {
+                match word.split_once('=') {
+                    Some((name, _)) if ZFS.contains(&name.shape().as_str()) => J::Harmless,
+                    Some((name, value)) => values::named(&format!("zfs.{}", name.shape()), &value),
+                    None => J::strange("walwise does not understand what zfs is told"),
+                }
+            }))
+        }
+        _ => J::strange("walwise does not understand what zfs is told"),
+    }
+}
+
+fn systemctl(words: &[&str]) -> Judgement {
+    let known = ["--now", "--no-pager", "-q"];
+    let mut plain = words.iter().filter(|word| !known.contains(word));
+    match plain.next() {
+        Some(
+            &("is-enabled" | "is-active" | "status" | "show" | "cat" | "daemon-reload" | "enable"
+            | "disable" | "start" | "stop" | "restart" | "reload" | "list-timers"),
+        ) if plain.all(|word| !word.starts_with('-')) => J::Harmless,
+        _ => J::strange("walwise does not understand what systemctl is told"),
+    }
+}
+
+const PSQL: Known = Known {
+    short: "h:p:U:d:c:XAtqw",
+    long: &["host=", "port=", "username=", "dbname=", "command=", "no-psqlrc", "quiet", "tuples-only"],
+};
+const MYSQL: Known = Known {
+    short: "e:u:h:S:P:NBs",
+    long: &["execute=", "user=", "host=", "socket=", "port=", "batch", "skip-column-names", "defaults-file="],
+};
+
+fn client(args: &[Word], area: Area, known: Known) -> Judgement {
+    flagged(args, known, |flags| {
+        let told =
+            flags.options.iter().any(|(name, _)| ["c", "command", "e", "execute"].contains(&name.as_str()));
+        let judged = each(flags, |name, value| match name {
+            "c" | "command" | "e" | "execute" => sql::judge(area, value),
+            "d" | "dbname" if value.shape().contains(['=', '/']) => {
+                J::strange("its connection is not understood")
+            }
+            _ => J::Harmless,
+        });
+        match told && flags.rest.iter().all(|word| !word.shape().contains(['=', '/'])) {
+            true => judged,
+            false => judged.and(J::strange("it takes its statements from somewhere else")),
+        }
+    })
+}
+
+fn pg_checksums(args: &[Word]) -> Judgement {
+    let known = Known { short: "D:cedP", long: &["enable", "disable", "check", "progress", "pgdata="] };
+    flagged(args, known, |_| J::Harmless)
+}
+
+fn nvme(args: &[Word], word: &Word) -> Judgement {
+    let [verb, rest @ ..] = args else { return J::strange("nvme is told nothing") };
+    match verb.shape().as_str() {
+        "list" | "id-ctrl" | "id-ns" | "smart-log" | "get-feature" => flagged(
+            rest,
+            Known { short: "f:n:Ho:s:", long: &["feature-id=", "human-readable", "namespace-id="] },
+            |_| J::Harmless,
+        ),
+        "set-feature" => flagged(
+            rest,
+            Known { short: "f:n:v:", long: &["feature-id=", "namespace-id=", "value="] },
+            |flags| {
+                let of = |names: [&str; 2]| {
+                    let mut found = flags.options.iter().filter(|(name, _)| names.contains(&name.as_str()));
+                    found.next_back().and_then(|(_, value)| value.as_ref()?.text())
+                };
+                match (of(["f", "feature-id"]).as_deref(), of(["v", "value"]).as_deref()) {
+                    (Some("6" | "0x6" | "0x06"), Some("0" | "0x0")) => J::Harmless,
+                    (Some("6" | "0x6" | "0x06"), Some(_)) => turned_on(word),
+                    _ => J::strange("walwise does not know this feature of NVMe"),
+                }
+            },
+        ),
+        "format" | "sanitize" | "write-zeroes" | "dsm" | "write" => {
+            J::loses(verb.range(), "it destroys what is on the disk")
+        }
+        _ => J::strange("walwise does not understand what nvme is told"),
+    }
+}

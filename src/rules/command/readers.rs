@@ -1,0 +1,57 @@
+//! Programs that only look, with the options with which they do.
+
+use super::flags::Known;
+use super::words::Simple;
+
+/// A program that changes nothing, whatever of these options and arguments it is given.
+pub struct Looker {
+    pub name: &'static str,
+    pub known: Known,
+}
+
+const fn looker(name: &'static str, short: &'static str, long: &'static [&'static str]) -> Looker {
+    Looker { name, known: Known { short, long } }
+}
+
+/// Programs that only look.
+pub const LOOKERS: &[Looker] = &[
+    looker("cat", "n", &[]),
+    looker("df", "hTiPl", &["output="]),
+    looker("du", "shx", &[]),
+    looker("dumpe2fs", "h", &[]),
+    looker("filefrag", "v", &[]),
+    looker(
+        "findmnt",
+        "nlJo:t:T:M:S:kmsA",
+        &["noheadings", "output=", "target=", "mountpoint=", "source=", "json", "fstab"],
+    ),
+    looker("grep", "wEFivnqc", &[]),
+    looker("head", "n:", &[]),
+    looker("hostnamectl", "", &[]),
+    looker("journalctl", "bkn:u:", &["no-pager", "boot", "dmesg", "unit="]),
+    looker("ls", "lahdZ", &[]),
+    looker("lsattr", "d", &[]),
+    looker("lsblk", "OJo:dnpbstfD", &["output=", "json", "nodeps", "noheadings", "discard"]),
+    looker("lscpu", "", &[]),
+    looker("lvs", "ao:", &["noheadings", "units=", "segments"]),
+    looker("pvs", "ao:", &["noheadings", "units="]),
+    looker("vgs", "ao:", &["noheadings", "units="]),
+    looker("mountpoint", "q", &[]),
+    looker("stat", "fc:", &["format="]),
+    looker("tail", "n:", &[]),
+    looker("uname", "arvm", &[]),
+    looker("wc", "l", &[]),
+    looker("xfs_info", "", &[]),
+];
+
+/// The program of this name, where it only looks.
+pub fn find(name: &str) -> Option<&'static Looker> {
+    LOOKERS.iter().find(|one| one.name == name)
+}
+
+/// Whether a part of a pipeline is one of them and prints to nobody else.
+pub fn is_reader(one: &Simple) -> bool {
+    let program = one.words.first().and_then(super::words::Word::text);
+    one.into.is_none()
+        && program.is_some_and(|program| find(program.rsplit('/').next().unwrap_or_default()).is_some())
+}

@@ -1,0 +1,204 @@
+//! What can lose data, searched for in a command that is not understood, wherever it may stand there.
+//!
+//! The words are those of [`crate::settings`]. Finding nothing means nothing: whoever wants to hide a word can. The
+//! surprise: quotes are passed over, because what stands between them may be a command too.
+
+use std::ops::Range;
+
+use super::judgement::Judgement;
+use super::programs;
+use crate::facts::Area;
+use crate::settings;
+
+/// Words of other tools that throw away or turn off what keeps data: the word before, the word itself, what it does.
+/// Where no word stands before, the word alone counts.
+const OTHERS: &[(&str, &str, &str)] = &[
+    ("mdadm", "--create", "it makes an array anew"),
+    ("mdadm", "--zero-superblock", "it destroys an array"),
+    ("mdadm", "--fail", "it takes a disk out of an array"),
+    ("mdadm", "-f", "it takes a disk out of an array"),
+    ("zfs", "destroy", "it destroys a dataset"),
+    ("zfs", "rollback", "it throws data away"),
+    ("zpool", "destroy", "it destroys a pool"),
+    ("zpool", "create", "it makes a pool of disks"),
+    ("zpool", "labelclear", "it destroys a pool"),
+    ("dmsetup", "wipe_table", "it cuts off a device"),
+    ("dmsetup", "remove", "it cuts off a device"),
+    ("xfs_repair", "-L", "it throws the log away"),
+    ("cryptsetup", "luksformat", "it destroys what is on the disk"),
+    ("cryptsetup", "erase", "it destroys what is on the disk"),
+    ("find", "-delete", "it deletes files"),
+    ("find", "-exec", "it runs something for each file"),
+    ("lvchange", "writeback", "it has a cache write back"),
+    ("lvconvert", "writeback", "it has a cache write back"),
+    ("storcli", "wb", "it has a controller write back"),
+    ("storcli", "awb", "it has a controller write back without a battery"),
+    ("storcli", "pdcache=on", "it turns on the disks' own caches"),
+    ("perccli", "awb", "it has a controller write back without a battery"),
+    ("perccli", "wb", "it has a controller write back"),
+    ("arcconf", "wb", "it has a controller write back"),
+    ("arcconf", "wbb", "it has a controller write back"),
+    ("ssacli", "dwc=enable", "it turns on the disks' own caches"),
+    ("ssacli", "nbwc=enable", "it has a controller write back without a battery"),
+    ("hpssacli", "nbwc=enable", "it has a controller write back without a battery"),
+    ("megacli", "cachedbadbbu", "it has a controller write back without a battery"),
+    ("megacli", "-cachedbadbbu", "it has a controller write back without a battery"),
+    ("megacli", "-endskcache", "it turns on the disks' own caches"),
+    ("hdparm", "-w1", "it turns on a disk's own cache"),
+    ("mysqld", "--skip-innodb-doublewrite", "it turns the doublewrite buffer off"),
+    ("", "/proc/sysrq-trigger", "it can stop the machine at once"),
+    ("", "libeatmydata", "it takes flushes away"),
+];
+
+/// A piece of a command, in small letters, with its place.
+struct Piece {
+    text: String,
+    range: Range<usize>,
+}
+
+/// The first thing in it that can lose data.
+pub fn search(command: &str) -> Option<Judgement> {
+    let pieces = pieces(command, |c| c.is_whitespace() || "'\"\\;|&()<>`,".contains(c));
+    // The same without the quotes, which a shell takes away within a word.
+    let joined = pieces_without_quotes(command);
+    destroyer(&pieces)
+        .or_else(|| destroyer(&joined))
+        .or_else(|| option(&pieces))
+        .or_else(|| option(&joined))
+        .or_else(|| {
+            let fine = pieces_of_names(command);
+            server(&fine)
+                .or_else(|| attribute(command))
+                .or_else(|| other(&pieces))
+                .or_else(|| device(command))
+        })
+}
+
+fn pieces(command: &str, between: impl Fn(char) -> bool) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    let mut from = 0;
+    for (at, c) in command.char_indices().chain([(command.len(), ' ')]) {
+        if between(c) {
+            let text = command.get(from..at).unwrap_or_default();
+            if !text.is_empty() {
+                pieces.push(Piece { text: text.to_ascii_lowercase(), range: from..at });
+            }
+            from = at + c.len_utf8();
+        }
+    }
+    pieces
+}
+
+fn pieces_without_quotes(command: &str) -> Vec<Piece> {
+    let mut pieces = pieces(command, |c| c.is_whitespace() || ";|&()<>`,".contains(c));
+    pieces.iter_mut().for_each(|piece| piece.text.retain(|c| !"'\"\\".contains(c)));
+    pieces
+}
+
+fn pieces_of_names(command: &str) -> Vec<Piece> {
+    let mut pieces = pieces(command, |c| !(c.is_ascii_alphanumeric() || "_-".contains(c)));
+    pieces.iter_mut().for_each(|piece| piece.text = piece.text.trim_start_matches('-').replace('-', "_"));
+    pieces
+}
+
+fn destroyer(pieces: &[Piece]) -> Option<Judgement> {
+    let named = |piece: &&Piece| programs::destroys(piece.text.rsplit('/').next().unwrap_or_default());
+    let piece = pieces.iter().find(named)?;
+    let name = piece.text.rsplit('/').next().unwrap_or_default();
+    Some(Judgement::loses(piece.range.clone(), format!("{name} destroys data")))
+}
+
+/// Mount options and features that lose. A short word counts only where something is mounted.
+fn option(pieces: &[Piece]) -> Option<Judgement> {
+    let mounts = pieces.iter().any(|piece| piece.text.contains("mount") || piece.text.contains("fstab"));
+    let of = ["mount.options", "mkfs.features", "zfs.sync"].into_iter().filter_map(settings::find);
+    for setting in of {
+        let short = setting.name == "zfs.sync";
+        for piece in pieces {
+            let text = piece.text.as_str();
+            let behind = text.split_once('=').map(|(_, behind)| behind);
+            let parts = text.split(['/', ':']).chain([text.strip_prefix("-o").unwrap_or(text)]).chain(behind);
+            for bare in parts {
+                let clear =
+                    if short { text.starts_with("sync=") } else { mounts || bare.len() > "softerr".len() };
+                if clear && setting.can_lose(&[bare.to_owned()]) {
+                    let what = format!("{}: {bare} can lose data", setting.name);
+                    return Some(Judgement::loses(piece.range.clone(), what));
+                }
+            }
+        }
+    }
+    None
+}
+
+/// A setting of a server with a value that loses, with at most a word between them.
+fn server(pieces: &[Piece]) -> Option<Judgement> {
+    for setting in settings::ALL {
+        let area: Option<Area> = setting.kind.area();
+        if area.is_none() || setting.loses.is_empty() {
+            continue;
+        }
+        for (at, piece) in pieces.iter().enumerate() {
+            if piece.text != setting.own_name() {
+                continue;
+            }
+            let near = pieces.iter().skip(at + 1).take(2);
+            let loses = |one: &&Piece| setting.can_lose(std::slice::from_ref(&one.text));
+            if let Some(value) = near.take_while(|one| one.text == "to" || loses(one)).find(loses) {
+                let what = format!("{}: {} can lose data", setting.name, value.text);
+                return Some(Judgement::loses(piece.range.start..value.range.end, what));
+            }
+        }
+    }
+    None
+}
+
+/// What a kernel or ZFS is made to believe.
+fn attribute(command: &str) -> Option<Judgement> {
+    let of = [
+        ("write_cache", "block.write_cache"),
+        ("cache_type", "block.write_cache"),
+        ("zfs_nocacheflush", "zfs.no_cache_flush"),
+    ];
+    let (word, setting) = of.into_iter().find(|(word, _)| command.contains(word))?;
+    let setting = settings::find(setting)?;
+    let text = command.to_ascii_lowercase();
+    let words = pieces_of_names(command);
+    let loses = |value: &&&str| match value.contains(' ') {
+        true => text.contains(**value),
+        false => words.iter().any(|piece| piece.text == **value),
+    };
+    let value = setting.loses.iter().find(loses)?;
+    let start = command.find(word)?;
+    Some(Judgement::loses(start..start + word.len(), format!("{}: {value} can lose data", setting.name)))
+}
+
+fn other(pieces: &[Piece]) -> Option<Judgement> {
+    for (program, word, what) in OTHERS {
+        let named = |piece: &&Piece| {
+            let name = piece.text.rsplit('/').next().unwrap_or_default();
+            name.starts_with(program)
+        };
+        let there = program.is_empty() || pieces.iter().any(|piece| named(&piece));
+        let found = pieces.iter().find(|piece| {
+            piece.text.eq_ignore_ascii_case(word)
+                || word.starts_with(['/', 'l']) && piece.text.contains(word)
+                || piece.text.split('=').any(|part| part.eq_ignore_ascii_case(word))
+        });
+        if let Some(piece) = found.filter(|_| there) {
+            return Some(Judgement::loses(piece.range.clone(), (*what).to_owned()));
+        }
+    }
+    None
+}
+
+/// What is written over a device.
+fn device(command: &str) -> Option<Judgement> {
+    command.match_indices('>').find_map(|(at, _)| {
+        let into = command.get(at..)?.trim_start_matches(|c: char| c.is_whitespace() || ">|'\"".contains(c));
+        let node = into.strip_prefix("/dev/")?.split(|c: char| !c.is_ascii_alphanumeric()).next()?;
+        let harmless = ["null", "stderr", "stdout", "tty", "fd"].contains(&node);
+        let what = "what is written to a device destroys what is on it";
+        (!harmless).then(|| Judgement::loses(at..at + 1, what))
+    })
+}
