@@ -1,0 +1,290 @@
+//! Which kernels and tools a release of a distribution brings, as data in `rules/tables/distributions.toml`.
+//!
+//! It knows names and numbers, and neither a machine nor what a kernel can do. The surprise: a release may bring several kernels,
+//! and then none of them is taken until one is named.
+
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use crate::text;
+use crate::text::suggest::did_you_mean;
+use crate::version::Version;
+
+/// The table, compiled in.
+pub const TEXT: &str = include_str!("../../../rules/tables/distributions.toml");
+
+/// A distribution.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Distribution {
+    names: Vec<String>,
+    id: String,
+    vendor: Option<String>,
+}
+
+/// A release of one or more of them.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Release {
+    of: Vec<String>,
+    version: String,
+    kernel: Vec<Kernel>,
+    /// Version of e2fsprogs.
+    pub(super) e2fsprogs: Option<String>,
+    /// Version of xfsprogs.
+    pub(super) xfsprogs: Option<String>,
+    /// Version of btrfs-progs.
+    pub(super) btrfs_progs: Option<String>,
+    #[cfg_attr(not(test), expect(dead_code, reason = "for those who read the table"))]
+    source: String,
+}
+
+/// A kernel of a release.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Kernel {
+    name: Option<String>,
+    version: String,
+    vendor: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    distribution: Vec<Distribution>,
+    release: Vec<Release>,
+}
+
+/// Should it not load, which a test excludes, no distribution is known.
+fn table() -> &'static Table {
+    static TABLE: LazyLock<Table> = LazyLock::new(|| toml::from_str(TEXT).unwrap_or_default());
+    &TABLE
+}
+
+/// What somebody named: a distribution, with as much of its release as was said.
+#[derive(Debug)]
+pub(super) struct Named {
+    distribution: &'static Distribution,
+    /// Its release as it will stand in os-release(5); empty where none was named.
+    pub(super) version: String,
+    /// The row of that release, where there is one.
+    pub(super) release: Option<&'static Release>,
+    kernel: String,
+    given: String,
+}
+
+/// A distribution by its name with its release, and its kernel where there are several: `rhel10`, `debian 13`, `sles15sp6`,
+/// `ol9-uek7`.
+pub(super) fn named(given: &str) -> Result<Named, String> {
+    let written = given.trim().to_ascii_lowercase();
+    let letters = written.bytes().take_while(u8::is_ascii_alphabetic).count();
+    let (name, rest) = written.split_at_checked(letters).unwrap_or_default();
+    let Some(distribution) = table().distribution.iter().find(|one| one.names.iter().any(|own| own == name))
+    else {
+        let all: Vec<&str> = known().collect();
+        let help = did_you_mean(name, all.iter().copied());
+        let help = help.unwrap_or_else(|| format!("one of: {}", all.join(", ")));
+        return Err(format!("--os does not know `{}`; {help}", text::safe(given.as_bytes())));
+    };
+    let between = [' ', '-', '_'];
+    let rest = between.iter().fold(rest.to_owned(), |rest, mark| rest.replace(&format!("{mark}sp"), "."));
+    let rest = rest.trim_start_matches(between).replace("sp", ".");
+    let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+    let (version, kernel) = rest.split_at_checked(end).unwrap_or_default();
+    Ok(Named {
+        distribution,
+        version: version.trim_matches('.').to_owned(),
+        release: release(distribution, version.trim_matches('.')),
+        kernel: kernel.trim_start_matches(between).to_owned(),
+        given: text::safe(given.trim().as_bytes()),
+    })
+}
+
+/// Every name that `--os` takes.
+pub fn known() -> impl Iterator<Item = &'static str> {
+    table().distribution.iter().flat_map(|one| &one.names).map(String::as_str)
+}
+
+/// Whose kernel comes after one of Red Hat's: its kernels have one number for each major release. Nothing where the kernel is not
+/// one of these, or is none of Red Hat's.
+pub(super) fn next_of_red_hat(vendor: &str, kernel: &str) -> Option<&'static str> {
+    let rows = || table().release.iter().filter(|row| row.of.iter().any(|of| of == "rhel"));
+    let kernels = || rows().flat_map(|row| &row.kernel);
+    let numbers = |text: &str| Version::parse(text).map(|is| (is.number(0), is.number(1)));
+    let own = kernels().any(|kernel| kernel.vendor.as_deref() == Some(vendor));
+    let same = kernels().find(|known| numbers(&known.version) == numbers(kernel));
+    same.filter(|_| own).and_then(|kernel| kernel.vendor.as_deref())
+}
+
+/// The row of a release: its own, or that of the release it is a part of.
+fn release(of: &Distribution, version: &str) -> Option<&'static Release> {
+    let covers = |row: &&Release| {
+        let rest = version.strip_prefix(row.version.as_str());
+        row.is_of(of) && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    table().release.iter().filter(covers).max_by_key(|row| row.version.len())
+}
+
+impl Release {
+    fn is_of(&self, distribution: &Distribution) -> bool {
+        self.of.iter().any(|of| distribution.names.first() == Some(of))
+    }
+}
+
+impl Named {
+    /// `ID` of os-release(5).
+    pub(super) fn id(&self) -> &'static str {
+        &self.distribution.id
+    }
+
+    /// The kernel that it brings and whose it is; what is missing in a sentence otherwise.
+    pub(super) fn own_kernel(&self) -> Result<(&'static str, Option<&'static str>), String> {
+        let Some(release) = self.release else { return Err(self.no_such_release()) };
+        match &self.kernels(release)[..] {
+            [only] => Ok((&only.version, self.vendor_of(only))),
+            _ => Err(self.which(release)),
+        }
+    }
+
+    /// Whose kernel one of this version or release is; nothing where its own name has to tell.
+    pub(super) fn vendor(&self, kernel: &str) -> Result<Option<&'static str>, String> {
+        let Some(release) = self.release else {
+            let vendor = self.distribution.vendor.as_deref();
+            return vendor.map(Some).ok_or_else(|| self.no_such_release());
+        };
+        let numbers = |text: &str| Version::parse(text).map(|is| (is.number(0), is.number(1)));
+        let offered = self.kernels(release);
+        let same = offered.iter().filter(|own| numbers(&own.version) == numbers(kernel));
+        let mut vendors: Vec<Option<&str>> = same.map(|own| self.vendor_of(own)).collect();
+        if vendors.is_empty() {
+            vendors = offered.iter().map(|own| self.vendor_of(own)).collect();
+        }
+        vendors.dedup();
+        let is_bare = kernel.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+        match &vendors[..] {
+            [only] => Ok(*only),
+            _ if is_bare || vendors.is_empty() => Err(self.which(release)),
+            _ => Ok(None),
+        }
+    }
+
+    /// The kernels of a release that fit what was named.
+    fn kernels(&self, release: &'static Release) -> Vec<&'static Kernel> {
+        let fits = |kernel: &&Kernel| {
+            self.kernel.is_empty()
+                || kernel.name.as_deref().is_some_and(|name| name.starts_with(self.kernel.as_str()))
+        };
+        let exact = |kernel: &&Kernel| kernel.name.as_deref() == Some(self.kernel.as_str());
+        let all = release.kernel.iter();
+        all.clone().find(exact).map_or_else(|| all.filter(fits).collect(), |kernel| vec![kernel])
+    }
+
+    fn vendor_of(&self, kernel: &'static Kernel) -> Option<&'static str> {
+        kernel.vendor.as_deref().or(self.distribution.vendor.as_deref())
+    }
+
+    fn first_name(&self) -> &str {
+        self.distribution.names.first().map(String::as_str).unwrap_or_default()
+    }
+
+    fn which(&self, release: &Release) -> String {
+        let (name, version) = (self.first_name(), &release.version);
+        let all: Vec<String> = release
+            .kernel
+            .iter()
+            .filter_map(|kernel| {
+                let own = kernel.name.as_deref()?;
+                let number = if own == kernel.version { String::new() } else { format!(" ({})", kernel.version) };
+                Some(format!("{name}{version}-{own}{number}"))
+            })
+            .collect();
+        if all.is_empty() {
+            return format!("{name}{version} has one kernel, and `{}` is none of its names", self.given);
+        }
+        format!("{name}{version} comes with several kernels; name one: {}", all.join(", "))
+    }
+
+    fn no_such_release(&self) -> String {
+        let name = self.first_name();
+        let releases = || table().release.iter().filter(|row| row.is_of(self.distribution));
+        let parts = releases().filter(|row| {
+            row.version.strip_prefix(self.version.as_str()).is_some_and(|rest| rest.starts_with('.'))
+        });
+        let parts: Vec<String> = parts.map(|row| format!("{name}{}", row.version)).collect();
+        if !parts.is_empty() && !self.version.is_empty() {
+            return format!(
+                "{name}{} has another kernel in each part; name one of {}, or the kernel with --kernel",
+                self.version,
+                parts.join(", ")
+            );
+        }
+        let all: Vec<String> = releases().map(|row| format!("{name}{}", row.version)).collect();
+        if all.is_empty() {
+            return format!("which kernel comes with {} is not known here; name it with --kernel", self.given);
+        }
+        let vendor = self.distribution.vendor.is_some();
+        let more = if vendor { ", or name the kernel with --kernel" } else { "" };
+        format!("which release `{}` is, is not known here; those known are {}{more}", self.given, all.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// The table loads, every kernel in it is a version, every vendor a known one, every name stands there once, and a release
+    /// with several kernels names each.
+    #[test]
+    fn the_table_is_sound() {
+        let table: Table = toml::from_str(TEXT).unwrap();
+        let vendors = ["el7", "el8", "el9", "el10", "uek", "debian", "ubuntu", "sles", "amazon", "alibaba"];
+        let names: Vec<&String> = table.distribution.iter().flat_map(|one| &one.names).collect();
+        let distinct: BTreeSet<&String> = names.iter().copied().collect();
+        assert_eq!(distinct.len(), names.len());
+        let mut seen = BTreeSet::new();
+        for row in &table.release {
+            let place = format!("{:?} {}", row.of, row.version);
+            assert!(!row.source.is_empty() && !row.kernel.is_empty(), "{place}");
+            for of in &row.of {
+                let owner = table.distribution.iter().find(|one| one.names.first() == Some(of));
+                let owner = owner.unwrap_or_else(|| panic!("{place}: {of} is no first name"));
+                assert!(seen.insert((of, &row.version)), "{place} twice");
+                for kernel in &row.kernel {
+                    let vendor = kernel.vendor.as_ref().or(owner.vendor.as_ref());
+                    assert!(vendor.is_some_and(|vendor| vendors.contains(&vendor.as_str())), "{place} {vendor:?}");
+                }
+            }
+            let tools = [&row.e2fsprogs, &row.xfsprogs, &row.btrfs_progs].into_iter().flatten();
+            for version in row.kernel.iter().map(|kernel| &kernel.version).chain(tools) {
+                assert!(Version::parse(version).is_some(), "{place}: {version}");
+            }
+            let called: BTreeSet<&String> = row.kernel.iter().filter_map(|kernel| kernel.name.as_ref()).collect();
+            assert!(row.kernel.len() == 1 || called.len() == row.kernel.len(), "{place}: {called:?}");
+        }
+    }
+
+    /// Every release can be named, by each name of its distribution, alone or with the kernel's name.
+    #[test]
+    fn every_release_can_be_named() {
+        for distribution in &table().distribution {
+            for release in table().release.iter().filter(|row| row.is_of(distribution)) {
+                for name in &distribution.names {
+                    let whole = format!("{name}{}", release.version);
+                    let alone = named(&whole).unwrap();
+                    assert_eq!(alone.own_kernel().is_ok(), release.kernel.len() == 1, "{whole}");
+                    for kernel in &release.kernel {
+                        let Some(own) = &kernel.name else { continue };
+                        let says = alone.own_kernel().unwrap_err();
+                        assert!(says.contains(&format!("-{own}")), "{says}");
+                        let found = named(&format!("{whole}-{own}")).unwrap();
+                        assert_eq!(found.own_kernel().unwrap().0, kernel.version, "{whole}-{own}");
+                        assert_eq!(found.version, release.version);
+                    }
+                }
+            }
+        }
+    }
+}
