@@ -23,7 +23,9 @@ use serde::{Deserialize, Serialize};
 pub use derive::{CONCLUDED, derive, rulings};
 pub use guard::{Beside, guard, guard_with};
 pub use mkfs::{FeatureExample, features, leave_out, mkfs_defaults, mkfs_feature, mkfs_flag};
-pub use mount::{Example, Format, examples, file_system, format, mount_option, mount_options, scheduler};
+pub use mount::{
+    Example, Format, Layer, examples, file_system, format, layer, mount_option, mount_options, scheduler,
+};
 pub use server::{
     ChangedBy, ServerSetting, mysql_setting, postgres_setting, postgres_value, server_settings,
 };
@@ -32,7 +34,8 @@ pub use zfs::zfs_supports;
 /// The tables as they are compiled in: names and texts.
 pub const TABLES: &[(&str, &str)] = &[
     ("rules/tables/servers.toml", server::TEXT),
-    ("rules/tables/validity.toml", load::TEXT),
+    ("rules/tables/systems.toml", load::SYSTEMS),
+    ("rules/tables/validity.toml", load::OPTIONS),
     ("rules/tables/zfs.toml", zfs::TEXT),
 ];
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::builder::PossibleValue;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
 use super::examples::help;
 use crate::output::Access;
@@ -163,15 +163,14 @@ pub struct Check {
 
 /// `walwise upgrade`.
 #[derive(Args, Debug)]
+#[command(group(ArgGroup::new("next").required(true).multiple(true)
+    .args(["kernel", "os", "e2fsprogs", "xfsprogs", "btrfs_progs", "assume"])))]
 pub struct Upgrade {
     /// The kernel: its version, or its release as `uname -r` will print it.
-    #[arg(
-        long,
-        value_name = "VERSION",
-        required_unless_present_any = ["os", "e2fsprogs", "xfsprogs", "btrfs_progs", "assume"]
-    )]
+    #[arg(long, value_name = "VERSION")]
     pub kernel: Option<String>,
-    /// The distribution, such as rhel10, debian13, ubuntu24.04, sles15.6; without --kernel with the kernel it came with.
+    /// The distribution, such as rhel10, debian13, ubuntu24.04, sles15.6, ol9-uek7, amzn2-5.10: its tools and, without --kernel, its
+    /// kernel.
     #[arg(long, value_name = "NAME")]
     pub os: Option<String>,
     /// Version of e2fsprogs.

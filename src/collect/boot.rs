@@ -5,6 +5,7 @@
 mod again;
 mod device;
 mod same;
+mod swap;
 mod units;
 
 use std::collections::BTreeSet;
@@ -25,8 +26,17 @@ const COMMAND_LINE: &str = "/proc/cmdline";
 
 fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     let (units, unlisted) = units::Units::list(host, facts);
-    let mut lines = BTreeSet::new();
-    let unread = [unlisted, fstab(host, &units, &mut lines, facts), units.put(host, &lines, facts)];
+    let (mut lines, mut swaps) = (BTreeSet::new(), Vec::new());
+    let of_fstab = fstab(host, &units, &mut lines, &mut swaps, facts);
+    let unread = [unlisted, of_fstab, units.put(host, &lines, facts)];
+    let whole = unread.iter().flatten().next().cloned();
+    facts.put(
+        &Subject::host(),
+        &boot::READ,
+        whole.unwrap_or_else(|| Reading::known(true, Source::file(FSTAB))),
+    );
+    swaps.extend(units.swaps());
+    swap::put(host, swaps, facts);
     command_line(host, facts);
     device::look(host, facts);
     same::conclude(host, facts);
@@ -90,6 +100,7 @@ fn fstab(
     host: &dyn Host,
     units: &units::Units,
     lines: &mut BTreeSet<OsString>,
+    swaps: &mut Vec<String>,
     facts: &mut FactSet,
 ) -> Unread {
     let settings = match host.config(Path::new(FSTAB), Dialect::Fstab) {
@@ -98,7 +109,9 @@ fn fstab(
     };
     for setting in settings {
         match fstab_entry(&setting) {
-            Some(entry) if swap(&entry) => {}
+            Some(entry) if swap(&entry) => {
+                swaps.extend(entry.source.value().filter(|_| entry.auto.value() == Some(&true)).cloned());
+            }
             Some(entry) => {
                 if setting.value.ends_with(b"\texcess") {
                     facts.warn(format!(
@@ -166,7 +179,7 @@ fn command_line(host: &dyn Host, facts: &mut FactSet) {
         fstype: word(b"rootfstype", "rootfstype="),
         options: flags.value.clone(),
         numbers: None,
-        whole: None,
+        whole: last(b"kept").map(|setting| &*setting.value == b"whole"),
         auto: Reading::known(true, Source::file(COMMAND_LINE)),
         path: COMMAND_LINE.to_owned(),
         line: None,

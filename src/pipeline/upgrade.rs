@@ -147,7 +147,7 @@ mod tests {
                  tool.xfsprogs=6.13.0 tool.btrfs_progs=6.14",
             ),
             (None, "sles15sp6", "kernel.release=6.4.0 kernel.vendor=sles os.id=sles os.version=15.6"),
-            (None, "SLES 12-SP5", "kernel.release=4.12.14 kernel.vendor=sles os.id=sles os.version=12.5"),
+            (None, "SLES 12-SP5", "kernel.release=4.12.14-122 kernel.vendor=sles os.id=sles os.version=12.5"),
             (Some("6.4"), "sles15", "kernel.release=6.4 kernel.vendor=sles os.id=sles os.version=15"),
             (None, "ubuntu26.04", "kernel.release=7.0 kernel.vendor=ubuntu os.id=ubuntu os.version=26.04"),
             (
@@ -155,7 +155,11 @@ mod tests {
                 "ol9-uek7",
                 "kernel.release=5.15.0 kernel.vendor=uek os.id=ol os.version=9 tool.e2fsprogs=1.46.5",
             ),
-            (None, "ol10-uek", "kernel.release=6.12.0 kernel.vendor=uek os.id=ol os.version=10 tool.e2fsprogs=1.47.1"),
+            (
+                None,
+                "ol10-uek",
+                "kernel.release=6.12.0 kernel.vendor=uek os.id=ol os.version=10 tool.e2fsprogs=1.47.1",
+            ),
             (
                 Some("5.14.0"),
                 "ol9",

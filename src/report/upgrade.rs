@@ -1,12 +1,15 @@
 //! What the next kernel changes: the report of this machine beside that of the same machine with the next kernel, distribution
 //! and tools assumed, told as what an administrator has to do before.
 //!
-//! Every line of the next boot that is wrong then is named, option by option, also where it is wrong today; of everything
+//! Everything that the next boot needs has an answer. Every line that is wrong then is named, option by option, also where it is wrong today; of everything
 //! else only what changes. The surprise: which part of the telling a finding belongs to is read off the facts in its
 //! condition, so that rules can be added, switched off or given another level without a word here.
 
 mod boot;
+mod layer;
+mod need;
 mod other;
+mod unknown;
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -18,6 +21,9 @@ use super::Report;
 use super::exit::FailOn;
 use crate::facts::{Scope, Subject};
 use crate::rules::{Finding, Level, Outcome, Trace};
+use crate::validity::Ruling;
+
+pub use need::{Answer, Kind, Need};
 
 /// What becomes of something, in the order in which it is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -94,6 +100,41 @@ pub struct Item {
     /// The rule that found it; absent where none is needed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
+    /// Of what cannot be decided the level that it has however that turns out.
+    #[serde(skip)]
+    pub(crate) sure: Option<Level>,
+    /// What it answers of something that the next boot needs; nothing where it is about something else.
+    #[serde(skip)]
+    pub(crate) answer: Option<Answer>,
+    /// Which of several things of the subject it is about.
+    #[serde(skip)]
+    pub(crate) name: Option<String>,
+}
+
+impl Item {
+    /// Something of which it cannot be told whether the next boot can do it.
+    fn open(subject: &Subject, level: Level, what: String, ruling: Ruling) -> Self {
+        Self {
+            part: Part::NotKnown,
+            level,
+            subject: subject.clone(),
+            place: None,
+            what,
+            because: ruling.because,
+            sources: if ruling.source.is_empty() { Vec::new() } else { vec![ruling.source] },
+            already: false,
+            undecided: true,
+            rule: None,
+            sure: None,
+            answer: Some(Answer::CannotBeTold),
+            name: None,
+        }
+    }
+
+    /// The same as something that the next boot cannot do.
+    fn blocks(self) -> Self {
+        Self { part: Part::Blocker, undecided: false, answer: Some(Answer::Fails), ..self }
+    }
 }
 
 /// What the upgrade changes, blockers first.
@@ -101,6 +142,8 @@ pub struct Item {
 pub struct Upgrade {
     /// Everything that is to be told, each thing once.
     pub items: Vec<Item>,
+    /// Everything that the next boot needs, with what becomes of it.
+    pub needs: Vec<Need>,
 }
 
 impl Upgrade {
@@ -108,9 +151,12 @@ impl Upgrade {
     pub fn between(real: &Report, supposed: &Report) -> Self {
         let mut items = boot::items(real, supposed);
         items.extend(other::items(real, supposed));
+        items.extend(unknown::items(real, supposed));
+        items.extend(layer::items(&real.facts, &supposed.facts));
         items.sort_by(|a, b| place(a).cmp(&place(b)));
         items.dedup();
-        Self { items }
+        let needs = need::needs(&supposed.facts, &items);
+        Self { items, needs }
     }
 
     /// What is to be minded: everything of a level that counts, unless it gets better.
@@ -123,7 +169,8 @@ impl Upgrade {
     /// The exit code, after the rules of `check`.
     pub fn exit_code(&self, fail_on: FailOn) -> u8 {
         let counted: Vec<&Item> = self.counted(fail_on.level).collect();
-        let worst = counted.iter().filter(|item| !item.undecided).map(|item| item.level).max();
+        let decided = |item: &&Item| if item.undecided { item.sure } else { Some(item.level) };
+        let worst = counted.iter().filter_map(decided).filter(|level| *level >= fail_on.level).max();
         match worst {
             Some(Level::Critical) => 3,
             Some(_) => 4,
@@ -187,5 +234,8 @@ fn item(part: Part, finding: &Finding, already: bool) -> Item {
         already,
         undecided: is_open(finding),
         rule: Some(finding.rule.clone()),
+        sure: None,
+        answer: None,
+        name: None,
     }
 }

@@ -10,8 +10,16 @@ use super::life::{Life, Step, release};
 use super::table::{Feature, Form, InForce, Row, Table};
 use crate::version::Version;
 
-/// The table, compiled in.
-pub const TEXT: &str = include_str!("../../rules/tables/validity.toml");
+/// Options of the three file systems that are advised, and what mkfs makes, compiled in.
+pub const OPTIONS: &str = include_str!("../../rules/tables/validity.toml");
+/// What kernels were built with, compiled in.
+pub const SYSTEMS: &str = include_str!("../../rules/tables/systems.toml");
+/// Both, which are one table.
+pub const TEXT: &str = concat!(
+    include_str!("../../rules/tables/validity.toml"),
+    "\n",
+    include_str!("../../rules/tables/systems.toml")
+);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

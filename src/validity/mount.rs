@@ -71,6 +71,27 @@ pub fn format(format: Format, kernel: &Version, vendor: &str) -> Ruling {
     word("format", format.name(), kernel, vendor)
 }
 
+/// What stands between a file system and its disks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layer {
+    /// The level of an md array.
+    Md,
+    /// The superblock of an md array.
+    MdMetadata,
+    /// A target of the device mapper.
+    DeviceMapper,
+}
+
+/// Whether a kernel has the code for one of a layer, by the name that the kernel gives it.
+pub fn layer(layer: Layer, name: &str, kernel: &Version, vendor: &str) -> Ruling {
+    let of = match layer {
+        Layer::Md => "md",
+        Layer::MdMetadata => "md metadata",
+        Layer::DeviceMapper => "device mapper",
+    };
+    word(of, name, kernel, vendor)
+}
+
 /// Whether a kernel has an I/O scheduler.
 pub fn scheduler(name: &str, kernel: &Version, vendor: &str) -> Ruling {
     word("scheduler", name, kernel, vendor)

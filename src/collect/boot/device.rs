@@ -44,7 +44,8 @@ pub fn look(host: &dyn Host, facts: &mut FactSet) {
     }
 }
 
-fn of(
+/// Whether what a line or a unit names is there.
+pub fn of(
     host: &dyn Host,
     facts: &FactSet,
     given: &str,

@@ -118,6 +118,15 @@ impl Units {
         }
     }
 
+    /// Names of the swap units that an admin has written.
+    pub fn swaps(&self) -> impl Iterator<Item = String> {
+        let own = self.listed.iter().filter(|(directory, _)| self.is_admins(directory));
+        let names = own.flat_map(|(_, names)| names);
+        let is_swap =
+            |name: &&OsString| Path::new(name).extension().is_some_and(|extension| extension == "swap");
+        names.filter(is_swap).map(|name| shown(Path::new(name)))
+    }
+
     fn is_admins(&self, file: &Path) -> bool {
         file.starts_with(DIRECTORIES[0])
     }

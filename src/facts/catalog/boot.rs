@@ -41,6 +41,14 @@ facts! {
     DEPRECATED: Vec<String> = Boot "boot.deprecated_options" Kind::List, concluded;
     /// Options that only say what is the default anyway.
     DEFAULT_ANYWAY: Vec<String> = Boot "boot.default_options" Kind::List, concluded;
+    /// Whether every file that says what the next boot mounts was read.
+    READ: bool = Host "boot.read" Kind::Bool;
+    /// What the next boot swaps to: the devices and files of fstab, and swap units by name.
+    SWAPS: Vec<String> = Host "boot.swaps" Kind::List;
+    /// Those of them that are not there.
+    SWAPS_MISSING: Vec<String> = Host "boot.swaps_missing" Kind::List;
+    /// Those of them of which it is not known whether they will be there.
+    SWAPS_UNSEEN: Vec<String> = Host "boot.swaps_unseen" Kind::List;
     /// Options of which it cannot be said what this kernel does.
     UNDECIDED: Vec<String> = Boot "boot.undecided_options" Kind::List, concluded;
 }

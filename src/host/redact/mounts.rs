@@ -129,7 +129,7 @@ fn unit_setting(line: u32, key: &[u8], value: &[u8], local: bool) -> Option<Sett
 }
 
 /// The kernel's parameters root, rootfstype, rootflags and elevator (the kernel's
-/// Documentation/admin-guide/kernel-parameters.txt).
+/// Documentation/admin-guide/kernel-parameters.txt), then `kept` with whether the flags are whole, where there are any.
 pub fn kernel_command_line(text: &[u8]) -> Vec<Setting> {
     let mut quoted = false;
     let parameters = text.split(|b| {
@@ -148,7 +148,16 @@ pub fn kernel_command_line(text: &[u8]) -> Vec<Setting> {
         };
         Some(Setting::new(1, key, value))
     };
-    parameters.filter_map(setting).collect()
+    let parameters: Vec<&[u8]> = parameters.collect();
+    let mut settings: Vec<Setting> = parameters.iter().copied().filter_map(setting).collect();
+    let flags = parameters.iter().rev().find_map(|parameter| parameter.strip_prefix(b"rootflags="));
+    let kept =
+        settings.iter().rev().find(|setting| setting.key == b"rootflags").map(|kept| kept.value.clone());
+    if let Some((flags, kept)) = flags.zip(kept) {
+        let written: Vec<u8> = flags.iter().copied().filter(|b| *b != b'"').collect();
+        settings.push(Setting::new(1, b"kept", whole(written == kept)));
+    }
+    settings
 }
 
 /// /proc/PID/mountinfo or /proc/PID/mounts. File systems that are not known to log in nowhere lose who does and with which
@@ -279,6 +288,7 @@ mod tests {
             row(1, "root", "UUID=1-2"),
             row(1, "rootflags", "data=journal,subvol=@"),
             row(1, "elevator", "noop"),
+            row(1, "kept", "whole"),
         ];
         assert_eq!(read(kernel_command_line(text.as_bytes())), expected);
     }

@@ -195,7 +195,8 @@ impl Named {
             .iter()
             .filter_map(|kernel| {
                 let own = kernel.name.as_deref()?;
-                let number = if own == kernel.version { String::new() } else { format!(" ({})", kernel.version) };
+                let number =
+                    if own == kernel.version { String::new() } else { format!(" ({})", kernel.version) };
                 Some(format!("{name}{version}-{own}{number}"))
             })
             .collect();
@@ -221,11 +222,18 @@ impl Named {
         }
         let all: Vec<String> = releases().map(|row| format!("{name}{}", row.version)).collect();
         if all.is_empty() {
-            return format!("which kernel comes with {} is not known here; name it with --kernel", self.given);
+            return format!(
+                "which kernel comes with {} is not known here; name it with --kernel",
+                self.given
+            );
         }
         let vendor = self.distribution.vendor.is_some();
         let more = if vendor { ", or name the kernel with --kernel" } else { "" };
-        format!("which release `{}` is, is not known here; those known are {}{more}", self.given, all.join(", "))
+        format!(
+            "which release `{}` is, is not known here; those known are {}{more}",
+            self.given,
+            all.join(", ")
+        )
     }
 }
 
@@ -254,14 +262,18 @@ mod tests {
                 assert!(seen.insert((of, &row.version)), "{place} twice");
                 for kernel in &row.kernel {
                     let vendor = kernel.vendor.as_ref().or(owner.vendor.as_ref());
-                    assert!(vendor.is_some_and(|vendor| vendors.contains(&vendor.as_str())), "{place} {vendor:?}");
+                    assert!(
+                        vendor.is_some_and(|vendor| vendors.contains(&vendor.as_str())),
+                        "{place} {vendor:?}"
+                    );
                 }
             }
             let tools = [&row.e2fsprogs, &row.xfsprogs, &row.btrfs_progs].into_iter().flatten();
             for version in row.kernel.iter().map(|kernel| &kernel.version).chain(tools) {
                 assert!(Version::parse(version).is_some(), "{place}: {version}");
             }
-            let called: BTreeSet<&String> = row.kernel.iter().filter_map(|kernel| kernel.name.as_ref()).collect();
+            let called: BTreeSet<&String> =
+                row.kernel.iter().filter_map(|kernel| kernel.name.as_ref()).collect();
             assert!(row.kernel.len() == 1 || called.len() == row.kernel.len(), "{place}: {called:?}");
         }
     }

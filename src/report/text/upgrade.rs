@@ -28,6 +28,10 @@ pub fn render(real: &Report, assumed: &WhatIf, upgrade: &Upgrade) -> String {
             section(&mut page, &items);
         }
     }
+    if let Some(says) = works(upgrade) {
+        page.gap();
+        page.para(0, &says);
+    }
     page.gap();
     page.para(0, &ending(upgrade, told));
     page.finish()
@@ -85,6 +89,22 @@ fn line(item: &Item) -> String {
         None if item.subject.scope() == Scope::Host => format!("{what}{already}"),
         None => format!("{}: {what}{already}", words::subject(&item.subject)),
     }
+}
+
+/// How many names of what works are told; all stand in the JSON.
+const NAMES: usize = 6;
+
+/// What the next boot needs and works as it is, in a sentence; nothing where nothing is known to.
+fn works(upgrade: &Upgrade) -> Option<String> {
+    let all = upgrade.needs.len();
+    let names: Vec<&str> =
+        upgrade.needs.iter().filter(|need| need.answer.is_works()).map(|need| need.name.as_str()).collect();
+    let more = names.len().saturating_sub(NAMES);
+    let first = names.get(..names.len() - more)?.join(", ");
+    let more = if more > 0 { format!(", and {more} more (`--format json` has all)") } else { String::new() };
+    let of = words::count(all, "thing");
+    (!names.is_empty())
+        .then(|| format!("Of {of} that the next boot needs {} work as they are: {first}{more}.", names.len()))
 }
 
 fn ending(upgrade: &Upgrade, told: bool) -> String {

@@ -1,7 +1,7 @@
 //! What the next boot mounts: the lines of fstab, the mount units and the root flags, option by option.
 
-use super::{Findings, Item, Part, applies, by_name, item, looks_at, of_boot, same};
-use crate::facts::catalog::{boot, kernel};
+use super::{Answer, Findings, Item, Part, applies, by_name, item, looks_at, of_boot, same};
+use crate::facts::catalog::boot;
 use crate::facts::{FactSet, Key, Subject};
 use crate::report::Report;
 use crate::rules::{Finding, Level};
@@ -25,6 +25,8 @@ pub fn items(real: &Report, supposed: &Report) -> Vec<Item> {
     let mut items = Vec::new();
     for finding in supposed.findings.iter().filter(|finding| of_boot(finding) && applies(finding)) {
         match SORTED.iter().find(|(key, ..)| looks_at(finding, key.name())) {
+            // Options that the table does not know are told whatever rules there are.
+            Some((_, effect, _)) if effect.is_unknown() => {}
             Some((key, effect, part)) => {
                 items.extend(options(real, supposed, finding, key, *effect, *part));
             }
@@ -32,45 +34,6 @@ pub fn items(real: &Report, supposed: &Report) -> Vec<Item> {
         }
     }
     items.extend(mended(real, supposed, &now));
-    items.extend(types(real, supposed));
-    items
-}
-
-/// Lines of a file system of which the table does not know whether that kernel has it.
-fn types(real: &Report, supposed: &Report) -> Vec<Item> {
-    let machine = Subject::host();
-    let kernel =
-        |facts: &FactSet| facts.value(&machine, &kernel::VERSION).zip(facts.value(&machine, &kernel::VENDOR));
-    let (now, then) = (kernel(&real.facts), kernel(&supposed.facts));
-    // What is mounted now is mounted by the same kernel again.
-    let Some((version, vendor)) = then.filter(|then| Some(then) != now.as_ref()) else { return Vec::new() };
-    let built_in = real.facts.value(&machine, &kernel::FILESYSTEMS).unwrap_or_default();
-    let mut items = Vec::new();
-    for (line, fstype) in supposed.facts.known(&boot::FSTYPE) {
-        let source = supposed.facts.value(line, &boot::SOURCE).unwrap_or_default();
-        // What is no device is no matter of what the kernel was built with here.
-        if fstype == "auto" || !(source.starts_with('/') || source.contains('=')) {
-            continue;
-        }
-        let ruling = validity::file_system(&fstype, &version, &vendor);
-        // Who builds a kernel himself builds the next one with what this one has.
-        let own = ["other", "mainline"].contains(&vendor.as_str()) && built_in.contains(&fstype);
-        if own || !ruling.effect.is_unknown() {
-            continue;
-        }
-        items.push(Item {
-            part: Part::NotKnown,
-            level: Level::Critical,
-            subject: line.clone(),
-            place: at(&supposed.facts, line),
-            what: format!("whether that kernel has {fstype} is not known"),
-            because: ruling.because,
-            sources: if ruling.source.is_empty() { Vec::new() } else { vec![ruling.source] },
-            already: false,
-            undecided: true,
-            rule: None,
-        });
-    }
     items
 }
 
@@ -105,10 +68,21 @@ fn options(
             because: format!("{because} {then}").trim().to_owned(),
             sources: if source.is_empty() { finding.refs.to_vec() } else { vec![source] },
             place: at(&supposed.facts, line),
+            answer: answer(part),
             ..item(part, finding, already)
         });
     }
     items
+}
+
+/// What a part says of the line that it is about.
+fn answer(part: Part) -> Option<Answer> {
+    match part {
+        Part::Blocker => Some(Answer::Fails),
+        Part::LosesEffect => Some(Answer::WorksAndLoses),
+        Part::NotKnown => Some(Answer::CannotBeTold),
+        Part::Deprecated | Part::Changes | Part::Already | Part::Needless | Part::Better => None,
+    }
 }
 
 fn what(option: &str, effect: Effect, fstype: &str) -> String {
@@ -135,7 +109,8 @@ fn whole<'r>(before: &Findings<'r>, supposed: &Report, finding: &'r Finding) -> 
     if part == Part::Already && finding.level < Level::Warning {
         return None;
     }
-    Some(Item { place: at(&supposed.facts, &finding.subject), ..item(part, finding, already) })
+    let place = at(&supposed.facts, &finding.subject);
+    Some(Item { place, answer: answer(part), ..item(part, finding, already) })
 }
 
 /// What was wrong with an option, and is right then.

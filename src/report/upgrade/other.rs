@@ -1,13 +1,14 @@
 //! What changes besides the lines of the next boot: findings, verdicts, and what tools make that the kernel cannot mount.
 
-use super::{Item, Part, applies, by_name, is_open, item, looks_at, of_boot};
+use super::need::ZFS;
+use super::{Answer, Item, Part, applies, by_name, is_open, item, looks_at, of_boot};
 use crate::durability::{Standing, Verdict};
-use crate::facts::catalog::device;
-use crate::facts::catalog::{host, kernel, mount};
+use crate::facts::catalog::{boot, device, host, kernel, mount};
 use crate::facts::{FactSet, Scope, Subject};
 use crate::report::Report;
 use crate::rules::{Finding, Level};
-use crate::validity::{self, Effect, Format};
+use crate::validity::{self, Format};
+use crate::version::Version;
 
 /// Everything of that kind.
 pub fn items(real: &Report, supposed: &Report) -> Vec<Item> {
@@ -35,7 +36,10 @@ fn findings(real: &Report, supposed: &Report) -> Vec<Item> {
             (false, _) if looks_at(finding, kernel::ZFS_SUPPORT.name()) => Part::Blocker,
             (false, _) => Part::Changes,
         };
-        items.push(item(part, finding, false));
+        let of_zfs = looks_at(finding, kernel::ZFS_SUPPORT.name());
+        let answer = if is_open(finding) { Answer::CannotBeTold } else { Answer::Fails };
+        let (answer, name) = (of_zfs.then_some(answer), of_zfs.then(|| ZFS.to_owned()));
+        items.push(Item { answer, name, ..item(part, finding, false) });
     }
     for (name, finding) in before {
         if now.contains_key(&name) || is_open(finding) || of_boot(finding) {
@@ -78,6 +82,9 @@ fn verdicts(real: &Report, supposed: &Report) -> Vec<Item> {
             already: false,
             undecided: false,
             rule: None,
+            sure: None,
+            answer: None,
+            name: None,
         });
     }
     items
@@ -114,6 +121,9 @@ fn tools(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
             already,
             undecided: false,
             rule: None,
+            sure: None,
+            answer: None,
+            name: None,
         });
     }
     items
@@ -133,36 +143,83 @@ fn formats(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
     for array in supposed.which(&device::MD_METADATA, |metadata| metadata == "0.90") {
         found.push((array, Format::Md090));
     }
-    let ruling = |facts: &FactSet, format| {
-        let machine = Subject::host();
-        let kernel = facts.value(&machine, &kernel::VERSION)?;
-        Some(validity::format(format, &kernel, &facts.value(&machine, &kernel::VENDOR)?))
-    };
+    // It is in use, so whatever the table says of the running kernel, that one has the code.
+    let same = runs_alike(real, supposed);
     let mut items = Vec::new();
     for (subject, format) in found {
-        let Some(then) = ruling(supposed, format) else { continue };
-        let now = ruling(real, format);
-        // It is in use, so whatever the table says of the running kernel, that one has the code.
-        let same = now.is_some_and(|now| now.effect == then.effect) && runs_alike(real, supposed);
-        let (part, level) = match then.effect {
-            Effect::Refused => (Part::Blocker, Level::Critical),
-            Effect::Unknown if !same => (Part::NotKnown, Level::Critical),
-            Effect::Unknown | Effect::Ok | Effect::DefaultAnyway | Effect::NoEffect | Effect::Deprecated => {
-                continue;
-            }
+        let Some(then) =
+            kernel_of(supposed).map(|(version, vendor)| validity::format(format, &version, &vendor))
+        else {
+            continue;
         };
-        items.push(Item {
-            part,
-            level,
-            subject,
-            place: None,
-            what: format!("it is {}", format.words()),
-            because: then.because,
-            sources: vec![then.source],
-            already: false,
-            undecided: then.effect.is_unknown(),
-            rule: None,
-        });
+        let is = Item::open(&subject, Level::Critical, format!("it is {}", format.words()), then.clone());
+        if then.effect.is_refused() {
+            items.push(is.blocks());
+        } else if then.effect.is_unknown() && !same {
+            items.push(is);
+        }
+    }
+    if !same {
+        items.extend(unread(supposed));
+        items.extend(xfs_features(supposed));
+    }
+    items
+}
+
+fn kernel_of(facts: &FactSet) -> Option<(Version, String)> {
+    let machine = Subject::host();
+    facts.value(&machine, &kernel::VERSION).zip(facts.value(&machine, &kernel::VENDOR))
+}
+
+/// File systems of XFS whose superblock was not read, where that kernel does not mount every format.
+fn unread(supposed: &FactSet) -> Vec<Item> {
+    let Some((version, vendor)) = kernel_of(supposed) else { return Vec::new() };
+    let then = validity::format(Format::XfsV4, &version, &vendor);
+    if !then.effect.is_refused() && !then.effect.is_unknown() {
+        return Vec::new();
+    }
+    let is_xfs = |fstype: &String| fstype == "xfs";
+    let mounted = supposed.which(&mount::FSTYPE, is_xfs);
+    let closed = mounted.into_iter().filter(|at| supposed.value(at, &mount::XFS_FEATURES).is_none());
+    let lines = supposed.which(&boot::FSTYPE, is_xfs);
+    let unmounted = lines.into_iter().filter(|line| supposed.resolve(line, Scope::Mount).is_none());
+    let open = |subject: Subject| {
+        let what = format!("whether it is {} is not known", Format::XfsV4.words());
+        Item::open(&subject, Level::Critical, what, then.clone())
+    };
+    closed.chain(unmounted).map(open).collect()
+}
+
+/// Features of XFS in the words of the superblock and in those of mkfs, which the table has.
+const XFS_FEATURES: [(&str, &str); 9] = [
+    ("finobt", "finobt"),
+    ("sparse_inodes", "sparse"),
+    ("rmapbt", "rmapbt"),
+    ("reflink", "reflink"),
+    ("bigtime", "bigtime"),
+    ("inobtcnt", "inobtcount"),
+    ("nrext64", "nrext64"),
+    ("parent", "parent"),
+    ("exchange", "exchange"),
+];
+
+/// Features of XFS that are there, and that the kernel cannot mount, or may not: the way back to an older one.
+fn xfs_features(supposed: &FactSet) -> Vec<Item> {
+    let Some((version, vendor)) = kernel_of(supposed) else { return Vec::new() };
+    // They are made already, so no tool is too old for them.
+    let any_tool = Version::parse("999");
+    let mut items = Vec::new();
+    for (mounted, found) in supposed.known(&mount::XFS_FEATURES) {
+        let there = XFS_FEATURES.iter().filter(|(own, _)| found.iter().any(|feature| feature == own));
+        for (_, name) in there {
+            let ruling = validity::mkfs_feature("xfs", name, any_tool.as_ref(), Some((&version, &vendor)));
+            let what = format!("the file system has the feature {name}");
+            if ruling.effect.is_refused() {
+                items.push(Item::open(mounted, Level::Critical, what, ruling).blocks());
+            } else if ruling.effect.is_unknown() {
+                items.push(Item::open(mounted, Level::Critical, what, ruling));
+            }
+        }
     }
     items
 }
@@ -184,18 +241,8 @@ fn features(supposed: &FactSet) -> Vec<Item> {
         for feature in supposed.value(mounted, &mount::EXT4_FEATURES).unwrap_or_default() {
             let ruling = validity::mkfs_feature("ext4", &feature, None, kernel);
             if ruling.effect.is_refused() {
-                items.push(Item {
-                    part: Part::Blocker,
-                    level: Level::Critical,
-                    subject: mounted.clone(),
-                    place: None,
-                    what: format!("the file system has the feature {feature}"),
-                    because: ruling.because,
-                    sources: vec![ruling.source],
-                    already: false,
-                    undecided: false,
-                    rule: None,
-                });
+                let what = format!("the file system has the feature {feature}");
+                items.push(Item::open(mounted, Level::Critical, what, ruling).blocks());
             }
         }
     }

@@ -1,0 +1,182 @@
+//! What stands between the file systems and the disks, and what the next kernel needs to put it together: arrays, volumes, encrypted
+//! devices, paths, swap, and the module of ZFS.
+//!
+//! What was read here is judged by the table; what was not read is told to be unknown. The surprise: a RAID 0 that has run on Linux 5.4
+//! or later has its layout settled, while one that has not may be refused where its disks differ in size.
+
+use super::Item;
+use super::need::{Kind, ZFS, kind_of, uses_zfs};
+use crate::facts::catalog::device::{ArrayLevel, DeviceKind};
+use crate::facts::catalog::{boot, device, kernel};
+use crate::facts::{FactSet, Subject};
+use crate::rules::Level;
+use crate::validity::{self, Layer, Ruling};
+use crate::version::Version;
+
+/// Everything that does not work, or of which that cannot be told.
+pub fn items(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
+    let host = Subject::host();
+    let of = |facts: &FactSet| facts.value(&host, &kernel::VERSION).zip(facts.value(&host, &kernel::VENDOR));
+    let (now, then) = (of(real), of(supposed));
+    let mut items = swaps(supposed);
+    // What this kernel has put together, it puts together again.
+    if then.is_some() && now == then {
+        return items;
+    }
+    let judge = |layer: Layer, name: &str| match &then {
+        Some((version, vendor)) => validity::layer(layer, name, version, vendor),
+        None => unsaid("The kernel is not known."),
+    };
+    for (subject, kind) in supposed.known(&device::KIND) {
+        match kind_of(kind) {
+            Some(Kind::Swap) => {
+                let what = "what sets it up at the next boot was not looked at".to_owned();
+                items.push(Item::open(subject, Level::Warning, what, unsaid("")));
+            }
+            Some(Kind::Array) => {
+                items.extend(array(supposed, subject, &judge));
+                let differs = now.as_ref().is_none_or(|(version, _)| !settles_layouts(version));
+                items.extend(layout(supposed, subject).filter(|_| differs));
+            }
+            Some(Kind::Volume | Kind::Crypt | Kind::Multipath) => {
+                items.extend(mapped(supposed, subject, &judge));
+            }
+            Some(Kind::Mount | Kind::Pool) | None => {}
+        }
+    }
+    if uses_zfs(supposed) {
+        let because = "The module of ZFS is built apart from the kernel; see that one is built for it before the next boot.";
+        let what = "whether there is a module of ZFS for that kernel is not known";
+        items.push(Item {
+            name: Some(ZFS.to_owned()),
+            ..Item::open(&host, Level::Critical, what.to_owned(), unsaid(because))
+        });
+    }
+    items
+}
+
+/// Whether a kernel wants the layout of a RAID 0 settled, and so has it settled for what it runs.
+fn settles_layouts(kernel: &Version) -> bool {
+    kernel.number(0) > 5 || kernel.number(0) == 5 && kernel.number(1) >= 4
+}
+
+fn array(facts: &FactSet, subject: &Subject, judge: &impl Fn(Layer, &str) -> Ruling) -> Vec<Item> {
+    let mut items = Vec::new();
+    match facts.value(subject, &device::MD_LEVEL) {
+        // It has a row of its own among the formats.
+        Some(ArrayLevel::Linear) => {}
+        Some(level) => items.extend(ruled(subject, level.word(), judge(Layer::Md, level.word()))),
+        None => {
+            let what = "of which level the array is, is not known".to_owned();
+            items.push(Item::open(subject, Level::Critical, what, unsaid("")));
+        }
+    }
+    match facts.value(subject, &device::MD_METADATA) {
+        // A volume of firmware RAID has that of its container.
+        Some(metadata) if metadata == "0.90" || metadata.starts_with("external:/") => {}
+        Some(metadata) => {
+            let what = format!("metadata {metadata}");
+            items.extend(ruled(subject, &what, judge(Layer::MdMetadata, &metadata)));
+        }
+        None => {
+            let what = "which superblock the array has, is not known".to_owned();
+            items.push(Item::open(subject, Level::Critical, what, unsaid("")));
+        }
+    }
+    items
+}
+
+/// A RAID 0 whose disks are not known to be of one size.
+fn layout(facts: &FactSet, subject: &Subject) -> Option<Item> {
+    match facts.value(subject, &device::MD_LEVEL)? {
+        ArrayLevel::Raid0 => {}
+        ArrayLevel::Linear
+        | ArrayLevel::Raid1
+        | ArrayLevel::Raid4
+        | ArrayLevel::Raid5
+        | ArrayLevel::Raid6
+        | ArrayLevel::Raid10
+        | ArrayLevel::Multipath
+        | ArrayLevel::Faulty
+        | ArrayLevel::Container => return None,
+    }
+    let members = facts.value(subject, &device::MD_MEMBERS).unwrap_or_default();
+    let size = |member: &String| {
+        let name = member.split(' ').next().unwrap_or(member);
+        facts.value(&Subject::device(name), &device::SIZE)
+    };
+    let sizes: Option<Vec<u64>> = members.iter().map(size).collect();
+    let alike = sizes
+        .is_some_and(|sizes| sizes.len() > 1 && sizes.windows(2).all(|pair| pair.first() == pair.last()));
+    let ruling = Ruling {
+        source: "kernel: md/raid0: avoid RAID0 data corruption due to layout confusion".to_owned(),
+        ..unsaid(
+            "Kernels from 5.4 on refuse a RAID 0 of disks that differ in size unless raid0.default_layout says how it was written.",
+        )
+    };
+    (!alike).then(|| {
+        Item::open(
+            subject,
+            Level::Critical,
+            "whether its disks are of one size is not known".to_owned(),
+            ruling,
+        )
+    })
+}
+
+fn mapped(facts: &FactSet, subject: &Subject, judge: &impl Fn(Layer, &str) -> Ruling) -> Vec<Item> {
+    let targets = facts.value(subject, &device::DM_TARGETS).unwrap_or_default();
+    if targets.is_empty() {
+        let is_mapped = facts.value(subject, &device::DM_NAME).is_some();
+        let kind = facts.value(subject, &device::KIND).map(DeviceKind::word).unwrap_or_default();
+        let what = match is_mapped {
+            true => "what it is made of is not known".to_owned(),
+            false => format!("whether that kernel has {kind} is not known"),
+        };
+        return vec![Item::open(subject, Level::Critical, what, unsaid(""))];
+    }
+    let mut items: Vec<Item> = targets
+        .iter()
+        .flat_map(|target| ruled(subject, target, judge(Layer::DeviceMapper, target)))
+        .collect();
+    if facts.value(subject, &device::DM_UUID).is_some_and(|uuid| uuid.starts_with("CRYPT-PLAIN")) {
+        let because = "cryptsetup 2.7 has other defaults for plain devices: a line of crypttab that names neither cipher nor hash opens another one.";
+        let ruling = Ruling { source: "cryptsetup 2.7.0 release notes".to_owned(), ..unsaid(because) };
+        let what = "whether its cipher and hash are written in crypttab is not known".to_owned();
+        items.push(Item::open(subject, Level::Critical, what, ruling));
+    }
+    items
+}
+
+/// What the table says of one word, where that is not that it works.
+fn ruled(subject: &Subject, name: &str, ruling: Ruling) -> Option<Item> {
+    if ruling.effect.is_refused() {
+        let what = format!("that kernel has no {name}");
+        return Some(Item::open(subject, Level::Critical, what, ruling).blocks());
+    }
+    let unknown = ruling.effect.is_unknown();
+    unknown.then(|| {
+        Item::open(subject, Level::Critical, format!("whether that kernel has {name} is not known"), ruling)
+    })
+}
+
+/// Swap whose device is gone, or was not looked for. The boot goes on without it.
+fn swaps(facts: &FactSet) -> Vec<Item> {
+    let host = Subject::host();
+    let list = |key| facts.value(&host, key).unwrap_or_default();
+    let (missing, unseen) = (list(&boot::SWAPS_MISSING), list(&boot::SWAPS_UNSEEN));
+    let gone = missing.into_iter().map(|swap| {
+        let says = unsaid("The boot waits for it and goes on without.");
+        let item = Item::open(&host, Level::Warning, format!("the swap {swap} is not there"), says);
+        Item { name: Some(swap), ..item }.blocks()
+    });
+    let open = unseen.into_iter().map(|swap| {
+        let what = format!("whether the swap {swap} will be there is not known");
+        Item { name: Some(swap), ..Item::open(&host, Level::Warning, what, unsaid("")) }
+    });
+    gone.chain(open).collect()
+}
+
+fn unsaid(because: &str) -> Ruling {
+    Ruling { effect: validity::Effect::Unknown, because: because.to_owned(), source: String::new() }
+}

@@ -1,0 +1,177 @@
+//! Everything that the next boot needs, and for each what will become of it.
+//!
+//! The answer to each is the worst that an item says of it, so that the items, the closing line, the exit code and this list cannot
+//! differ. The surprise: what no item speaks of *works*, so whatever looks at a need has to make an item of all that is not known.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::Item;
+use crate::facts::catalog::device::DeviceKind;
+use crate::facts::catalog::mount::MountClass;
+use crate::facts::catalog::{boot, device, mount};
+use crate::facts::{FactSet, Scope, Subject};
+
+/// What becomes of something that the next boot needs, the worst last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Answer {
+    /// It works as it is.
+    Works,
+    /// It works, and something that is written there does nothing any more.
+    WorksAndLoses,
+    /// It cannot be told before it is tried.
+    CannotBeTold,
+    /// It will not mount, or the machine will not boot.
+    Fails,
+}
+
+impl Answer {
+    /// Whether it works as it is.
+    pub fn is_works(self) -> bool {
+        match self {
+            Self::Works => true,
+            Self::WorksAndLoses | Self::CannotBeTold | Self::Fails => false,
+        }
+    }
+}
+
+/// What kind of thing the boot needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// A line of fstab, a mount unit, or the root file system.
+    Mount,
+    /// Swap.
+    Swap,
+    /// An array of md.
+    Array,
+    /// A volume of LVM, or another one of the device mapper.
+    Volume,
+    /// An encrypted device.
+    Crypt,
+    /// Several paths to one disk.
+    Multipath,
+    /// The pools of ZFS.
+    Pool,
+}
+
+/// Something that the next boot needs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Need {
+    /// What kind of thing.
+    pub kind: Kind,
+    /// What.
+    pub subject: Subject,
+    /// Where it is written, for what the next boot mounts: `/etc/fstab:5`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
+    /// As people call it.
+    pub name: String,
+    /// What becomes of it.
+    pub answer: Answer,
+    /// What is lost, what it fails on, or what cannot be told, a phrase each; empty where it works.
+    pub why: Vec<String>,
+}
+
+/// What the pools of ZFS are called together: they need one module.
+pub(super) const ZFS: &str = "the pools of ZFS";
+
+/// Everything that the next boot needs, in the order of kinds.
+pub fn needs(facts: &FactSet, items: &[Item]) -> Vec<Need> {
+    let mut all = Vec::new();
+    for line in facts.subjects(Scope::Boot) {
+        let mounted = facts.resolve(line, Scope::Mount);
+        let point = facts.value(line, &boot::POINT).unwrap_or_else(|| line.name().to_owned());
+        let of: Vec<&Subject> = std::iter::once(line).chain(&mounted).collect();
+        all.push(need(Kind::Mount, line, &of, point, facts.value(line, &boot::WHERE), items));
+    }
+    if let Some(root) = root_without_line(facts) {
+        all.push(need(Kind::Mount, &root, &[&root], root.name().to_owned(), None, items));
+    }
+    let mut kinds: BTreeMap<Subject, DeviceKind> = BTreeMap::new();
+    kinds.extend(facts.known(&device::KIND).into_iter().map(|(of, kind)| (of.clone(), kind)));
+    for (subject, kind) in &kinds {
+        let Some(kind) = kind_of(*kind) else { continue };
+        let name = facts.value(subject, &device::DM_NAME).unwrap_or_else(|| subject.name().to_owned());
+        all.push(need(kind, subject, &[subject], name, None, items));
+    }
+    let host = Subject::host();
+    for swap in facts.value(&host, &boot::SWAPS).unwrap_or_default() {
+        let of_it: Vec<&Item> = items.iter().filter(|item| item.name.as_deref() == Some(&*swap)).collect();
+        all.push(answered(Kind::Swap, &host, swap, None, &of_it));
+    }
+    if uses_zfs(facts) {
+        let of_it: Vec<&Item> = items.iter().filter(|item| item.name.as_deref() == Some(ZFS)).collect();
+        all.push(answered(Kind::Pool, &host, ZFS.to_owned(), None, &of_it));
+    }
+    all.sort_by(|a, b| (a.kind, &a.subject, &a.name).cmp(&(b.kind, &b.subject, &b.name)));
+    all
+}
+
+fn need(
+    kind: Kind,
+    subject: &Subject,
+    of: &[&Subject],
+    name: String,
+    place: Option<String>,
+    items: &[Item],
+) -> Need {
+    let of_it: Vec<&Item> = items.iter().filter(|item| of.contains(&&item.subject)).collect();
+    answered(kind, subject, name, place, &of_it)
+}
+
+fn answered(kind: Kind, subject: &Subject, name: String, place: Option<String>, items: &[&Item]) -> Need {
+    let answer = items.iter().filter_map(|item| item.answer).max().unwrap_or(Answer::Works);
+    let says = items.iter().filter(|item| item.answer.is_some_and(|answer| !answer.is_works()));
+    let why = says.map(|item| item.what.clone()).collect();
+    Need { kind, subject: subject.clone(), place, name, answer, why }
+}
+
+/// The root file system, where neither fstab nor the kernel's command line has a line for it that could be asked.
+pub(super) fn root_without_line(facts: &FactSet) -> Option<Subject> {
+    let is_root = |line: &Subject| facts.value(line, &boot::POINT).as_deref() == Some("/");
+    if facts.subjects(Scope::Boot).any(is_root) {
+        return None;
+    }
+    let root = Subject::mount("/");
+    let class = facts.value(&root, &mount::CLASS)?;
+    on_a_disk(class).then_some(root)
+}
+
+fn on_a_disk(class: MountClass) -> bool {
+    match class {
+        MountClass::Block | MountClass::Network => true,
+        MountClass::Memory | MountClass::Fuse | MountClass::Overlay | MountClass::Zfs | MountClass::Other => {
+            false
+        }
+    }
+}
+
+/// Whether something here is on ZFS.
+pub(super) fn uses_zfs(facts: &FactSet) -> bool {
+    !facts.which(&mount::CLASS, |class| class.is_zfs()).is_empty()
+        || !facts.which(&device::KIND, |kind| kind.is_zvol()).is_empty()
+}
+
+/// What a device that stands between a file system and its disks is to the boot; nothing where no code of the kernel has to
+/// put it together.
+pub(super) fn kind_of(kind: DeviceKind) -> Option<Kind> {
+    match kind {
+        DeviceKind::Md => Some(Kind::Array),
+        DeviceKind::Lvm | DeviceKind::Dmraid | DeviceKind::Vdo | DeviceKind::Dm => Some(Kind::Volume),
+        DeviceKind::Bcache | DeviceKind::Drbd => Some(Kind::Volume),
+        DeviceKind::Crypt => Some(Kind::Crypt),
+        // It is made anew at each boot, for swap mostly.
+        DeviceKind::Zram => Some(Kind::Swap),
+        DeviceKind::Multipath => Some(Kind::Multipath),
+        DeviceKind::Disk
+        | DeviceKind::Partition
+        | DeviceKind::Zvol
+        | DeviceKind::Loop
+        | DeviceKind::Ram
+        | DeviceKind::Other => None,
+    }
+}

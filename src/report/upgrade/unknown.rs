@@ -1,0 +1,140 @@
+//! What cannot be told of the lines of the next boot: options and file systems that the table does not know, and what nobody looked
+//! at.
+//!
+//! It makes an item of each, so that a line of which nothing is said is one that works. The surprise: an option is looked up anew and
+//! not taken from a finding, so that switching a rule off makes nothing known.
+
+use super::need::root_without_line;
+use super::{Item, applies, looks_at};
+use crate::facts::catalog::boot::NamedDevice;
+use crate::facts::catalog::{boot, kernel, mount};
+use crate::facts::{FactSet, Scope, Subject};
+use crate::report::Report;
+use crate::rules::{Finding, Level};
+use crate::validity::{self, Ruling};
+use crate::version::Version;
+
+/// An item of every reason.
+pub fn items(real: &Report, supposed: &Report) -> Vec<Item> {
+    let mut items = Vec::new();
+    let (now, then) = (kernel(&real.facts), kernel(&supposed.facts));
+    let facts = &supposed.facts;
+    for line in facts.subjects(Scope::Boot) {
+        let of_line = |what: String, ruling: Ruling| Item {
+            place: facts.value(line, &boot::WHERE),
+            sure: sure(supposed, line),
+            ..Item::open(line, weight(facts, line), what, ruling)
+        };
+        items.extend(options(facts, line).into_iter().map(|(what, ruling)| of_line(what, ruling)));
+        items.extend(
+            unseen(facts, line)
+                .into_iter()
+                .map(|what| Item { sure: None, ..of_line(what.to_owned(), unsaid()) }),
+        );
+        items.extend(
+            file_system(real, now.as_ref(), then.as_ref(), facts, line)
+                .into_iter()
+                .map(|(what, ruling)| Item { sure: None, ..of_line(what, ruling) }),
+        );
+    }
+    if let (Some(root), Some((version, vendor))) = (root_without_line(facts), &then)
+        && let Some(fstype) = facts.value(&root, &mount::FSTYPE)
+    {
+        let ruling = validity::file_system(&fstype, version, vendor);
+        if ruling.effect.is_refused() {
+            let what = format!("that kernel has no {fstype}");
+            items.push(Item::open(&root, Level::Critical, what, ruling).blocks());
+        } else if ruling.effect.is_unknown() && now != then {
+            let what = format!("whether that kernel has {fstype} is not known");
+            items.push(Item::open(&root, Level::Critical, what, ruling));
+        }
+    }
+    if facts.value(&Subject::host(), &boot::READ) != Some(true) {
+        let what = "what fstab and the mount units mount is not known whole".to_owned();
+        items.push(Item::open(&Subject::host(), Level::Critical, what, unsaid()));
+    }
+    items
+}
+
+/// The kernel's version and vendor.
+fn kernel(facts: &FactSet) -> Option<(Version, String)> {
+    let host = Subject::host();
+    facts.value(&host, &kernel::VERSION).zip(facts.value(&host, &kernel::VENDOR))
+}
+
+fn unsaid() -> Ruling {
+    Ruling { effect: validity::Effect::Unknown, because: String::new(), source: String::new() }
+}
+
+/// What a line that fails comes to: the boot stops, or goes on without it.
+pub(super) fn weight(facts: &FactSet, line: &Subject) -> Level {
+    let options = facts.value(line, &boot::OPTIONS).unwrap_or_default();
+    let has = |word: &str| options.iter().any(|option| option == word);
+    let is_root = facts.value(line, &boot::POINT).as_deref() == Some("/");
+    let by_itself = facts.value(line, &boot::AUTO) != Some(false);
+    let waits = by_itself && !["nofail", "_netdev", "x-systemd.automount"].into_iter().any(has);
+    if is_root || waits { Level::Critical } else { Level::Warning }
+}
+
+/// How much a rule makes of the options that the table does not know, however they turn out.
+fn sure(supposed: &Report, line: &Subject) -> Option<Level> {
+    let of_line = |finding: &&Finding| finding.subject == *line && applies(finding);
+    let about = |finding: &&Finding| looks_at(finding, boot::UNDECIDED.name());
+    supposed.findings.iter().filter(of_line).find(about).map(|finding| finding.level)
+}
+
+/// Options that the table does not know, with what it says.
+fn options(facts: &FactSet, line: &Subject) -> Vec<(String, Ruling)> {
+    let fstype = facts.value(line, &boot::FSTYPE).unwrap_or_else(|| "this file system".to_owned());
+    let rulings = validity::rulings(facts, line);
+    let unknown = rulings.value().into_iter().flatten().filter(|(_, ruling)| ruling.effect.is_unknown());
+    unknown
+        .map(|(option, ruling)| (format!("whether {fstype} takes {option} is not known"), ruling.clone()))
+        .collect()
+}
+
+/// What nobody looked at, or could not.
+fn unseen(facts: &FactSet, line: &Subject) -> Vec<&'static str> {
+    let mut missing = Vec::new();
+    let mounted = facts.resolve(line, Scope::Mount).is_some();
+    let fstype = facts.value(line, &boot::FSTYPE);
+    if fstype.as_deref().is_none_or(|fstype| fstype == "auto") {
+        missing.push("which file system it is, is not known");
+    } else if validity::rulings(facts, line).value().is_none() {
+        missing.push("its options, or the kernel, are not known");
+    }
+    if facts.value(line, &boot::WHOLE) != Some(true) {
+        missing.push("an option that is not kept may stand there");
+    }
+    let device = facts.value(line, &boot::DEVICE);
+    // What is mounted there now shows that a device is.
+    if device.is_none() && !mounted {
+        missing.push("whether its device is there is not known");
+    }
+    if facts.value(line, &boot::AUTO).is_none() {
+        missing.push("whether the boot mounts it is not known");
+    }
+    missing
+}
+
+/// A file system of which it is not known whether that kernel has it.
+fn file_system(
+    real: &Report,
+    now: Option<&(Version, String)>,
+    then: Option<&(Version, String)>,
+    facts: &FactSet,
+    line: &Subject,
+) -> Option<(String, Ruling)> {
+    let (version, vendor) = then.filter(|then| Some(*then) != now)?;
+    let fstype = facts.value(line, &boot::FSTYPE).filter(|fstype| fstype != "auto")?;
+    let ruling = validity::file_system(&fstype, version, vendor);
+    let built_in = real.facts.value(&Subject::host(), &kernel::FILESYSTEMS).unwrap_or_default();
+    let by_device = facts.value(line, &boot::DEVICE).is_none_or(|device| match device {
+        NamedDevice::There | NamedDevice::Missing => true,
+        NamedDevice::None => false,
+    });
+    // Who builds a kernel himself builds the next one with what this one has.
+    let own = ["other", "mainline"].contains(&vendor.as_str()) && (built_in.contains(&fstype) || !by_device);
+    (!own && ruling.effect.is_unknown())
+        .then(|| (format!("whether that kernel has {fstype} is not known"), ruling))
+}
