@@ -15,6 +15,9 @@ mod server;
 mod table;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+#[rustfmt::skip]
+mod vendors;
 mod zfs;
 
 use schemars::JsonSchema;
@@ -24,7 +27,8 @@ pub use derive::{CONCLUDED, derive, rulings};
 pub use guard::{Beside, guard, guard_with};
 pub use mkfs::{FeatureExample, features, leave_out, mkfs_defaults, mkfs_feature, mkfs_flag};
 pub use mount::{
-    Example, Format, Layer, examples, file_system, format, layer, mount_option, mount_options, scheduler,
+    Example, Format, Layer, examples, file_system, format, layer, mount_option, mount_options,
+    mount_options_here, scheduler,
 };
 pub use server::{
     ChangedBy, ServerSetting, mysql_setting, postgres_setting, postgres_value, server_settings,
@@ -127,5 +131,11 @@ pub struct Ruling {
 impl Ruling {
     fn unknown(because: impl Into<String>) -> Self {
         Self { effect: Effect::Unknown, because: because.into(), source: String::new() }
+    }
+
+    /// Of what the very kernel shows in force.
+    fn seen(effect: Effect) -> Self {
+        let because = "This kernel has the file system mounted with it now.".to_owned();
+        Self { effect, because, source: "/proc/self/mountinfo".to_owned() }
     }
 }

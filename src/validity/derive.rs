@@ -2,7 +2,7 @@
 //! mkfs would set that this kernel cannot mount.
 
 use super::mkfs::leave_out;
-use super::mount::{file_system, mount_options};
+use super::mount::{file_system, mount_options, mount_options_here};
 use super::zfs::zfs_supports;
 use super::{Effect, Ruling};
 use crate::facts::catalog::kernel::{self, ZfsSupport};
@@ -66,15 +66,39 @@ fn in_effect(facts: &FactSet, line: &Subject, mut options: Vec<String>) -> Vec<S
     options
 }
 
-/// What this kernel makes of each option of a line that the next boot mounts.
+/// What this kernel makes of each option of a line that the next boot mounts. What is mounted there now tells more of an
+/// option: with the same type, and of this kernel only where both were seen and none is assumed.
 pub fn rulings(facts: &FactSet, line: &Subject) -> Reading<Vec<(String, Ruling)>> {
-    kernel_and(facts, line, &[boot::FSTYPE.name(), boot::OPTIONS.name()]).map(|(fstype, version, vendor)| {
-        let options = facts.value(line, &boot::OPTIONS).unwrap_or_default();
-        let mounted =
-            facts.resolve(line, Scope::Mount).and_then(|of| facts.value(&of, &mount::SUPER_OPTIONS));
-        let rulings = mount_options(&fstype, &options, &mounted.unwrap_or_default(), &version, &vendor);
-        options.into_iter().zip(rulings).collect()
-    })
+    let known = kernel_and(facts, line, &[boot::FSTYPE.name(), boot::OPTIONS.name()]);
+    let Reading::Known { value: (fstype, version, vendor), source } = known else { return known.map(|_| Vec::new()) };
+    let options = facts.value(line, &boot::OPTIONS).unwrap_or_default();
+    let mounted = facts
+        .resolve(line, Scope::Mount)
+        .filter(|mounted| facts.value(mounted, &mount::FSTYPE).is_none_or(|now| now == fstype));
+    let in_force = mounted.map(|of| facts.get(&of, &mount::SUPER_OPTIONS));
+    let (in_force, of_mount) = match in_force {
+        Some(Reading::Known { value, source }) => (value, Some(source)),
+        Some(Reading::Unknown { .. }) | None => (Vec::new(), None),
+    };
+    let host = Subject::host();
+    let seen = |key: &'static str| facts.reading(&host, key).source().is_some_and(Source::is_evidence);
+    let here = seen(kernel::VERSION.name()) && seen(kernel::VENDOR.name());
+    let asked = if here { mount_options_here } else { mount_options };
+    let rulings = asked(&fstype, &options, &in_force, &version, &vendor);
+    let source = match of_mount {
+        Some(mount) if !mount.is_evidence() => assumed(source),
+        Some(_) | None => source,
+    };
+    Reading::known(options.into_iter().zip(rulings).collect(), source)
+}
+
+/// The same conclusion, of which a part is assumed.
+fn assumed(source: Source) -> Source {
+    let mut of: Vec<String> = vec![mount::SUPER_OPTIONS.name().to_owned()];
+    if let Source::Derived { of: others, .. } = source {
+        of.splice(0..0, others);
+    }
+    Source::Derived { of, assumed: true }
 }
 
 /// The type of a line, where this kernel has no such file system.

@@ -1,7 +1,8 @@
 //! The life of an option over kernel versions: steps, each from a version on, and steps of single vendors.
 //!
-//! It knows versions and effects, not options. The surprise: below a later step a backporting vendor's kernel is unknown,
-//! because nobody can tell from its number whether it took that step; at the last step everybody is known.
+//! It knows versions and effects, not options. The surprise: below a later step that changes whether an option is taken and
+//! heeded, a backporting vendor's kernel is unknown, because nobody can tell from its number whether it took that step; at the
+//! last step everybody is known. A step that only candidates of a release know is no step for anybody else.
 
 use std::collections::BTreeMap;
 
@@ -36,26 +37,87 @@ const NOT_YET: u64 = 8;
 impl Life {
     /// What a kernel makes of the option.
     pub fn at(&self, kernel: &Version, vendor: &str) -> Ruling {
-        if let Some(step) = self.vendors.get(vendor).and_then(|steps| last(steps, kernel)) {
-            return step.ruling();
-        }
-        let Some(step) = last(&self.steps, kernel) else {
+        let possible = self.possible(kernel, vendor);
+        let Some((step, later)) = possible.split_first() else {
             return Ruling::unknown(format!("The table does not reach back to kernel {kernel}."));
         };
-        let later =
-            self.steps.iter().filter(|later| later.from > step.from).find(|later| later.is != step.is);
-        match later {
-            Some(later) if backports(kernel, vendor) => Ruling::unknown(format!(
-                "From kernel {} on it is {}; whether the vendor carried that into {kernel} is not known.",
-                later.from,
-                later.is.word()
-            )),
-            _ if kernel.number(0) >= NOT_YET && !step.is.is_refused() => {
-                Ruling::unknown(format!("Kernel {kernel} is newer than the table."))
-            }
-            _ => step.ruling(),
+        if kernel.number(0) >= NOT_YET && !step.is.is_refused() {
+            return Ruling::unknown(format!("Kernel {kernel} is newer than the table."));
         }
+        agreed(&possible).unwrap_or_else(|| {
+            let other = later.iter().find(|other| other.is != step.is);
+            Ruling::unknown(other.map_or_else(String::new, |later| {
+                format!(
+                    "From kernel {} on it is {}; whether the vendor carried that into {kernel} is not known.",
+                    later.from,
+                    later.is.word()
+                )
+            }))
+        })
     }
+
+    /// The same of a kernel that is seen to take the option, as it is mounted with it now: what may be refused, or not be there,
+    /// is not. What is said of a vendor's own kernels stands, for there it is about what the option does.
+    pub fn where_taken(&self, kernel: &Version, vendor: &str) -> Option<Ruling> {
+        if self.of_vendor(kernel, vendor).is_some() {
+            return None;
+        }
+        let taken: Vec<&Step> = self
+            .possible(kernel, vendor)
+            .into_iter()
+            .filter(|step| !step.is.is_refused() && !step.is.is_unknown())
+            .collect();
+        let here = || Ruling { effect: Effect::Ok, because: String::new(), source: String::new() };
+        if taken.is_empty() { Some(here()) } else { agreed(&taken) }
+    }
+
+    /// The steps of which one holds for a kernel: the one that its number says, and where its vendor carries code into older
+    /// kernels, every later one.
+    fn possible(&self, kernel: &Version, vendor: &str) -> Vec<&Step> {
+        if let Some(step) = self.of_vendor(kernel, vendor) {
+            return vec![step];
+        }
+        let steps = self.steps_for(kernel);
+        let Some(now) = steps.iter().rposition(|step| step.reached(kernel)) else { return Vec::new() };
+        let last = if backports(kernel, vendor) { steps.len() } else { now + 1 };
+        steps.get(now..last).unwrap_or_default().to_vec()
+    }
+
+    fn of_vendor(&self, kernel: &Version, vendor: &str) -> Option<&Step> {
+        self.vendors.get(vendor).and_then(|steps| steps.iter().rev().find(|step| step.reached(kernel)))
+    }
+
+    /// The steps that a kernel can have taken. What came and went between two candidates of a release is in these candidates
+    /// only: nobody ships them, and nobody carries them anywhere.
+    fn steps_for(&self, kernel: &Version) -> Vec<&Step> {
+        let release = |version: &Version| Version::parse(&version.base()).filter(|release| version < release);
+        if release(kernel).is_some() {
+            return self.steps.iter().collect();
+        }
+        let with_next = self.steps.iter().enumerate().map(|(at, step)| (step, self.steps.get(at + 1)));
+        let shipped = with_next.filter(|(step, next)| match (release(&step.from), next) {
+            (Some(release), Some(next)) => next.from > release,
+            (None, _) | (_, None) => true,
+        });
+        shipped.map(|(step, _)| step).collect()
+    }
+}
+
+/// What these steps agree on. Whether a kernel warns of what it takes and heeds, or has it as its default, is no matter.
+fn agreed(steps: &[&Step]) -> Option<Ruling> {
+    let (first, others) = steps.split_first()?;
+    if others.iter().all(|step| step.is == first.is) {
+        return Some(first.ruling());
+    }
+    let heeded = |step: &&&Step| match step.is {
+        Effect::Ok | Effect::DefaultAnyway | Effect::Deprecated => true,
+        Effect::NoEffect | Effect::Refused | Effect::Unknown => false,
+    };
+    if !steps.iter().all(|step| heeded(&step)) {
+        return None;
+    }
+    // The least that is true of all.
+    Some(steps.iter().find(|step| step.is.is_ok()).unwrap_or(first).ruling())
 }
 
 impl Step {
@@ -71,10 +133,6 @@ impl Step {
 /// Whether a kernel is at or above another, the vendor's release counted in.
 pub fn reached(from: &Version, kernel: &Version) -> bool {
     kernel > from || (kernel == from && release(kernel) >= release(from))
-}
-
-fn last<'s>(steps: &'s [Step], kernel: &Version) -> Option<&'s Step> {
-    steps.iter().rev().find(|step| step.reached(kernel))
 }
 
 /// Whether the number of a kernel says less than it seems.
@@ -119,6 +177,48 @@ mod tests {
         assert_eq!(at("2.6.32", "el6"), Effect::Unknown);
         assert_eq!(at("8.1", "mainline"), Effect::Refused, "what is gone stays gone");
         assert_eq!(life(&[("3.10", Effect::Ok)]).at(&v("8.1"), "mainline").effect, Effect::Unknown);
+    }
+
+    /// Candidates of a release are kernels, too; no other kernel has what came and went between them.
+    #[test]
+    fn what_came_and_went_between_candidates_is_in_them_only() {
+        let steps = [
+            ("3.10", Effect::DefaultAnyway),
+            ("5.10", Effect::Deprecated),
+            ("6.18-rc1", Effect::Refused),
+            ("6.18-rc3", Effect::Deprecated),
+        ];
+        let passing = life(&steps);
+        let at = |kernel: &str, vendor: &str| passing.at(&v(kernel), vendor).effect;
+        for (kernel, vendor, expect) in [
+            ("6.18-rc1", "mainline", Effect::Refused),
+            ("6.18-rc2", "mainline", Effect::Refused),
+            ("6.18-rc3", "mainline", Effect::Deprecated),
+            ("6.18", "mainline", Effect::Deprecated),
+            ("6.17.9", "mainline", Effect::Deprecated),
+            ("5.14.0-503.el9", "el9", Effect::Deprecated),
+            ("4.18.0-553.el8", "el8", Effect::DefaultAnyway),
+            ("3.10.0-1160.el7", "el7", Effect::DefaultAnyway),
+        ] {
+            assert_eq!(at(kernel, vendor), expect, "{kernel} ({vendor})");
+        }
+        // What stays from a candidate on is in the release, and may be carried.
+        let staying = life(&[("3.10", Effect::Ok), ("6.18-rc1", Effect::Refused)]);
+        assert_eq!(staying.at(&v("6.18"), "mainline").effect, Effect::Refused);
+        assert_eq!(staying.at(&v("5.14.0-503.el9"), "el9").effect, Effect::Unknown);
+    }
+
+    #[test]
+    fn what_is_taken_is_known_where_that_says_what_it_does() {
+        let taken = |steps: &[(&str, Effect)], kernel: &str, vendor: &str| {
+            life(steps).where_taken(&v(kernel), vendor).map(|ruling| ruling.effect)
+        };
+        let gone = [("3.10", Effect::Deprecated), ("6.1", Effect::Refused)];
+        assert_eq!(taken(&gone, "5.14.0-503.el9", "el9"), Some(Effect::Deprecated));
+        let by_build = [("3.10", Effect::Unknown)];
+        assert_eq!(taken(&by_build, "6.1", "amazon"), Some(Effect::Ok));
+        let ignored = [("3.10", Effect::Ok), ("4.10", Effect::NoEffect), ("4.19", Effect::Refused)];
+        assert_eq!(taken(&ignored, "4.4.21-69-default", "sles"), None, "taken, and perhaps ignored");
     }
 
     #[test]

@@ -61,6 +61,8 @@ struct RawOptions {
     #[serde(default)]
     in_force: Vec<RawInForce>,
     #[serde(default)]
+    shown_as: Vec<String>,
+    #[serde(default)]
     not_on_ext3: bool,
     #[serde(default)]
     because: String,
@@ -191,6 +193,7 @@ fn options(table: &mut Table, place: &str, raw: RawOptions, problems: &mut Probl
         example: raw.example,
         needs_any: raw.needs_any,
         in_force: raw.in_force.into_iter().map(in_force).collect(),
+        shown_as: raw.shown_as,
         not_on_ext3: raw.not_on_ext3,
         because: raw.because,
         source: raw.source,

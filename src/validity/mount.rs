@@ -15,7 +15,7 @@ const FAMILIES: [&str; 3] = ["ext4", "xfs", "btrfs"];
 
 /// What a kernel makes of one mount option. `vendor` is the fact `kernel.vendor`.
 pub fn mount_option(fs: &str, option: &str, kernel: &Version, vendor: &str) -> Ruling {
-    one(fs, option, &[option.to_owned()], &[], kernel, vendor)
+    Asked { fs, in_force: &[], here: false, kernel, vendor }.one(option, &[option.to_owned()])
 }
 
 /// What a kernel makes of each of the mount options that stand together, given those that the file system is mounted
@@ -27,7 +27,29 @@ pub fn mount_options(
     kernel: &Version,
     vendor: &str,
 ) -> Vec<Ruling> {
-    options.iter().map(|option| one(fs, option, options, in_force, kernel, vendor)).collect()
+    Asked { fs, in_force, here: false, kernel, vendor }.all(options)
+}
+
+/// The same where it is this very kernel that has the file system mounted so: what is in force, it takes.
+pub fn mount_options_here(
+    fs: &str,
+    options: &[String],
+    in_force: &[String],
+    kernel: &Version,
+    vendor: &str,
+) -> Vec<Ruling> {
+    Asked { fs, in_force, here: true, kernel, vendor }.all(options)
+}
+
+/// For what options are asked about.
+struct Asked<'a> {
+    fs: &'a str,
+    /// What the file system is mounted with now.
+    in_force: &'a [String],
+    /// Whether the kernel that mounted it is the one that is asked about.
+    here: bool,
+    kernel: &'a Version,
+    vendor: &'a str,
 }
 
 /// Whether a kernel has a file system.
@@ -104,39 +126,53 @@ fn word(of: &str, name: &str, kernel: &Version, vendor: &str) -> Ruling {
     }
 }
 
-fn one(
-    fs: &str,
-    option: &str,
-    beside: &[String],
-    in_force: &[String],
-    kernel: &Version,
-    vendor: &str,
-) -> Ruling {
-    let table = table();
-    let family = family(fs, kernel, vendor);
-    let of_its_own = table.find(family.unwrap_or(fs), option);
-    let Some((row, value)) = of_its_own.or_else(|| table.find("vfs", option)) else {
-        return not_listed(fs, family, option, kernel);
-    };
-    if row.not_on_ext3 && fs == "ext3" {
-        return row.refused("The ext4 driver refuses it for a file system mounted as ext3.".to_owned());
+impl Asked<'_> {
+    fn all(&self, options: &[String]) -> Vec<Ruling> {
+        options.iter().map(|option| self.one(option, options)).collect()
     }
-    let in_force = row.in_force.iter().find(|now| in_force.contains(&now.option));
-    let ruling = match in_force {
-        Some(now) => Ruling { effect: now.is, because: now.because.clone(), source: row.source.clone() },
-        None => row.life.at(kernel, vendor),
-    };
-    if ruling.effect.is_unknown() || ruling.effect.is_refused() {
-        return ruling;
+
+    /// What becomes of one option beside others.
+    fn one(&self, option: &str, beside: &[String]) -> Ruling {
+        let table = table();
+        let family = family(self.fs, self.kernel, self.vendor);
+        let of_its_own = table.find(family.unwrap_or(self.fs), option);
+        let Some((row, value)) = of_its_own.or_else(|| table.find("vfs", option)) else {
+            let seen = self.seen(option, &[]).then(|| Ruling::seen(Effect::Ok));
+            return seen.unwrap_or_else(|| not_listed(self.fs, family, option, self.kernel));
+        };
+        if row.not_on_ext3 && self.fs == "ext3" {
+            return row.refused("The ext4 driver refuses it for a file system mounted as ext3.".to_owned());
+        }
+        let ruling = self.of_row(option, row);
+        if ruling.effect.is_unknown() || ruling.effect.is_refused() {
+            return ruling;
+        }
+        if let Some(wrong) = value.and_then(|value| row.form.wrong(value)) {
+            return row.refused(format!("`{}` takes {wrong}.", key(option)));
+        }
+        if !row.needs_any.is_empty() && !row.needs_any.iter().any(|other| beside.contains(other)) {
+            let because = format!("It is refused without {}. {}", row.needs_any.join(" or "), row.because);
+            return row.refused(because.trim().to_owned());
+        }
+        ruling
     }
-    if let Some(wrong) = value.and_then(|value| row.form.wrong(value)) {
-        return row.refused(format!("`{}` takes {wrong}.", key(option)));
+
+    /// What its row says, and what is in force now.
+    fn of_row(&self, option: &str, row: &Row) -> Ruling {
+        if let Some(now) = row.in_force.iter().find(|now| self.in_force.contains(&now.option)) {
+            return Ruling { effect: now.is, because: now.because.clone(), source: row.source.clone() };
+        }
+        let ruling = row.life.at(self.kernel, self.vendor);
+        if !ruling.effect.is_unknown() || !self.seen(option, &row.shown_as) {
+            return ruling;
+        }
+        row.life.where_taken(self.kernel, self.vendor).map_or(ruling, |taken| Ruling::seen(taken.effect))
     }
-    if !row.needs_any.is_empty() && !row.needs_any.iter().any(|other| beside.contains(other)) {
-        let because = format!("It is refused without {}. {}", row.needs_any.join(" or "), row.because);
-        return row.refused(because.trim().to_owned());
+
+    /// Whether the kernel that is asked about shows it in force, by itself or by one of these words.
+    fn seen(&self, option: &str, shown_as: &[String]) -> bool {
+        self.here && self.in_force.iter().any(|shown| shown == option || shown_as.contains(shown))
     }
-    ruling
 }
 
 /// An option that stands neither with the file system nor with all file systems.

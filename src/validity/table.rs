@@ -44,6 +44,8 @@ pub struct Row {
     pub needs_any: Vec<String>,
     /// What holds while something is in force.
     pub in_force: Vec<InForce>,
+    /// Other words that a kernel shows in force only where it takes these options, too.
+    pub shown_as: Vec<String>,
     /// Whether it is refused for ext3.
     pub not_on_ext3: bool,
     /// Why, where a step does not say.

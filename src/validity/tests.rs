@@ -41,7 +41,7 @@ fn mount_options_of_documented_kernels() {
         ("xfs", "nobarrier", "5.3.18-22-default", "sles", Refused),
         ("xfs", "nobarrier", "4.4.21-69-default", "sles", Unknown),
         // linux-xfs, October 2025.
-        ("xfs", "attr2", "4.18.0-553.el8", "el8", Unknown),
+        ("xfs", "attr2", "4.18.0-553.el8", "el8", DefaultAnyway),
         ("xfs", "attr2", "6.1.176", "mainline", Deprecated),
         ("xfs", "attr2", "6.18-rc1", "mainline", Refused),
         ("xfs", "attr2", "6.18-rc2", "mainline", Refused),
@@ -147,6 +147,30 @@ fn what_is_mounted_now_decides_what_the_option_alone_cannot() {
     assert_eq!(ruled("nospace_cache", "space_cache=v2"), Refused);
     assert_eq!(ruled("noattr2", "noattr2"), Deprecated);
     assert_eq!(ruled("noattr2", "attr2"), Refused);
+}
+
+/// What this very kernel shows in force, it takes; what another makes of it, that does not say.
+#[test]
+fn what_is_in_force_is_taken_by_this_kernel() {
+    for (fs, option, in_force, kernel, vendor, here, elsewhere) in [
+        ("xfs", "pquota", "prjquota", "6.1.102-111.182.amzn2023.x86_64", "amazon", Effect::Ok, Unknown),
+        ("xfs", "prjquota", "usrquota", "6.1.102-111.182.amzn2023.x86_64", "amazon", Effect::Ok, Unknown),
+        ("xfs", "prjquota", "noquota", "6.1.102-111.182.amzn2023.x86_64", "amazon", Unknown, Unknown),
+        ("ext4", "noacl", "noacl", "5.14.0-503.el9", "el9", Deprecated, Unknown),
+        ("ext4", "prjquota", "prjquota", "6.1", "debian", Effect::Ok, Unknown),
+        ("vfat", "umask=0077", "umask=0077", "6.1", "debian", Effect::Ok, Unknown),
+        // Shown by kernels that ignore it, too.
+        ("xfs", "nobarrier", "nobarrier", "3.10.0-957.el7.x86_64", "el7", Unknown, Unknown),
+        ("xfs", "nobarrier", "nobarrier", "4.4.21-69-default", "sles", Unknown, Unknown),
+    ] {
+        let backports = vendor.starts_with("el") || vendor == "sles";
+        let (options, in_force) = ([option.to_owned()], [in_force.to_owned()]);
+        let kernel = v(kernel).with_backports(backports);
+        let ruled = mount_options_here(fs, &options, &in_force, &kernel, vendor).remove(0).effect;
+        assert_eq!(ruled, here, "{fs} {option} on this {kernel}");
+        let ruled = mount_options(fs, &options, &in_force, &kernel, vendor).remove(0).effect;
+        assert_eq!(ruled, elsewhere, "{fs} {option} on {kernel}");
+    }
 }
 
 #[test]
@@ -303,6 +327,25 @@ mod lines_and_advice {
         facts.know(&mounted, &mount::SUPER_OPTIONS, list("rw,space_cache=v2"), Source::file("mountinfo"));
         derive(&mut facts);
         assert_eq!(facts.value(&Subject::boot("/data"), &boot::REFUSED), Some(list("space_cache")));
+    }
+
+    /// An assumed kernel is another one, and an assumed option tells nothing of this one.
+    #[test]
+    fn only_what_was_seen_says_what_this_kernel_takes() {
+        let judged = |kernel: Source, in_force: Source| {
+            let mut facts = with_line(with_kernel("6.1.102", "amazon"), "xfs", "prjquota");
+            facts.know(&Subject::host(), &kernel::VERSION, v("6.1.102"), kernel);
+            let mounted = Subject::mount("/data");
+            facts.link(&Subject::boot("/data"), &mounted);
+            facts.know(&mounted, &mount::SUPER_OPTIONS, list("rw,prjquota"), in_force);
+            derive(&mut facts);
+            let reading = facts.get(&Subject::boot("/data"), &boot::UNDECIDED);
+            (reading.value().cloned().unwrap(), reading.source().unwrap().is_evidence())
+        };
+        let seen = || Source::file("/proc/self/mountinfo");
+        assert_eq!(judged(Source::call("uname"), seen()), (Vec::new(), true));
+        assert_eq!(judged(Source::Assumed, seen()), (list("prjquota"), false));
+        assert_eq!(judged(Source::call("uname"), Source::Assumed), (Vec::new(), false));
     }
 
     fn on_mount(facts: &mut FactSet, fs: &str) -> Subject {
