@@ -30,7 +30,7 @@ use crate::text::suggest;
 
 pub use advise::Circumstances;
 pub use builtin::shipped;
-pub use diagnostic::{Diag, FileDiags, Span};
+pub use diagnostic::{Diag, FileDiags, Place, Span};
 pub use evaluate::{Evaluation, Tally, all_subjects, evaluate, evaluate_one, subjects};
 pub use evidence::Evidence;
 pub use finding::{

@@ -1,7 +1,7 @@
 //! Version numbers as kernels, file system tools and servers print them.
 //!
 //! The numbers are compared, `-rcN`, `betaN` and `devel` are below their release, and whatever follows is a *vendor tail*
-//! that is kept and shown but never compared. Every published crate treats some vendor tail as a pre-release; and what the number cannot
+//! that is kept and shown and never compared, but for the builds of one vendor where somebody asks for them. Every published crate treats some vendor tail as a pre-release; and what the number cannot
 //! say (enterprise kernels backport features) is said by [`Version::backports`], which turns "below" into unknown.
 
 use std::cmp::Ordering;
@@ -118,6 +118,34 @@ impl Version {
         }
     }
 
+    /// The vendor's build in the tail, and whose it is: `427.13.1` and `el9` of `5.14.0-427.13.1.el9_4.x86_64`, `1021` and `aws`
+    /// of `6.8.0-1021-aws`. `None` for a tail that does not begin with a number, or names nobody behind it.
+    pub fn build(&self) -> Option<(Vec<u64>, &str)> {
+        let mut numbers = Vec::new();
+        for part in self.0.tail.split(|c: char| !c.is_ascii_alphanumeric()).filter(|part| !part.is_empty()) {
+            let digits = part.bytes().take_while(u8::is_ascii_digit).count();
+            let (number, name) = part.split_at_checked(digits)?;
+            if !number.is_empty() {
+                numbers.push(number.parse().ok()?);
+            }
+            if !name.is_empty() {
+                return (!numbers.is_empty()).then_some((numbers, name));
+            }
+        }
+        None
+    }
+
+    /// At or above a build of the same vendor: by number, then by the numbers of the build. Unknown for a version of anybody
+    /// else, whose builds are counted in another way.
+    pub fn build_at_least(&self, other: &Self) -> Truth {
+        match (self.build(), other.build()) {
+            (Some((mine, my_vendor)), Some((least, vendor))) if my_vendor == vendor => {
+                (self.cmp(other).then_with(|| mine.cmp(&least)) != Ordering::Less).into()
+            }
+            _ => Truth::Unknown,
+        }
+    }
+
     /// Has a fix that landed in each of these lines (`["6.12", "6.6.54", "6.1.112"]`): a bug fix is not a threshold.
     /// The highest line is the mainline release, from which on everything has it; a listed stable line has it from its
     /// number on; an unlisted line, and any vendor kernel below mainline, is unknown.
@@ -230,6 +258,31 @@ mod tests {
         assert_eq!(el8.at_least(&v("4.18")), Truth::True);
         assert_eq!(el8.at_least(&v("5.4")), Truth::Unknown);
         assert_eq!(v("4.18.20").at_least(&v("5.4")), Truth::False);
+    }
+
+    #[test]
+    fn builds_are_compared_with_those_of_the_same_vendor_only() {
+        for (version, least, expect) in [
+            ("5.14.0-427.el9", "5.14.0-427.el9", Truth::True),
+            ("5.14.0-427.13.1.el9_4.x86_64", "5.14.0-427.el9", Truth::True),
+            ("5.14.0-362.24.1.el9_3.x86_64", "5.14.0-427.el9", Truth::False),
+            ("5.14.0-427.el9.x86_64", "5.14.0-427.13.1.el9", Truth::False),
+            ("4.18.0-553.el8_10.x86_64", "5.14.0-427.el9", Truth::Unknown),
+            ("6.8.0-1021-aws", "6.8.0-1009-aws", Truth::True),
+            ("6.8.0-1008-aws", "6.8.0-1009-aws", Truth::False),
+            ("6.5.0-1023-aws", "6.8.0-1009-aws", Truth::False),
+            ("6.8.0-50-generic", "6.8.0-1009-aws", Truth::Unknown),
+            ("5.15.0-200.131.27.el8uek.x86_64", "5.15.0-200.el8uek", Truth::True),
+            ("6.4.0-150600.23.14-default", "6.4.0-150600.23.7-default", Truth::True),
+            ("5.10.215-203.850.amzn2.x86_64", "5.10.215-203.amzn2", Truth::True),
+            ("6.1.0-28-amd64", "6.1.0-9-amd64", Truth::True),
+            ("6.12.4", "5.14.0-427.el9", Truth::Unknown),
+            ("5.14.0-rc3", "5.14.0-427.el9", Truth::Unknown),
+        ] {
+            assert_eq!(v(version).build_at_least(&v(least)), expect, "{version} against {least}");
+        }
+        assert_eq!(v("6.8").build(), None);
+        assert_eq!(v("6.8.0-generic").build(), None);
     }
 
     #[test]

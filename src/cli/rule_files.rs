@@ -51,8 +51,9 @@ pub(super) fn exit_code(code: u8, rules: &RuleSet) -> u8 {
     NOT_IN_FORCE
 }
 
-/// Rule files, named one by one or by their directory, for working on them: all of them can be read.
-pub(super) fn named(paths: &[PathBuf]) -> Result<Vec<RuleFile>, CliError> {
+/// Rule files, named one by one or by their directory, for working on them: all of them can be read. Beside them stand the
+/// other rules of this machine, as in a run.
+pub(super) fn named(paths: &[PathBuf]) -> Result<Together, CliError> {
     let all = paths.iter().map(|path| shown(path)).collect::<Vec<_>>().join(", ");
     let answer = input::rule_files(paths)
         .map_err(|e| CliError::Usage(format!("cannot read {all}: {}", text::error_words(&e))))?;
@@ -60,7 +61,25 @@ pub(super) fn named(paths: &[PathBuf]) -> Result<Vec<RuleFile>, CliError> {
 }
 
 /// Rule files that were named, or why they cannot be used, in a sentence.
-pub(super) type Named = Result<Vec<RuleFile>, String>;
+pub(super) type Named = Result<Together, String>;
+
+/// Files of rules in the order of a run.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct Together {
+    /// Those that stand in the place of built-in ones: they lie in walwise's own source.
+    pub ours: Vec<RuleFile>,
+    /// All others: of this machine, then those that were named.
+    pub users: Vec<RuleFile>,
+    /// The names of those that were named.
+    pub named: Vec<String>,
+}
+
+impl Together {
+    /// Whether a file is one that was named.
+    pub fn is_named(&self, file: &str) -> bool {
+        self.named.iter().any(|name| name == file)
+    }
+}
 
 /// Reads them here.
 pub(super) fn read_named(paths: &[PathBuf]) -> Named {
@@ -76,8 +95,28 @@ pub(super) fn read_named(paths: &[PathBuf]) -> Named {
         }
         all.extend(inside);
     }
-    all.iter().map(|path| read(path)).collect()
+    let mut files = all.iter().map(|path| Ok((path, read(path)?))).collect::<Result<Vec<_>, String>>()?;
+    let mut together =
+        Together { named: files.iter().map(|(_, file)| file.name.clone()).collect(), ..Together::default() };
+    for file in of_this_machine(Path::new(OF_THIS_MACHINE)).files {
+        let real = fs::canonicalize(&file.name).ok();
+        let named = files.iter().position(|(path, _)| real.is_some() && fs::canonicalize(path).ok() == real);
+        together.users.push(named.map_or(file, |at| files.remove(at).1));
+    }
+    for (path, file) in files {
+        let beside = path.parent().map(|directory| directory.join(OF_THE_SOURCE));
+        let list = if beside.is_some_and(|table| table.is_file()) {
+            &mut together.ours
+        } else {
+            &mut together.users
+        };
+        list.push(file);
+    }
+    Ok(together)
 }
+
+/// What lies beside the rules in walwise's own source, and beside no others.
+const OF_THE_SOURCE: &str = "tables/validity.toml";
 
 /// Files, and what is to be said of those that are none.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -165,7 +204,11 @@ fn read(path: &Path) -> Result<RuleFile, String> {
     if bytes.len() as u64 > LARGEST {
         return Err(unreadable("it is larger than 1 MiB"));
     }
-    let text = String::from_utf8(bytes).map_err(|_| unreadable("it is not UTF-8"))?;
+    let text = String::from_utf8(bytes).map_err(|e| {
+        let before = e.as_bytes().get(..e.utf8_error().valid_up_to()).unwrap_or_default();
+        let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+        unreadable(&format!("line {line} is not UTF-8; save the file as UTF-8"))
+    })?;
     Ok(RuleFile { name: shown(path), text })
 }
 

@@ -76,7 +76,12 @@ impl Checked {
 /// mistake and has no effect is said beside it.
 fn of_files(paths: &[PathBuf]) -> Result<Checked, CliError> {
     let files = rule_files::named(paths)?;
-    let (rules, found) = RuleSet::in_place_of_builtin(&files);
+    let (rules, mut found) = RuleSet::in_place_of_builtin(&files.ours, &files.users);
+    // Of a file that was not named only what it has to do with one that was.
+    for file in found.iter_mut().filter(|file| !files.is_named(&file.file)) {
+        file.diags.retain(|diag| diag.beside.as_ref().is_some_and(|place| files.is_named(&place.file)));
+    }
+    found.retain(|file| !file.diags.is_empty());
     let count: usize = found.iter().map(|file| file.mistakes().count()).sum();
     let text: Vec<String> = found.iter().map(|file| file.render(false)).collect();
     if count > 0 {
@@ -84,9 +89,9 @@ fn of_files(paths: &[PathBuf]) -> Result<Checked, CliError> {
         return Err(CliError::Usage(format!("{count} in rule files:\n{}", text.join("\n\n"))));
     }
     if !text.is_empty() {
-        complain(&format!("without effect:\n{}", text.join("\n\n")));
+        complain(&format!("no mistakes, but:\n{}", text.join("\n\n")));
     }
-    let here = |name: &str| files.iter().any(|file| file.name == name);
+    let here = |name: &str| files.is_named(name);
     Ok(Checked {
         rules: rules.rules().iter().filter(|rule| here(&rule.file)).cloned().collect(),
         levels: rules.overrides().iter().filter(|given| here(&given.file)).count(),

@@ -34,12 +34,23 @@ pub struct Diag {
     pub message: String,
     /// What to do.
     pub help: Option<String>,
+    /// The other place that it is about, where that is in another file.
+    pub beside: Option<Place>,
+}
+
+/// A line of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The file's name as the user knows it.
+    pub file: String,
+    /// Counted from one.
+    pub line: usize,
 }
 
 impl Diag {
     /// A mistake.
     pub fn mistake(span: Span, message: impl Into<String>, help: impl Into<Option<String>>) -> Self {
-        Self { weight: Weight::Mistake, span, message: message.into(), help: help.into() }
+        Self { weight: Weight::Mistake, span, message: message.into(), help: help.into(), beside: None }
     }
 
     /// A remark.
@@ -160,7 +171,9 @@ impl Problems {
     /// A mistake of syntax. The first of a line stands for all that follows from it there.
     pub fn broken_syntax(&mut self, span: Span, message: &str) {
         let line = self.line(span.start);
-        self.broken.entry(line).or_insert(Diag::mistake(span, message, None));
+        let help =
+            "texts stand in quotes, lists in [ ], tables of one line in { }, and a table has each key once";
+        self.broken.entry(line).or_insert(Diag::mistake(span, message, help.to_owned()));
     }
 
     /// A mistake.

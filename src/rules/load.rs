@@ -28,6 +28,8 @@ use super::template::Template;
 use super::{Confidence, Level};
 use crate::facts::Scope;
 
+/// What to write where `{which}` cannot stand.
+const WHICH: &str = "write `{subject}`, which is the subject's own name";
 /// The longest title, in bytes.
 const LONGEST_TITLE: usize = 200;
 
@@ -279,7 +281,7 @@ fn asked(text: &Text, problems: &mut Problems) -> Template {
         problems.report(text.span.clone(), format!("`{{{name}}}` in a question"), help);
     }
     if template.names_which() {
-        problems.report(text.span.clone(), "`{which}` stands in titles and reasons only", None);
+        problems.report(text.span.clone(), "`{which}` stands in titles and reasons only", WHICH.to_owned());
     }
     template
 }
@@ -292,7 +294,7 @@ fn prose(text: &Text, sight: &Sight, problems: &mut Problems) -> Template {
 fn template(text: &str, span: &Span, sight: &Sight, problems: &mut Problems) -> Template {
     let template = Template::parse(text, |name| cond::named(name, span, sight, problems)).0;
     if template.names_which() {
-        problems.report(span.clone(), "`{which}` stands in titles and reasons only", None);
+        problems.report(span.clone(), "`{which}` stands in titles and reasons only", WHICH.to_owned());
     }
     template
 }

@@ -242,6 +242,16 @@ pub enum Op {
     Below(Value),
     /// The version has a fix that landed in these lines ([`Version::has_fix`]).
     FixedIn(Vec<Version>),
+    /// At or above a build of one vendor ([`Version::build_at_least`]).
+    BuildAtLeast(Version),
+    /// Below it.
+    BuildBelow(Version),
+    /// The text, or the version as it is written, begins so.
+    StartsWith(String),
+    /// It ends so.
+    EndsWith(String),
+    /// This is somewhere in it.
+    Contains(String),
     /// Whether it is known at all: the only test that is never unknown.
     Known(bool),
 }
@@ -262,6 +272,11 @@ impl Op {
             Self::AtLeast(_) => "at_least",
             Self::Below(_) => "below",
             Self::FixedIn(_) => "fixed_in",
+            Self::BuildAtLeast(_) => "build_at_least",
+            Self::BuildBelow(_) => "build_below",
+            Self::StartsWith(_) => "starts_with",
+            Self::EndsWith(_) => "ends_with",
+            Self::Contains(_) => "contains",
             Self::Known(_) => "known",
         }
     }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::diagnostic::{Diag, FileDiags, Span, line_of};
+use super::diagnostic::{Diag, FileDiags, Place, Span, line_of};
 use super::load::{self, Loaded};
 use super::model::{Author, Rule};
 use super::others::{GIVEN, Off, Override};
@@ -38,12 +38,13 @@ pub struct RuleSet {
 /// A file with what was read in it.
 struct Part<'a> {
     file: &'a RuleFile,
+    author: Author,
     loaded: Loaded,
 }
 
 impl<'a> Part<'a> {
     fn of(file: &'a RuleFile, author: Author) -> Self {
-        Self { file, loaded: load::load(&file.name, &file.text, author) }
+        Self { file, author, loaded: load::load(&file.name, &file.text, author) }
     }
 }
 
@@ -58,16 +59,14 @@ impl RuleSet {
         Self::read(&builtin::files(), files)
     }
 
-    /// For working on rule files: like [`Self::with_user_files`], but a file that is called like a built-in one stands in
-    /// its place. Never for a check, where a name must not take rules away.
-    pub fn in_place_of_builtin(files: &[RuleFile]) -> (Self, Vec<FileDiags>) {
+    /// For working on walwise's own rules: like [`Self::with_user_files`], but files of its source stand in the place of
+    /// those that are built in and have their names. Never for a check, where a name must not take rules away.
+    pub fn in_place_of_builtin(ours: &[RuleFile], users: &[RuleFile]) -> (Self, Vec<FileDiags>) {
         let same = |a: &RuleFile, b: &RuleFile| base_name(&a.name) == base_name(&b.name);
         let mut all = builtin::files();
-        let (replacing, users): (Vec<RuleFile>, Vec<RuleFile>) =
-            files.iter().cloned().partition(|file| all.iter().any(|builtin| same(file, builtin)));
-        all.retain(|builtin| !replacing.iter().any(|file| same(file, builtin)));
-        all.extend(replacing);
-        Self::read(&all, &users)
+        all.retain(|builtin| !ours.iter().any(|file| same(file, builtin)));
+        all.extend_from_slice(ours);
+        Self::read(&all, users)
     }
 
     /// Reads files as if they came with walwise; a rule with a mistake is left out.
@@ -80,6 +79,7 @@ impl RuleSet {
         let mut parts: Vec<Part<'_>> = ours.iter().map(|file| Part::of(file, Author::Walwise)).collect();
         parts.extend(users.iter().map(|file| Part::of(file, Author::User)));
         let mut found = duplicates(&mut parts);
+        found.extend(empty(&parts));
         found.extend(strangers(&parts));
         let mut set = Self { user_files: users.iter().map(pack::UserFile::of).collect(), ..Self::default() };
         set.rules =
@@ -92,7 +92,7 @@ impl RuleSet {
             }
         }
         let mistakes = parts.into_iter().filter(|part| !part.loaded.diags.is_empty()).map(|part| {
-            let Part { file, mut loaded } = part;
+            let Part { file, mut loaded, .. } = part;
             loaded.diags.sort_by_key(|diag| (diag.span.start, diag.span.end));
             FileDiags { file: file.name.clone(), text: file.text.clone(), diags: loaded.diags }
         });
@@ -119,7 +119,8 @@ impl RuleSet {
             match self.off.iter().find(|other| other.rule == off.rule) {
                 Some(other) => {
                     let message = format!("`{}` is off already, by {}:{}", off.rule, other.file, other.line);
-                    found.push((index, Diag::remark(span.clone(), message, None)));
+                    let help = "one of the two is enough".to_owned();
+                    found.push((index, Diag::remark(span.clone(), message, help)));
                 }
                 None if self.find(&off.rule).is_some() => self.off.push(off.clone()),
                 None => {}
@@ -139,14 +140,23 @@ impl RuleSet {
             };
             if let Some(other) = self.overrides.iter().find(|other| other.rule == given.rule) {
                 let place = format!("the other one is {}:{}", other.file, other.line);
-                mistake(format!("a second level for `{}`", given.rule), Some(place));
+                mistake(
+                    format!("a second level for `{}`", given.rule),
+                    Some(format!("{place}; keep one of them")),
+                );
+                if other.file != given.file
+                    && let Some((_, diag)) = found.last_mut()
+                {
+                    diag.beside = Some(Place { file: other.file.clone(), line: other.line });
+                }
                 continue;
             }
             let off = self.off.iter().find(|off| off.rule == given.rule);
             let Some(rule) = self.rules.iter_mut().find(|rule| rule.id == given.rule) else {
                 if let Some(off) = off {
                     let message = format!("no effect: `{}` is off, by {}:{}", off.rule, off.file, off.line);
-                    found.push((index, Diag::remark(span.clone(), message, None)));
+                    let help = "take out one of the two".to_owned();
+                    found.push((index, Diag::remark(span.clone(), message, help)));
                 }
                 continue;
             };
@@ -155,7 +165,8 @@ impl RuleSet {
                 mistake(format!("`{}` is `{}` and stays it", rule.id, rule.level.word()), Some(help));
             } else if rule.level == given.level {
                 let message = format!("no effect: `{}` is `{}` already", rule.id, rule.level.word());
-                found.push((index, Diag::remark(span.clone(), message, None)));
+                let help = "take it out, or give another level".to_owned();
+                found.push((index, Diag::remark(span.clone(), message, help)));
             } else {
                 self.overrides.push(Override { was: rule.level, ..given.clone() });
                 rule.level = given.level;
@@ -218,11 +229,24 @@ fn left_out(file: &FileDiags) -> Option<String> {
     let (count, name) = (file.mistakes().count(), &file.file);
     let mistakes = if count == 1 { "a mistake".to_owned() } else { format!("{count} mistakes") };
     let lines = if lines.len() == 1 { "line" } else { "lines" };
+    // A mistake that two files make together is seen only where both are looked at.
+    let mut beside: Vec<&Place> = Vec::new();
+    for place in file.mistakes().filter_map(|diag| diag.beside.as_ref()) {
+        if beside.iter().all(|other| other.file != place.file) {
+            beside.push(place);
+        }
+    }
+    let together: Vec<String> = beside.iter().map(|place| format!("{}:{}", place.file, place.line)).collect();
+    let together =
+        if together.is_empty() { String::new() } else { format!(", with {}", together.join(", ")) };
+    let start = Some(Command::new("walwise rules check"));
+    let all = beside.iter().map(|place| &place.file).chain([name]);
+    let command = all.fold(start, |command, name| command?.code(" ").value(name));
     (count > 0).then(|| {
         format!(
-            "{name} has {mistakes} ({lines} {}{more}), and what they are in is left out: `{}`",
+            "{name} has {mistakes} ({lines} {}{more}{together}), and what they are in is left out: `{}`",
             named.join(", "),
-            Command::or_why(Command::new("walwise rules check ").value(name))
+            Command::or_why(command)
         )
     })
 }
@@ -242,22 +266,41 @@ fn base_name(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)
 }
 
+/// Files that say nothing.
+fn empty(parts: &[Part<'_>]) -> Vec<(usize, Diag)> {
+    let nothing = |part: &Part<'_>| {
+        let Loaded { rules, ids, off, levels, diags, .. } = &part.loaded;
+        rules.is_empty() && ids.is_empty() && off.is_empty() && levels.is_empty() && diags.is_empty()
+    };
+    let remark = || {
+        let help = "write [[rule]], [[off]] or [[override]]; rules/README.md of walwise is the manual";
+        Diag::remark(0..0, "no effect: there is no rule in this file", help.to_owned())
+    };
+    parts.iter().enumerate().filter(|(_, part)| nothing(part)).map(|(index, _)| (index, remark())).collect()
+}
+
 /// Ids that are used twice; the later rule is left out.
 fn duplicates(parts: &mut [Part<'_>]) -> Vec<(usize, Diag)> {
-    let mut first: BTreeMap<String, (usize, usize, String)> = BTreeMap::new();
+    let mut first: BTreeMap<String, (usize, usize, Place, Author)> = BTreeMap::new();
     let mut found = Vec::new();
-    for (index, Part { file, loaded }) in parts.iter_mut().enumerate() {
+    for (index, Part { file, author, loaded }) in parts.iter_mut().enumerate() {
         for (id, span) in &loaded.ids {
-            if let Some((_, _, place)) = first.get(id) {
-                let help = format!("the other one is {place}");
-                found.push((index, Diag::mistake(span.clone(), format!("a second rule `{id}`"), help)));
+            if let Some((_, _, place, theirs)) = first.get(id) {
+                let help =
+                    format!("the other one is {}:{}; give one of them another id", place.file, place.line);
+                let mistake = Diag::mistake(span.clone(), format!("a second rule `{id}`"), help);
+                let beside = match theirs {
+                    Author::User => (place.file != file.name).then(|| place.clone()),
+                    Author::Walwise => None,
+                };
+                found.push((index, Diag { beside, ..mistake }));
             } else {
-                let place = format!("{}:{}", file.name, line_of(&file.text, span.start));
-                first.insert(id.clone(), (index, span.start, place));
+                let place = Place { file: file.name.clone(), line: line_of(&file.text, span.start) };
+                first.insert(id.clone(), (index, span.start, place, *author));
             }
         }
         loaded.rules.retain(|(rule, span)| {
-            first.get(&rule.id).is_some_and(|(file, at, _)| (*file, *at) == (index, span.start))
+            first.get(&rule.id).is_some_and(|(file, at, ..)| (*file, *at) == (index, span.start))
         });
     }
     found
@@ -275,7 +318,9 @@ fn strangers(parts: &[Part<'_>]) -> Vec<(usize, Diag)> {
         for (id, span) in overridden.chain(off).chain(levels).filter(|(id, _)| !known.contains(&id.as_str()))
         {
             let message = format!("no effect: there is no rule `{id}`");
-            found.push((index, Diag::remark(span.clone(), message, did_you_mean(id, known.iter().copied()))));
+            let help = did_you_mean(id, known.iter().copied());
+            let help = help.unwrap_or_else(|| "`walwise rules list` names them all".to_owned());
+            found.push((index, Diag::remark(span.clone(), message, help)));
         }
     }
     found

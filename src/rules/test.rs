@@ -3,6 +3,7 @@
 use super::model::{Cond, Op, Test};
 use crate::facts::{Reading, Value};
 use crate::truth::Truth;
+use crate::version::Version;
 
 impl Cond {
     /// The condition in words, without what it is made of.
@@ -49,6 +50,11 @@ impl Test {
                 let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
                 format!("{name} has the fix of {}", lines.join(", "))
             }
+            Op::BuildAtLeast(least) => format!("{name} is at least build {least}"),
+            Op::BuildBelow(least) => format!("{name} is below build {least}"),
+            Op::StartsWith(text) => format!("{name} starts with {text}"),
+            Op::EndsWith(text) => format!("{name} ends with {text}"),
+            Op::Contains(text) => format!("{name} contains {text}"),
             Op::Known(true) => format!("{name} is known"),
             Op::Known(false) => format!("{name} is not known"),
         }
@@ -70,6 +76,15 @@ impl Op {
             Value::List(list) => list.iter().any(|word| word.split('=').next() == Some(option)).into(),
             _ => Truth::Unknown,
         };
+        let build_at_least = |least: &Version| match value {
+            Value::Version(version) => version.build_at_least(least),
+            _ => Truth::Unknown,
+        };
+        let written = |holds: &dyn Fn(&str) -> bool| match value {
+            Value::Text(text) => holds(text).into(),
+            Value::Version(version) => holds(&version.to_string()).into(),
+            _ => Truth::Unknown,
+        };
         match self {
             Self::Is(wanted) => equal(value, wanted),
             Self::IsNot(wanted) => equal(value, wanted).not(),
@@ -86,6 +101,11 @@ impl Op {
                 Value::Version(version) => version.has_fix(lines),
                 _ => Truth::Unknown,
             },
+            Self::BuildAtLeast(least) => build_at_least(least),
+            Self::BuildBelow(least) => build_at_least(least).not(),
+            Self::StartsWith(part) => written(&|text| text.starts_with(part.as_str())),
+            Self::EndsWith(part) => written(&|text| text.ends_with(part.as_str())),
+            Self::Contains(part) => written(&|text| text.contains(part.as_str())),
             Self::Known(wanted) => (*wanted).into(),
         }
     }

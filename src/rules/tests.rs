@@ -4,6 +4,7 @@ mod arbitrary;
 mod bounds;
 mod coverage;
 mod machines;
+mod mistakes;
 mod mutants;
 mod properties;
 mod safety;
@@ -138,7 +139,10 @@ fn a_rule_is_switched_off_with_a_reason_and_ids_are_unique_across_files() {
     let (set, mistakes) = RuleSet::parse(&[file("good.toml", good), file("again.toml", good)]);
     assert_eq!(set.rules().len(), 2);
     assert!(set.rules().iter().all(|rule| rule.file == "good.toml"));
-    assert_eq!(mistakes[0].diags[0].help.as_deref(), Some("the other one is good.toml:4"));
+    assert_eq!(
+        mistakes[0].diags[0].help.as_deref(),
+        Some("the other one is good.toml:4; give one of them another id")
+    );
     assert_eq!((mistakes[0].file.as_str(), mistakes[0].diags.len()), ("again.toml", 2));
 }
 

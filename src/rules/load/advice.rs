@@ -80,7 +80,8 @@ pub(super) fn advice(
     }
     let keeps = matches!(change, Some(ChangeSpec::Fixed(Change::Keep)));
     if level == Some(Level::Option) && price.is_none() && !keeps && fields.get("price").is_none() {
-        problems.missing(fields.span.clone(), "an option without its `price`", None);
+        let help = "add price = \"…\": what it costs, or could cost".to_owned();
+        problems.missing(fields.span.clone(), "an option without its `price`", help);
     }
     let price = price.map(|price| prose(&price, sight, problems));
     let mut own = Vec::new();
@@ -151,7 +152,8 @@ fn change(
         ["keep"] => {
             let item = fields.get("keep")?;
             if item.get_ref().as_bool() != Some(true) {
-                problems.report(item.span(), "`keep` is true or not there", None);
+                let help = "write keep = true, or leave it out".to_owned();
+                problems.report(item.span(), "`keep` is true or not there", help);
                 return None;
             }
             Some(ChangeSpec::Fixed(Change::Keep))
@@ -223,6 +225,9 @@ fn words(
     problems: &mut Problems,
 ) -> Option<Vec<String>> {
     let words = fields.texts(key, problems)?;
+    if !fields.get(key).is_some_and(|item| item.get_ref().is_array()) {
+        return None;
+    }
     if words.is_empty() {
         let help = format!("`{key}` lists what is meant: [\"noatime\"]");
         problems.missing(fields.span.clone(), format!("`{key}` of nothing"), help);
@@ -241,7 +246,8 @@ fn list_of(
     let item = fields.get(key)?;
     let fact = cond::fact(item, sight, problems)?;
     if !fact.kind.is_list() {
-        problems.report(item.span(), format!("{} is {}, not a list", fact.name, fact.kind.words()), None);
+        let help = "`walwise facts --list` tells which facts are lists".to_owned();
+        problems.report(item.span(), format!("{} is {}, not a list", fact.name, fact.kind.words()), help);
         return None;
     }
     Some(fact)
@@ -266,6 +272,12 @@ fn set(value: &Text, setting: Option<&'static Setting>, problems: &mut Problems)
         problems.report(value.span.clone(), format!("the setting is never `{}`", value.text), help);
         return None;
     }
+    if let Some(setting) = setting.filter(|setting| !setting.can_be(&value.text)) {
+        let message = format!("{} is never `{}`", setting.name, value.text);
+        let kind = setting.current.map_or_else(|| "text".into(), |fact| fact.kind.words().to_string());
+        problems.report(value.span.clone(), message, format!("it is {kind}"));
+        return None;
+    }
     Some(ChangeSpec::Fixed(Change::Set(value.text.clone())))
 }
 
@@ -273,7 +285,8 @@ fn rank(item: Item<'_>, problems: &mut Problems) -> Option<u32> {
     let rank =
         item.get_ref().as_integer().and_then(|rank| rank.as_str().parse().ok()).filter(|rank| *rank > 0);
     if rank.is_none() {
-        problems.report(item.span(), "a rank is a whole number from 1", None);
+        let help = "write rank = 1 for the first choice".to_owned();
+        problems.report(item.span(), "a rank is a whole number from 1", help);
     }
     rank
 }
@@ -317,7 +330,8 @@ fn strange(text: &Text, author: Author, problems: &mut Problems) -> Option<Strin
 
 fn command(text: &Text, sight: &Sight, problems: &mut Problems) -> Option<Template> {
     if text.text.contains('\n') {
-        problems.report(text.span.clone(), "a command is one line", None);
+        let help = "write several commands as several texts: [\"…\", \"…\"]".to_owned();
+        problems.report(text.span.clone(), "a command is one line", help);
         return None;
     }
     if quotes_a_placeholder(&text.text) {

@@ -2,10 +2,16 @@
 
 use super::fields::{Fields, Item, Shape, Text, found, list, shown, text};
 use super::value::{self, OPERATORS};
-use crate::facts::{KeyInfo, Scope, catalog};
+use std::collections::BTreeMap;
+
+use toml::Spanned;
+use toml::de::DeValue;
+
+use crate::facts::{KeyInfo, Scope, Value, catalog};
 use crate::rules::diagnostic::{Problems, Span};
-use crate::rules::model::{Cond, Relation, Test};
-use crate::rules::suggest;
+use crate::rules::model::{Cond, Op, Relation, Test};
+use crate::rules::{needs, suggest};
+use crate::truth::Truth;
 
 const COMBINATIONS: [&str; 5] = ["all", "any", "not", "every", "some"];
 
@@ -106,7 +112,8 @@ fn combination(head: &str, item: Item<'_>, sight: &Sight, problems: &mut Problem
         let inside = relation.map_or_else(|| sight.clone(), |relation| sight.inside(relation));
         let holds = fields.get("holds").and_then(|holds| cond(holds, &inside, problems));
         if sight.scope == Some(Scope::Host) {
-            problems.report(item.span(), "the host has no stack to quantify over", None);
+            let help = "write the rule for = \"mount\" or for = \"target\"".to_owned();
+            problems.report(item.span(), "the host has no stack to quantify over", help);
             return None;
         }
         return Some(build(relation?, Box::new(holds?)));
@@ -118,10 +125,39 @@ fn combination(head: &str, item: Item<'_>, sight: &Sight, problems: &mut Problem
     let list = list(inner, problems);
     let read: Vec<Cond> = list.iter().filter_map(|one| cond(one, sight, problems)).collect();
     if inner.get_ref().as_array().is_some_and(|list| list.is_empty()) {
-        problems.missing(inner.span(), format!("`{head}` of nothing"), None);
+        let help = "write conditions between the brackets".to_owned();
+        problems.missing(inner.span(), format!("`{head}` of nothing"), help);
     }
     let complete = !read.is_empty() && read.len() == list.len();
+    if complete && head == "all" && !possible(&read, list, problems) {
+        return None;
+    }
     complete.then_some(if head == "all" { Cond::All(read) } else { Cond::Any(read) })
+}
+
+/// How many tests of one fact are held against each other.
+const MOST_TESTS: usize = 4;
+
+/// Reports a test that cannot hold beside those before it: no value of the fact is all of that.
+fn possible(read: &[Cond], items: &[Spanned<DeValue<'_>>], problems: &mut Problems) -> bool {
+    let mut seen: BTreeMap<&str, Vec<&Test>> = BTreeMap::new();
+    for (cond, item) in read.iter().zip(items) {
+        let Cond::Fact(test) = cond else { continue };
+        if let Op::Known(_) = test.op {
+            continue;
+        }
+        let tests = seen.entry(test.fact.name).or_default();
+        tests.push(test);
+        let holds = |value: &Value| tests.iter().all(|test| test.op.holds(value) == Truth::True);
+        if tests.len() > 1 && tests.len() <= MOST_TESTS && !needs::domain::values(tests).iter().any(holds) {
+            let others: Vec<String> = tests.iter().map(|test| test.label()).collect();
+            let help =
+                "put values of which one is enough into in = [..], or tests into any = [..]".to_owned();
+            problems.report(item.span(), format!("this is never so: {}", others.join(", and ")), help);
+            return false;
+        }
+    }
+    true
 }
 
 fn test(item: Item<'_>, sight: &Sight, problems: &mut Problems) -> Option<Test> {

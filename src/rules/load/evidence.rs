@@ -40,7 +40,8 @@ fn year(item: Item<'_>, problems: &mut Problems) -> Option<u16> {
     let year = item.get_ref().as_integer().and_then(|year| year.as_str().parse().ok());
     let year = year.filter(|year| YEARS.contains(year));
     if year.is_none() {
-        problems.report(item.span(), "a year is a number such as 2019", None);
+        let help = "write it without quotes, with four digits: 2019".to_owned();
+        problems.report(item.span(), "a year is a number such as 2019", help);
     }
     year
 }

@@ -99,7 +99,8 @@ fn stack(fields: &Fields<'_>, problems: &mut Problems) -> Option<ExampleStack> {
                     return Some(fact);
                 }
                 let message = format!("{} is a fact of a {}, not of a {scope}", fact.name, fact.scope);
-                problems.report(name.span.clone(), message, None);
+                let help = format!("name facts of a {scope} here, and the others in `facts`");
+                problems.report(name.span.clone(), message, help);
                 None
             });
             elements.push(values(named, problems));

@@ -60,7 +60,8 @@ impl<'a> Fields<'a> {
     /// Opens a table of the file. Keys that do not belong there, or are not there, are reported.
     pub fn open(item: Item<'a>, shape: &Shape, problems: &mut Problems) -> Option<Self> {
         let Some(table) = item.get_ref().as_table() else {
-            problems.report(item.span(), format!("{} is a table, found {}", shape.what, found(item)), None);
+            let help = format!("write its keys: {}", shape.required.join(", "));
+            problems.report(item.span(), format!("{} is a table, found {}", shape.what, found(item)), help);
             return None;
         };
         Some(Self::of(table, item.span(), shape, problems))
@@ -82,7 +83,11 @@ impl<'a> Fields<'a> {
         let lacking: Vec<String> =
             required.iter().filter(|key| !table.contains_key(**key)).map(|key| format!("`{key}`")).collect();
         if !lacking.is_empty() {
-            problems.missing(span.clone(), format!("{what} lacks {}", lacking.join(", ")), None);
+            let help = match lacking.as_slice() {
+                [one] => format!("add a line {} = …", one.trim_matches('`')),
+                _ => "add a line for each".to_owned(),
+            };
+            problems.missing(span.clone(), format!("{what} lacks {}", lacking.join(", ")), help);
         }
         Self { table, span }
     }
@@ -117,7 +122,11 @@ impl<'a> Fields<'a> {
     pub fn many(&self, key: &str, problems: &mut Problems) -> &'a [Spanned<DeValue<'a>>] {
         if let Some(one) = self.get(key).filter(|item| item.get_ref().is_table()) {
             let span = self.key_span(key).unwrap_or(one.span());
-            problems.report(span, format!("a file can have several of these: write [[{key}]]"), None);
+            problems.report(
+                span,
+                format!("`{key}` as a single table"),
+                format!("a file can have several: write [[{key}]]"),
+            );
             return &[];
         }
         self.tables(key, problems)
@@ -144,7 +153,8 @@ impl<'a> Fields<'a> {
 /// The value as text.
 pub(super) fn text(item: Item<'_>, problems: &mut Problems) -> Option<Text> {
     let Some(text) = item.get_ref().as_str() else {
-        problems.report(item.span(), format!("expected text in quotes, found {}", found(item)), None);
+        let help = "write it in quotes".to_owned();
+        problems.report(item.span(), format!("expected text in quotes, found {}", found(item)), help);
         return None;
     };
     if text.chars().any(|c| is_treacherous(c) && c != '\n') {
@@ -155,7 +165,7 @@ pub(super) fn text(item: Item<'_>, problems: &mut Problems) -> Option<Text> {
     }
     if text.len() > LONGEST {
         let message = format!("a text of {} bytes; the longest that is read has {LONGEST}", text.len());
-        problems.report(item.span(), message, None);
+        problems.report(item.span(), message, "say it in fewer words".to_owned());
         return None;
     }
     Some(Text { text: text.to_owned(), span: item.span() })
@@ -169,12 +179,13 @@ pub(super) fn texts(item: Item<'_>, problems: &mut Problems) -> Vec<Text> {
 /// The value as a list.
 pub(super) fn list<'a>(item: Item<'a>, problems: &mut Problems) -> &'a [Spanned<DeValue<'a>>] {
     let Some(list) = item.get_ref().as_array() else {
-        problems.report(item.span(), format!("expected a list in brackets, found {}", found(item)), None);
+        let help = "write it in brackets: [ … ]".to_owned();
+        problems.report(item.span(), format!("expected a list in brackets, found {}", found(item)), help);
         return &[];
     };
     if list.len() > MANY {
         let message = format!("a list of {}; the longest that is read has {MANY}", list.len());
-        problems.report(item.span(), message, None);
+        problems.report(item.span(), message, "put what it lists into several rules".to_owned());
         return &[];
     }
     list

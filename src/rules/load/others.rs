@@ -45,7 +45,7 @@ fn reason(fields: &Fields<'_>, problems: &mut Problems) -> Option<String> {
     let because = fields.text("because", problems)?;
     let words = flowing(&because.text);
     if words.is_empty() {
-        problems.report(because.span, "a reason without a word", None);
+        problems.report(because.span, "a reason without a word", "every report shows it: say why".to_owned());
         return None;
     }
     Some(words)

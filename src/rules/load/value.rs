@@ -10,7 +10,7 @@ use crate::rules::suggest;
 use crate::version::Version;
 
 /// Every operator of a test.
-pub(super) const OPERATORS: [&str; 13] = [
+pub(super) const OPERATORS: [&str; 18] = [
     "is",
     "is_not",
     "in",
@@ -23,6 +23,11 @@ pub(super) const OPERATORS: [&str; 13] = [
     "at_least",
     "below",
     "fixed_in",
+    "build_at_least",
+    "build_below",
+    "starts_with",
+    "ends_with",
+    "contains",
     "known",
 ];
 
@@ -35,7 +40,8 @@ fn fits(operator: &str, kind: Kind) -> bool {
         "at_least" | "below" => {
             matches!(kind, Kind::Count | Kind::Bytes | Kind::Micros | Kind::Number | Kind::Version)
         }
-        "fixed_in" => kind == Kind::Version,
+        "fixed_in" | "build_at_least" | "build_below" => kind == Kind::Version,
+        "starts_with" | "ends_with" | "contains" => matches!(kind, Kind::Text | Kind::Version),
         _ => false,
     }
 }
@@ -73,6 +79,11 @@ pub(super) fn op(fact: &KeyInfo, operator: &str, item: Item<'_>, problems: &mut 
                 list(item, problems).iter().filter_map(|item| version(item, problems)).collect();
             some_of(lines, item, problems).map(Op::FixedIn)
         }
+        "build_at_least" => build(item, problems).map(Op::BuildAtLeast),
+        "build_below" => build(item, problems).map(Op::BuildBelow),
+        "starts_with" => fragment(item, problems).map(Op::StartsWith),
+        "ends_with" => fragment(item, problems).map(Op::EndsWith),
+        "contains" => fragment(item, problems).map(Op::Contains),
         _ => match item.get_ref().as_bool() {
             Some(known) => Some(Op::Known(known)),
             None => wrong(fact, "true or false", item, problems),
@@ -80,9 +91,32 @@ pub(super) fn op(fact: &KeyInfo, operator: &str, item: Item<'_>, problems: &mut 
     }
 }
 
+/// A piece of a text; an empty one is in every text.
+fn fragment(item: Item<'_>, problems: &mut Problems) -> Option<String> {
+    let Text { text, span } = text(item, problems)?;
+    if text.is_empty() {
+        problems.report(span, "every text has nothing in it", "write the letters that are meant".to_owned());
+        return None;
+    }
+    Some(text)
+}
+
+/// A version with a vendor's build.
+fn build(item: Item<'_>, problems: &mut Problems) -> Option<Version> {
+    let version = version(item, problems)?;
+    if version.build().is_none() {
+        let help = "such as \"5.14.0-427.el9\" or \"6.8.0-1021-aws\"; `at_least` compares the number alone"
+            .to_owned();
+        problems.report(item.span(), format!("`{version}` has no build of a vendor"), help);
+        return None;
+    }
+    Some(version)
+}
+
 fn some_of<T>(list: Vec<T>, item: Item<'_>, problems: &mut Problems) -> Option<Vec<T>> {
     if item.get_ref().as_array().is_some_and(|list| list.is_empty()) {
-        problems.report(item.span(), "an empty list decides nothing", None);
+        let help = "write what it may be between the brackets".to_owned();
+        problems.report(item.span(), "an empty list decides nothing", help);
     }
     (!list.is_empty()).then_some(list)
 }
@@ -104,6 +138,7 @@ pub(super) fn value(fact: &KeyInfo, item: Item<'_>, problems: &mut Problems) -> 
                 Err(_) => wrong(fact, "a whole number from 0", item, problems),
             }
         }
+        (Kind::Bytes, DeValue::String(_)) => size(fact, item, problems).map(Value::Whole),
         (Kind::Micros | Kind::Number, DeValue::Integer(number)) => {
             number_of(fact, number.as_str(), item, problems)
         }
@@ -158,6 +193,43 @@ fn version(item: Item<'_>, problems: &mut Problems) -> Option<Version> {
 }
 
 fn wrong<T>(fact: &KeyInfo, wanted: &str, item: Item<'_>, problems: &mut Problems) -> Option<T> {
-    problems.report(item.span(), format!("{} is {wanted}, found {}", fact.name, found(item)), None);
+    let help = match fact.kind {
+        Kind::Bool => "write true or false, without quotes",
+        Kind::Count => "write a whole number such as 4, without quotes",
+        Kind::Bytes => "write a size with its unit, such as \"16 MiB\", or a whole number of bytes",
+        Kind::Micros => "write a number of microseconds such as 250, without quotes",
+        Kind::Number => "write a number such as 1.5, without quotes",
+        Kind::Text | Kind::Choice(_) => "write it in quotes",
+        Kind::Version => "write it in quotes, such as \"6.12\"",
+        Kind::List | Kind::Choices(_) => "write a list of texts, such as [\"ro\", \"noatime\"]",
+    };
+    problems.report(
+        item.span(),
+        format!("{} is {wanted}, found {}", fact.name, found(item)),
+        help.to_owned(),
+    );
     None
+}
+
+/// Units of sizes. Those of 1000 are left out: what MB means differs from program to program.
+const UNITS: [(&str, u64); 6] =
+    [("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40), ("PiB", 1 << 50)];
+
+/// A size with its unit, in bytes.
+fn size(fact: &KeyInfo, item: Item<'_>, problems: &mut Problems) -> Option<u64> {
+    let Text { text, span } = text(item, problems)?;
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = text.split_at_checked(digits)?;
+    let (number, unit): (Option<u64>, &str) = (number.parse().ok(), unit.trim());
+    let factor = UNITS.iter().find(|(name, _)| *name == unit).map(|(_, factor)| *factor);
+    let bytes = number.zip(factor).and_then(|(number, factor)| number.checked_mul(factor));
+    if bytes.is_none() {
+        let units = UNITS.map(|(name, _)| name).join(", ");
+        let message = match (number, unit.is_empty()) {
+            (Some(_), true) => format!("`{text}` lacks its unit"),
+            _ => format!("`{text}` is no size, and {} is one", fact.name),
+        };
+        problems.report(span, message, format!("a whole number and a unit, such as \"16 MiB\": {units}"));
+    }
+    bytes
 }

@@ -39,8 +39,15 @@ fn candidates(kind: Kind, tests: &[&Test]) -> Vec<Value> {
         Kind::Choice(words) => words.iter().map(|word| Value::Text((*word).to_owned())).collect(),
         Kind::Text => {
             let words: BTreeSet<String> = mentioned().map(|value| value.to_string()).collect();
-            let other = words.iter().cloned().collect::<String>() + "?";
-            words.into_iter().chain([other]).map(Value::Text).collect()
+            let fragments = fragments(tests);
+            let all = || words.iter().chain(&fragments);
+            // What begins with no fragment, ends with none and holds none.
+            let strange =
+                ('a'..='z').chain(['?']).find(|c| !all().any(|one| one.contains(*c))).unwrap_or('?');
+            let other = std::iter::repeat_n(strange, 1 + all().map(String::len).max().unwrap_or(0)).collect();
+            let mut texts: Vec<String> = words.iter().cloned().collect();
+            texts.extend(joined(&fragments, strange));
+            texts.into_iter().chain([other]).map(Value::Text).collect()
         }
         Kind::Count | Kind::Bytes => {
             let near = mentioned().filter_map(|value| match value {
@@ -67,10 +74,41 @@ fn mentioned(op: &Op) -> Vec<Value> {
         Op::Is(value) | Op::IsNot(value) | Op::AtLeast(value) | Op::Below(value) => vec![value.clone()],
         Op::In(values) | Op::NotIn(values) => values.clone(),
         Op::FixedIn(versions) => versions.iter().cloned().map(Value::Version).collect(),
-        Op::Has(_) | Op::Lacks(_) | Op::HasAny(_) | Op::HasOption(_) | Op::LacksOption(_) | Op::Known(_) => {
-            Vec::new()
-        }
+        Op::BuildAtLeast(version) | Op::BuildBelow(version) => vec![Value::Version(version.clone())],
+        Op::Has(_)
+        | Op::Lacks(_)
+        | Op::HasAny(_)
+        | Op::HasOption(_)
+        | Op::LacksOption(_)
+        | Op::StartsWith(_)
+        | Op::EndsWith(_)
+        | Op::Contains(_)
+        | Op::Known(_) => Vec::new(),
     }
+}
+
+/// The pieces of texts that tests name.
+fn fragments(tests: &[&Test]) -> BTreeSet<String> {
+    let one = |test: &&Test| match &test.op {
+        Op::StartsWith(part) | Op::EndsWith(part) | Op::Contains(part) => Some(part.clone()),
+        _ => None,
+    };
+    tests.iter().filter_map(one).collect()
+}
+
+/// Texts with one piece or two of them, at the beginning, at the end, and between what is in none of them.
+fn joined(fragments: &BTreeSet<String>, strange: char) -> Vec<String> {
+    let one = fragments.iter().flat_map(|part| {
+        [
+            part.clone(),
+            format!("{part}{strange}"),
+            format!("{strange}{part}"),
+            format!("{strange}{part}{strange}"),
+        ]
+    });
+    let few: Vec<&String> = fragments.iter().take(MOST_WORDS).collect();
+    let two = few.iter().flat_map(|a| few.iter().map(move |b| format!("{a}{strange}{b}")));
+    one.chain(two).collect()
 }
 
 /// The numbers, one between each two of them, and one on either side.
@@ -94,8 +132,18 @@ fn versions(tests: &[&Test]) -> Vec<Version> {
         if let Some(level) = version.number(2).checked_sub(1) {
             versions.extend(Version::parse(&format!("{}.{}.{level}", version.number(0), version.number(1))));
         }
+        if let Some((_, vendor)) = version.build() {
+            versions.extend(Version::parse(&format!("{}-0-{vendor}", version.base())));
+        }
         versions.push(version);
     }
+    // A piece of a version stands in its tail, or begins it.
+    let fragments = fragments(tests);
+    let texts = fragments.iter().flat_map(|part| [part.clone(), format!("0-{part}"), format!("0-{part}-x")]);
+    let few: Vec<&String> = fragments.iter().take(MOST_WORDS).collect();
+    let two =
+        few.iter().flat_map(|a| few.iter().flat_map(move |b| [format!("{a}-{b}"), format!("0-{a}-{b}")]));
+    versions.extend(texts.chain(two).filter_map(|text| Version::parse(&text)));
     versions
 }
 

@@ -201,10 +201,19 @@ fn what_has_no_effect_is_a_remark_and_takes_nothing_away() {
     let (set, found) = of_user(text);
     let said: Vec<(Weight, Option<&str>)> =
         found[0].diags.iter().map(|diag| (diag.weight, diag.help.as_deref())).collect();
-    assert_eq!(said, [(Weight::Remark, Some("did you mean `a.b`?")), (Weight::Remark, None)]);
+    assert_eq!(
+        said,
+        [
+            (Weight::Remark, Some("did you mean `a.b`?")),
+            (Weight::Remark, Some("take it out, or give another level"))
+        ]
+    );
     assert_eq!((set.rules().len(), set.off().len()), (1, 0));
     assert_eq!((set.not_in_force().len(), set.remarks().len()), (0, 2));
-    assert_eq!(set.remarks()[1], "user.toml:47: no effect: `a.b` is `warning` already");
+    assert_eq!(
+        set.remarks()[1],
+        "user.toml:47: no effect: `a.b` is `warning` already; take it out, or give another level"
+    );
 }
 
 #[test]

@@ -1,0 +1,118 @@
+//! Mistakes of a rule's author, one after the other: each is told once, at its place, with what to do.
+//!
+//! They stand in `tests/rules/mistakes.toml`, where `«` and `»` mark the place.
+
+use std::fmt::Write as _;
+
+use serde::Deserialize;
+
+use crate::rules::diagnostic::Weight;
+use crate::rules::{RuleFile, RuleSet};
+
+#[derive(Deserialize)]
+struct Table {
+    rule: String,
+    mistake: Vec<Mistake>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Mistake {
+    name: String,
+    /// What of the good rule is written in another way; everything where it is not given.
+    instead_of: Option<String>,
+    write: String,
+    /// Another file, which comes before.
+    #[serde(default)]
+    beside: String,
+    /// Lines end as on Windows.
+    #[serde(default)]
+    crlf: bool,
+    says: String,
+    #[serde(rename = "do")]
+    help: String,
+    /// It is no mistake, but is said.
+    #[serde(default)]
+    in_force: bool,
+}
+
+/// A text without its marks, and what is marked.
+fn unmarked(marked: &str) -> (String, Vec<std::ops::Range<usize>>) {
+    let (mut text, mut ranges, mut start) = (String::new(), Vec::new(), 0);
+    for c in marked.chars() {
+        match c {
+            '«' => start = text.len(),
+            '»' => ranges.push(start..text.len()),
+            c => text.push(c),
+        }
+    }
+    (text, ranges)
+}
+
+impl Mistake {
+    /// What is wrong with how it is told.
+    fn wrong(&self, rule: &str) -> Option<String> {
+        let marked = match &self.instead_of {
+            Some(old) if rule.matches(old.as_str()).count() == 1 => {
+                rule.replacen(old.as_str(), &self.write, 1)
+            }
+            Some(old) => return Some(format!("`{old}` is not once in the good rule")),
+            None => self.write.clone(),
+        };
+        let marked = if self.crlf { marked.replace('\n', "\r\n") } else { marked };
+        let (text, places) = unmarked(&marked);
+        let mut files = vec![RuleFile { name: "site.toml".to_owned(), text: text.clone() }];
+        if !self.beside.is_empty() {
+            files.insert(0, RuleFile { name: "other.toml".to_owned(), text: self.beside.clone() });
+        }
+        let (_, found) = RuleSet::with_user_files(&files);
+        let [file] = found.as_slice() else { return Some(format!("{} files have mistakes", found.len())) };
+        let shown = file.render(false);
+        let told: Vec<_> = file.diags.iter().map(|diag| diag.span.clone()).collect();
+        if told != places {
+            return Some(format!("{told:?} is marked instead of {places:?}\n{shown}"));
+        }
+        for (diag, place) in file.diags.iter().zip(&places) {
+            let help = diag.help.as_deref().unwrap_or_default();
+            if !diag.message.contains(&self.says) || !help.contains(&self.help) || self.help.is_empty() {
+                return Some(shown);
+            }
+            if (diag.weight == Weight::Mistake) == self.in_force {
+                return Some(format!("{:?}\n{shown}", diag.weight));
+            }
+            // As an editor counts: the line, and the character in it.
+            let before = &text[..place.start];
+            let line = 1 + before.matches('\n').count();
+            let column = 1 + before
+                .rsplit('\n')
+                .next()
+                .unwrap_or_default()
+                .trim_start_matches('\u{feff}')
+                .chars()
+                .count();
+            if !shown.contains(&format!("--> site.toml:{line}:{column}\n")) {
+                return Some(format!("not in line {line}, column {column}\n{shown}"));
+            }
+            if !shown.contains('^') {
+                return Some(shown);
+            }
+        }
+        None
+    }
+}
+
+#[test]
+fn every_mistake_is_told_once_at_its_place_with_what_to_do() {
+    let table: Table = toml::from_str(include_str!("../../../tests/rules/mistakes.toml")).unwrap();
+    let good = RuleFile { name: "site.toml".to_owned(), text: table.rule.clone() };
+    let (_, found) = RuleSet::with_user_files(std::slice::from_ref(&good));
+    assert!(found.is_empty(), "{}", found[0].render(false));
+    let mut wrong = String::new();
+    for mistake in &table.mistake {
+        if let Some(why) = mistake.wrong(&table.rule) {
+            let _ = writeln!(wrong, "== {}\n{why}", mistake.name);
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+    assert!(table.mistake.len() >= 60, "{}", table.mistake.len());
+}
