@@ -194,11 +194,13 @@ pub enum Dialect {
     MountUnit,
     /// The kernel command line: root, rootfstype, rootflags, elevator.
     KernelCommandLine,
+    /// crypttab(5): name, device, kind of key, known options; never where a key lies.
+    Crypttab,
 }
 
 impl Dialect {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Postgres,
         Self::Mysql,
         Self::MysqlPersisted,
@@ -206,6 +208,7 @@ impl Dialect {
         Self::Fstab,
         Self::MountUnit,
         Self::KernelCommandLine,
+        Self::Crypttab,
     ];
 }
 

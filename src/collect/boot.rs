@@ -3,6 +3,7 @@
 //! judged elsewhere. The surprise: what is written as type `auto` is known by what is mounted there now.
 
 mod again;
+mod crypt;
 mod device;
 mod same;
 mod swap;
@@ -37,6 +38,7 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     );
     swaps.extend(units.swaps());
     swap::put(host, swaps, facts);
+    crypt::put(host, facts);
     command_line(host, facts);
     device::look(host, facts);
     same::conclude(host, facts);

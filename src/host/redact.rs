@@ -4,6 +4,7 @@
 //! include can point at any file. So each of these is filtered by its own syntax before it becomes an answer; what does
 //! not parse is dropped. The surprise: of plain files, too, only listed ones are read, and only what has their shape.
 
+mod crypt;
 mod files;
 mod mapper;
 mod mounts;
@@ -32,6 +33,7 @@ pub fn config(text: &[u8], dialect: Dialect) -> Result<Vec<u8>, Miss> {
         Dialect::Fstab => mounts::fstab(text),
         Dialect::MountUnit => mounts::unit(text),
         Dialect::KernelCommandLine => mounts::kernel_command_line(text),
+        Dialect::Crypttab => crypt::table(text),
     };
     Ok(settings.iter().flat_map(Setting::encode).collect())
 }
@@ -126,6 +128,8 @@ mod tests {
                 let line = format!("/dev/sda1 /mnt {fstype} {}", local.join(","));
                 prop_assert!(!holds_secret(&config(line.as_bytes(), Dialect::Fstab).unwrap()));
             }
+            let crypt = format!("data /dev/sda1 /etc/{SECRET}.key luks,{SECRET},{}", options.join(","));
+            prop_assert!(!holds_secret(&config(crypt.as_bytes(), Dialect::Crypttab).unwrap()));
             let kernel = format!("root=/dev/sda1 rootflags={} {SECRET} init={SECRET}", options.join(","));
             prop_assert!(!holds_secret(&config(kernel.as_bytes(), Dialect::KernelCommandLine).unwrap()));
         }
@@ -186,6 +190,7 @@ mod tests {
                 (Dialect::Service, "[Service]\n", ["User=pg", "Environment=PGDATA=/a"]),
                 (Dialect::Fstab, "", ["/dev/sda1 /a ext4 noatime 0 0", "/dev/sda2 /b xfs defaults 0 0"]),
                 (Dialect::MountUnit, "[Mount]\n", ["Type=ext4", "Where=/a"]),
+                (Dialect::Crypttab, "", ["a /dev/sda1 none luks", "b UUID=1 /key discard"]),
             ] {
                 let settings = |lines: &[&[u8]]| {
                     let answer = config(&[head.as_bytes(), &lines.join(&b'\n')].concat(), dialect).unwrap();

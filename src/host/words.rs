@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::{Dialect, Look, MissKind, Question, Superblock, Tool, path_bytes};
 use crate::text;
 
-const DIALECTS: [(Dialect, &str); 7] = [
+const DIALECTS: [(Dialect, &str); 8] = [
     (Dialect::Postgres, "postgres"),
     (Dialect::Mysql, "mysql"),
     (Dialect::MysqlPersisted, "mysql-persisted"),
@@ -18,6 +18,7 @@ const DIALECTS: [(Dialect, &str); 7] = [
     (Dialect::Fstab, "fstab"),
     (Dialect::MountUnit, "mount-unit"),
     (Dialect::KernelCommandLine, "kernel-command-line"),
+    (Dialect::Crypttab, "crypttab"),
 ];
 
 const SUPERBLOCKS: [(Superblock, &str); 2] = [(Superblock::Ext, "ext"), (Superblock::Xfs, "xfs")];

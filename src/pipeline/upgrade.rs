@@ -73,8 +73,11 @@ pub fn assumptions(next: &Next, read: &FactSet) -> Result<Vec<String>, String> {
     for (option, name, given, shipped) in tools {
         match (given, shipped) {
             (Some(given), _) => say(name, version(option, given)?),
-            (None, Some(Some(shipped))) => say(name, shipped),
-            (None, Some(None) | None) => {}
+            // What is not installed is not installed by an upgrade.
+            (None, Some(Some(shipped))) if read.reading(&Subject::host(), name).is_known() => {
+                say(name, shipped);
+            }
+            (None, Some(Some(_) | None) | None) => {}
         }
     }
     Ok(all)
@@ -102,6 +105,10 @@ mod tests {
     fn told(kernel: Option<&str>, os: Option<&str>, running: &str) -> Result<String, String> {
         let mut read = FactSet::default();
         read.know(&Subject::host(), &kernel::VENDOR, running.to_owned(), Source::call("uname"));
+        for tool in [&machine::E2FSPROGS, &machine::XFSPROGS, &machine::BTRFSPROGS] {
+            let old = Version::parse("1.0").unwrap();
+            read.know(&Subject::host(), tool, old, Source::call("--version"));
+        }
         let next = Next { kernel: kernel.map(str::to_owned), os: os.map(str::to_owned), ..Next::default() };
         assumptions(&next, &read).map(|all| all.join(" "))
     }

@@ -70,7 +70,9 @@ fn in_effect(facts: &FactSet, line: &Subject, mut options: Vec<String>) -> Vec<S
 /// option: with the same type, and of this kernel only where both were seen and none is assumed.
 pub fn rulings(facts: &FactSet, line: &Subject) -> Reading<Vec<(String, Ruling)>> {
     let known = kernel_and(facts, line, &[boot::FSTYPE.name(), boot::OPTIONS.name()]);
-    let Reading::Known { value: (fstype, version, vendor), source } = known else { return known.map(|_| Vec::new()) };
+    let Reading::Known { value: (fstype, version, vendor), source } = known else {
+        return known.map(|_| Vec::new());
+    };
     let options = facts.value(line, &boot::OPTIONS).unwrap_or_default();
     let mounted = facts
         .resolve(line, Scope::Mount)

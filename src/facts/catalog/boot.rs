@@ -49,6 +49,16 @@ facts! {
     SWAPS_MISSING: Vec<String> = Host "boot.swaps_missing" Kind::List;
     /// Those of them of which it is not known whether they will be there.
     SWAPS_UNSEEN: Vec<String> = Host "boot.swaps_unseen" Kind::List;
+    /// Names of the encrypted devices that the next boot unlocks, from crypttab(5).
+    UNLOCKED: Vec<String> = Host "boot.unlocked" Kind::List;
+    /// Those of them without which the boot goes on (nofail).
+    UNLOCKED_OPTIONAL: Vec<String> = Host "boot.unlocked_optional" Kind::List;
+    /// Those of them whose device is not there.
+    UNLOCKED_MISSING: Vec<String> = Host "boot.unlocked_missing" Kind::List;
+    /// Those of them of whose device, key or options not all is known.
+    UNLOCKED_UNSEEN: Vec<String> = Host "boot.unlocked_unseen" Kind::List;
+    /// Those of them that have no header and whose line names neither cipher nor hash, so that cryptsetup's defaults decide.
+    UNLOCKED_BY_DEFAULTS: Vec<String> = Host "boot.unlocked_by_defaults" Kind::List;
     /// Options of which it cannot be said what this kernel does.
     UNDECIDED: Vec<String> = Boot "boot.undecided_options" Kind::List, concluded;
 }

@@ -7,7 +7,7 @@
 use super::Item;
 use super::need::{Kind, ZFS, kind_of, uses_zfs};
 use crate::facts::catalog::device::{ArrayLevel, DeviceKind};
-use crate::facts::catalog::{boot, device, kernel};
+use crate::facts::catalog::{boot, device, host as machine, kernel};
 use crate::facts::{FactSet, Subject};
 use crate::rules::Level;
 use crate::validity::{self, Layer, Ruling};
@@ -19,6 +19,7 @@ pub fn items(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
     let of = |facts: &FactSet| facts.value(&host, &kernel::VERSION).zip(facts.value(&host, &kernel::VENDOR));
     let (now, then) = (of(real), of(supposed));
     let mut items = swaps(supposed);
+    items.extend(unlocked(real, supposed));
     // What this kernel has put together, it puts together again.
     if then.is_some() && now == then {
         return items;
@@ -135,17 +136,7 @@ fn mapped(facts: &FactSet, subject: &Subject, judge: &impl Fn(Layer, &str) -> Ru
         };
         return vec![Item::open(subject, Level::Critical, what, unsaid(""))];
     }
-    let mut items: Vec<Item> = targets
-        .iter()
-        .flat_map(|target| ruled(subject, target, judge(Layer::DeviceMapper, target)))
-        .collect();
-    if facts.value(subject, &device::DM_UUID).is_some_and(|uuid| uuid.starts_with("CRYPT-PLAIN")) {
-        let because = "cryptsetup 2.7 has other defaults for plain devices: a line of crypttab that names neither cipher nor hash opens another one.";
-        let ruling = Ruling { source: "cryptsetup 2.7.0 release notes".to_owned(), ..unsaid(because) };
-        let what = "whether its cipher and hash are written in crypttab is not known".to_owned();
-        items.push(Item::open(subject, Level::Critical, what, ruling));
-    }
-    items
+    targets.iter().filter_map(|target| ruled(subject, target, judge(Layer::DeviceMapper, target))).collect()
 }
 
 /// What the table says of one word, where that is not that it works.
@@ -158,6 +149,51 @@ fn ruled(subject: &Subject, name: &str, ruling: Ruling) -> Option<Item> {
     unknown.then(|| {
         Item::open(subject, Level::Critical, format!("whether that kernel has {name} is not known"), ruling)
     })
+}
+
+/// Encrypted devices that crypttab names and that will not be unlocked, or of which that cannot be told.
+fn unlocked(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
+    let host = Subject::host();
+    let Some(all) = supposed.value(&host, &boot::UNLOCKED) else {
+        let what = "whether the boot unlocks it is not known";
+        let crypts = supposed.which(&device::KIND, |kind| kind_of(*kind).is_some_and(Kind::is_crypt));
+        let open =
+            |at: &Subject| Item::open(at, Level::Critical, what.to_owned(), unsaid("crypttab was not read."));
+        return crypts.iter().map(open).collect();
+    };
+    let list = |key| supposed.value(&host, key).unwrap_or_default();
+    let (missing, unseen) = (list(&boot::UNLOCKED_MISSING), list(&boot::UNLOCKED_UNSEEN));
+    let (optional, by_defaults) = (list(&boot::UNLOCKED_OPTIONAL), list(&boot::UNLOCKED_BY_DEFAULTS));
+    let mut items = Vec::new();
+    for name in all {
+        let level = if optional.contains(&name) { Level::Warning } else { Level::Critical };
+        let open = |what: &str, ruling: Ruling| Item {
+            name: Some(name.clone()),
+            ..Item::open(&host, level, format!("{name} in crypttab: {what}"), ruling)
+        };
+        if missing.contains(&name) {
+            items
+                .push(open("its device is not there", unsaid("What lies on it cannot be mounted.")).blocks());
+        } else if unseen.contains(&name) {
+            items.push(open("whether it is unlocked is not known", unsaid("Not all of its line is known.")));
+        }
+        if by_defaults.contains(&name) && changes_system(real, supposed) {
+            let because = "A plain device whose line names neither cipher nor hash depends on the defaults of cryptsetup, which are \
+                           others since 2.7.";
+            let ruling = Ruling { source: "cryptsetup 2.7.0 release notes".to_owned(), ..unsaid(because) };
+            items.push(open("whether it is opened as before is not known", ruling));
+        }
+    }
+    items
+}
+
+/// Whether another release of the system is supposed, with other programs in it.
+pub(super) fn changes_system(real: &FactSet, supposed: &FactSet) -> bool {
+    let of = |facts: &FactSet| {
+        let host = Subject::host();
+        (facts.value(&host, &machine::OS_ID), facts.value(&host, &machine::OS_VERSION))
+    };
+    of(real) != of(supposed)
 }
 
 /// Swap whose device is gone, or was not looked for. The boot goes on without it.

@@ -58,6 +58,16 @@ pub enum Kind {
     Pool,
 }
 
+impl Kind {
+    /// Whether it is encrypted.
+    pub fn is_crypt(self) -> bool {
+        match self {
+            Self::Crypt => true,
+            Self::Mount | Self::Swap | Self::Array | Self::Volume | Self::Multipath | Self::Pool => false,
+        }
+    }
+}
+
 /// Something that the next boot needs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Need {
@@ -85,20 +95,35 @@ pub fn needs(facts: &FactSet, items: &[Item]) -> Vec<Need> {
     for line in facts.subjects(Scope::Boot) {
         let mounted = facts.resolve(line, Scope::Mount);
         let point = facts.value(line, &boot::POINT).unwrap_or_else(|| line.name().to_owned());
-        let of: Vec<&Subject> = std::iter::once(line).chain(&mounted).collect();
+        // What does not come up takes along all that stands on it.
+        let beneath = mounted.iter().flat_map(|mounted| facts.stack(mounted));
+        let of: Vec<Subject> = std::iter::once(line.clone()).chain(mounted.clone()).chain(beneath).collect();
         all.push(need(Kind::Mount, line, &of, point, facts.value(line, &boot::WHERE), items));
     }
     if let Some(root) = root_without_line(facts) {
-        all.push(need(Kind::Mount, &root, &[&root], root.name().to_owned(), None, items));
+        let of: Vec<Subject> = std::iter::once(root.clone()).chain(facts.stack(&root)).collect();
+        all.push(need(Kind::Mount, &root, &of, root.name().to_owned(), None, items));
     }
     let mut kinds: BTreeMap<Subject, DeviceKind> = BTreeMap::new();
     kinds.extend(facts.known(&device::KIND).into_iter().map(|(of, kind)| (of.clone(), kind)));
     for (subject, kind) in &kinds {
         let Some(kind) = kind_of(*kind) else { continue };
         let name = facts.value(subject, &device::DM_NAME).unwrap_or_else(|| subject.name().to_owned());
-        all.push(need(kind, subject, &[subject], name, None, items));
+        let of_it: Vec<&Item> = items
+            .iter()
+            .filter(|item| item.subject == *subject || kind.is_crypt() && item.name.as_ref() == Some(&name))
+            .collect();
+        all.push(answered(kind, subject, name, None, &of_it));
     }
     let host = Subject::host();
+    let active: Vec<String> = facts.known(&device::DM_NAME).into_iter().map(|(_, name)| name).collect();
+    for name in facts.value(&host, &boot::UNLOCKED).unwrap_or_default() {
+        if !active.contains(&name) {
+            let of_it: Vec<&Item> =
+                items.iter().filter(|item| item.name.as_deref() == Some(&*name)).collect();
+            all.push(answered(Kind::Crypt, &host, name, None, &of_it));
+        }
+    }
     for swap in facts.value(&host, &boot::SWAPS).unwrap_or_default() {
         let of_it: Vec<&Item> = items.iter().filter(|item| item.name.as_deref() == Some(&*swap)).collect();
         all.push(answered(Kind::Swap, &host, swap, None, &of_it));
@@ -114,12 +139,12 @@ pub fn needs(facts: &FactSet, items: &[Item]) -> Vec<Need> {
 fn need(
     kind: Kind,
     subject: &Subject,
-    of: &[&Subject],
+    of: &[Subject],
     name: String,
     place: Option<String>,
     items: &[Item],
 ) -> Need {
-    let of_it: Vec<&Item> = items.iter().filter(|item| of.contains(&&item.subject)).collect();
+    let of_it: Vec<&Item> = items.iter().filter(|item| of.contains(&item.subject)).collect();
     answered(kind, subject, name, place, &of_it)
 }
 

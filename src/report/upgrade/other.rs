@@ -1,5 +1,6 @@
 //! What changes besides the lines of the next boot: findings, verdicts, and what tools make that the kernel cannot mount.
 
+use super::layer::changes_system;
 use super::need::ZFS;
 use super::{Answer, Item, Part, applies, by_name, is_open, item, looks_at, of_boot};
 use crate::durability::{Standing, Verdict};
@@ -37,6 +38,11 @@ fn findings(real: &Report, supposed: &Report) -> Vec<Item> {
             (false, _) => Part::Changes,
         };
         let of_zfs = looks_at(finding, kernel::ZFS_SUPPORT.name());
+        // Another system brings a module of its own, unless somebody says which.
+        let named = supposed.facts.is_assumed(&Subject::host(), kernel::ZFS_VERSION.name());
+        if of_zfs && !named && changes_system(&real.facts, &supposed.facts) {
+            continue;
+        }
         let answer = if is_open(finding) { Answer::CannotBeTold } else { Answer::Fails };
         let (answer, name) = (of_zfs.then_some(answer), of_zfs.then(|| ZFS.to_owned()));
         items.push(Item { answer, name, ..item(part, finding, false) });

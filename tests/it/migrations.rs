@@ -1,0 +1,378 @@
+//! Migrations from one release of a distribution to another (`tests/migrations.toml`): of each a recorded machine is made, which is
+//! synthetic, and every answer of `walwise upgrade` is held to what is true. What comes of it is kept in `tests/MIGRATIONS.md`.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::support::{stderr, walwise};
+
+const TEXT: &str = include_str!("../migrations.toml");
+const DOCUMENT: &str = "tests/MIGRATIONS.md";
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    system: BTreeMap<String, System>,
+    migration: Vec<Migration>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct System {
+    id: String,
+    version: String,
+    release: String,
+    build: String,
+    e2fsprogs: String,
+    xfsprogs: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Migration {
+    from: String,
+    to: String,
+    lines: Vec<Line>,
+    #[serde(default)]
+    truth: BTreeMap<String, String>,
+    #[serde(default)]
+    unsafe_today: bool,
+    source: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    at: String,
+    fs: String,
+    options: String,
+    source: Option<String>,
+    format: Option<String>,
+    on: Option<String>,
+}
+
+const V4: &str = "v4 nlink align logv2 extflg dirv2 morebits lazysbcount attr2 projid32bit";
+const V5: &str = "v5 nlink align logv2 extflg dirv2 morebits lazysbcount attr2 projid32bit crc ftype finobt";
+const EXT4: &str = "has_journal ext_attr resize_inode dir_index filetype extent 64bit flex_bg sparse_super large_file \
+                    huge_file dir_nlink extra_isize metadata_csum";
+
+/// A capture that is being written: each question with its answer.
+#[derive(Default)]
+struct Capture(String);
+
+impl Capture {
+    fn says(&mut self, question: impl std::fmt::Display, answer: &str) {
+        writeln!(self.0, "{question}").unwrap();
+        for line in answer.lines() {
+            writeln!(self.0, "|{line}").unwrap();
+        }
+    }
+
+    fn nothing(&mut self, question: impl std::fmt::Display) {
+        writeln!(self.0, "{question}\n:").unwrap();
+    }
+
+    fn absent(&mut self, question: impl std::fmt::Display) {
+        writeln!(self.0, "{question}\n!absent No such file or directory").unwrap();
+    }
+
+    fn device(&mut self, name: &str, devno: &str, sectors: u64) {
+        let place = format!("/sys/class/block/{name}");
+        let parent = if name.starts_with("vd") { "pci0000:00/virtio0" } else { "virtual" };
+        writeln!(self.0, "link {place}\n:../../devices/{parent}/block/{name}").unwrap();
+        let (major, minor) = devno.split_once(':').unwrap();
+        self.says(
+            format!("read {place}/uevent"),
+            &format!("MAJOR={major}\nMINOR={minor}\nDEVNAME={name}\nDEVTYPE=disk"),
+        );
+        for (file, value) in [
+            ("size", sectors.to_string().as_str()),
+            ("ro", "0"),
+            ("queue/discard_max_bytes", "0"),
+            ("queue/fua", "0"),
+            ("queue/logical_block_size", "512"),
+            ("queue/physical_block_size", "512"),
+            ("queue/rotational", "0"),
+            ("queue/write_cache", "write back"),
+            ("queue/zoned", "none"),
+            ("queue/scheduler", "[mq-deadline] none"),
+        ] {
+            self.says(format!("read {place}/{file}"), value);
+        }
+    }
+}
+
+/// The disk of a line by number.
+fn disk(number: usize) -> String {
+    format!("vd{}", char::from(b'a' + u8::try_from(number).unwrap()))
+}
+
+/// The machine as a capture would tell of it.
+fn host(system: &System, migration: &Migration) -> String {
+    let mut capture = Capture::default();
+    let System { id, version, release, build, e2fsprogs, xfsprogs } = system;
+    capture.0 = format!(
+        "walwise host 1\n# synthetic: {id} {version} as it answers, with lines of tests/migrations.toml\n"
+    );
+    capture.says("uname", &format!("Linux\ndb1\n{release}\n{build}\nx86_64"));
+    capture.says("identity", "euid=0\npid_namespace=initial\nuser_namespace=initial");
+    capture.says(
+        "read /etc/os-release",
+        &format!("VERSION_ID=\"{version}\"\nID=\"{id}\"\nPRETTY_NAME=\"{id} {version}\""),
+    );
+    capture.says("read /proc/version", &format!("Linux version {release} (build@host) (gcc) {build}"));
+    capture.says("read /proc/filesystems", "nodev\tsysfs\nnodev\ttmpfs\n\text4\n\txfs\n\tbtrfs");
+    capture.says("summary", "memory_bytes=33554432000\ncpus=8");
+    capture.nothing("servers");
+    capture.says("read /proc/swaps", "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority");
+    capture.nothing("config kernel-command-line /proc/cmdline");
+    capture.says("read /sys/class/dmi/id/sys_vendor", "QEMU");
+    capture.says("read /proc/cpuinfo", "flags\t\t: fpu vme hypervisor");
+    for place in [
+        "stat /run/.containerenv",
+        "stat /.dockerenv",
+        "read /run/systemd/container",
+        "stat /dev/walwise-gone",
+    ] {
+        capture.absent(place);
+    }
+    let file = "mode=33152 uid=0 gid=0 major=252 minor=0 node_major=0 node_minor=0 inode=20 size=4096";
+    capture.says("stat /swapfile", file);
+    for directory in ["/lib/systemd/system", "/usr/lib/systemd/system", "/usr/local/lib/systemd/system"] {
+        capture.absent(format!("list {directory}"));
+    }
+    capture.nothing("list /etc/systemd/system");
+
+    let (mut fstab, mut mounts, mut blocks, mut mapped) =
+        (String::new(), String::new(), Vec::new(), String::new());
+    let mut next = 0;
+    for (number, Line { at, fs, options, source, format, on }) in (1..).zip(&migration.lines) {
+        if fs == "zfs" {
+            writeln!(mounts, "{} 21 0:70 / {at} rw shared:{number} - zfs tank/pg rw", 20 + number).unwrap();
+            capture.says("read /sys/module/zfs/version", "2.1.11-1");
+            continue;
+        }
+        let device = if let Some(source) = source {
+            source.clone()
+        } else {
+            let own = disk(next);
+            let mut members = vec![own.clone()];
+            let words: Vec<&str> = on.as_deref().unwrap_or_default().split(' ').collect();
+            let is_array = words.first() == Some(&"md");
+            if is_array {
+                members.push(disk(next + 1));
+            }
+            for (nth, member) in members.iter().enumerate() {
+                let uneven = u64::from(nth == 1 && words.contains(&"uneven"));
+                capture.device(member, &format!("252:{}", 16 * (next + nth)), (800 + 100 * uneven) << 20);
+            }
+            next += members.len();
+            let (device, devno) = match words[..] {
+                ["md", level, metadata, ..] => {
+                    array(&mut capture, level, metadata, &members);
+                    blocks.push("md0".to_owned());
+                    ("/dev/md0".to_owned(), "9:0".to_owned())
+                }
+                ["dm", target] => {
+                    volume(&mut capture, target, &own);
+                    blocks.push("dm-0".to_owned());
+                    writeln!(mapped, "lab-data: {target} ").unwrap();
+                    ("/dev/mapper/lab-data".to_owned(), "253:0".to_owned())
+                }
+                _ => (format!("/dev/{own}"), format!("252:{}", 16 * (next - 1))),
+            };
+            blocks.extend(members);
+            let node = device.replace("/dev/mapper/lab-data", "/dev/dm-0");
+            let features = match (fs.as_str(), format.as_deref()) {
+                ("xfs", Some("v4")) => Some(("xfs", V4.to_owned())),
+                ("xfs", _) => Some(("xfs", V5.to_owned())),
+                ("ext4" | "ext3", more) => Some(("ext", format!("{EXT4} {}", more.unwrap_or_default()))),
+                _ => None,
+            };
+            if let Some((kind, features)) = features {
+                capture.says(format!("superblock {kind} {node}"), &format!("features {features}"));
+            }
+            let devno = if fs == "btrfs" { format!("0:{}", 40 + number) } else { devno };
+            let shown =
+                if fs == "btrfs" && options.contains("space_cache=v2") { "rw,space_cache=v2" } else { "rw" };
+            let parent = if at == "/" { 1 } else { 21 };
+            writeln!(
+                mounts,
+                "{} {parent} {devno} / {at} rw,relatime shared:{number} - {fs} {device} {shown}",
+                20 + number
+            )
+            .unwrap();
+            device
+        };
+        writeln!(fstab, "{number}\t{at}\t{device}\\\\x09{fs}\\\\x09{options}\\\\x090\\x200\\\\x09whole")
+            .unwrap();
+    }
+    capture.says("read /proc/self/mountinfo", &mounts);
+    capture.says("config fstab /etc/fstab", &fstab);
+    capture.says("list /sys/class/block", &blocks.join("\n"));
+    if mapped.contains("crypt") {
+        capture.says(
+            "config crypttab /etc/crypttab",
+            "1\tlab-data\t/dev/vdb\\x09none\\x09luks,discard\\x09whole",
+        );
+    } else {
+        capture.absent("config crypttab /etc/crypttab");
+    }
+    let node = "mode=24992 uid=0 gid=6 major=0 minor=5 node_major=253 node_minor=0 inode=7 size=0";
+    capture.says("stat /dev/mapper/lab-data", node);
+    capture.says("run dmsetup table", &mapped);
+    capture.says("run mke2fs -V", &format!("mke2fs {e2fsprogs} (1-Jan-2024)"));
+    capture.says("run mkfs.xfs -V", &format!("mkfs.xfs version {xfsprogs}"));
+    writeln!(capture.0, "run mkfs.btrfs --version\n!absent not installed").unwrap();
+    capture.0
+}
+
+fn array(capture: &mut Capture, level: &str, metadata: &str, members: &[String]) {
+    capture.device("md0", "9:0", 800 << 20);
+    let place = "/sys/class/block/md0/md";
+    for (file, value) in [
+        ("level", level),
+        ("metadata_version", metadata),
+        ("raid_disks", "2"),
+        ("degraded", "0"),
+        ("sync_action", "idle"),
+        ("array_state", "clean"),
+        ("consistency_policy", "resync"),
+        ("chunk_size", "524288"),
+    ] {
+        capture.says(format!("read {place}/{file}"), value);
+    }
+    let states: Vec<String> = members.iter().map(|member| format!("dev-{member}")).collect();
+    for state in &states {
+        capture.says(format!("read {place}/{state}/state"), "in_sync");
+    }
+    capture.says(format!("list {place}"), &states.join("\n"));
+    capture.says("list /sys/class/block/md0/slaves", &members.join("\n"));
+}
+
+fn volume(capture: &mut Capture, target: &str, disk: &str) {
+    capture.device("dm-0", "253:0", 800 << 20);
+    capture.says("read /sys/class/block/dm-0/dm/name", "lab-data");
+    let uuid = match target {
+        "crypt" => "CRYPT-LUKS2-00000000000000000000000000000001-data",
+        "multipath" => "mpath-360000000000000001",
+        _ => "LVM-r0000000000000000000000000000005g0000000000000000000000000000004",
+    };
+    capture.says("read /sys/class/block/dm-0/dm/uuid", uuid);
+    capture.says("list /sys/class/block/dm-0/slaves", disk);
+}
+
+/// What came of a row: by name the answer and why, and the exit code with `--fail-on-undecided`.
+fn answers(dir: &Path, system: &System, migration: &Migration) -> (i32, BTreeMap<String, (String, String)>) {
+    let path = dir.join("host");
+    fs::write(&path, host(system, migration)).unwrap();
+    let output = walwise()
+        .args(["upgrade", "--host", path.to_str().unwrap(), "--os", &migration.to])
+        .args(["--fail-on-undecided", "--format", "json"])
+        .output()
+        .unwrap();
+    let report: Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", stderr(&output)));
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let why = |need: &Value| need["why"].as_array().unwrap().iter().map(text).collect::<Vec<_>>().join("; ");
+    let needs = report["upgrade"]["needs"].as_array().unwrap();
+    let found = needs.iter().map(|need| (text(&need["name"]), (text(&need["answer"]), why(need)))).collect();
+    (output.status.code().unwrap(), found)
+}
+
+/// The word of the table for an answer.
+fn word(answer: &str) -> &'static str {
+    match answer {
+        "works" => "works",
+        "works-and-loses" => "loses",
+        "cannot-be-told" => "open",
+        "fails" => "fails",
+        other => panic!("{other} is no answer"),
+    }
+}
+
+/// Nothing that fails or loses something is missed, nothing that works is called otherwise, and what cannot be told is what nobody
+/// can tell.
+#[test]
+fn every_migration_is_answered_as_it_is() {
+    let table: Table = toml::from_str(TEXT).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let (mut wrong, mut rows) = (Vec::new(), String::new());
+    let (mut all, mut broken, mut open) = (0, 0, 0);
+    for migration in &table.migration {
+        let Migration { from, to, lines, truth, unsafe_today, source } = migration;
+        let (code, found) = answers(dir.path(), &table.system[from], migration);
+        let place = format!("{from} → {to}, {}", lines.last().unwrap().options);
+        for name in truth.keys().filter(|name| !found.contains_key(*name)) {
+            wrong.push(format!("{place}: nothing is said of {name}: {found:?}"));
+        }
+        let mut said = Vec::new();
+        for (name, (answer, why)) in &found {
+            let (expected, words) =
+                truth.get(name).map_or(("works", ""), |truth| truth.split_once(": ").unwrap());
+            if word(answer) != expected || !why.contains(words) {
+                wrong.push(format!("{place}: {name} {expected} {words}, and walwise says {answer}: {why}"));
+            }
+            all += 1;
+            broken += usize::from(["fails", "loses"].contains(&expected));
+            open += usize::from(expected == "open");
+            if !why.is_empty() {
+                said.push(format!("{name} {}: {why}", answer.replace('-', " ")));
+            }
+        }
+        let has = |what: &str| truth.values().any(|truth| truth.starts_with(what));
+        // Swap that is not there stops no boot.
+        let stops = has("fails") && truth.keys().all(|name| !name.starts_with("/dev/"));
+        let expected = if stops || *unsafe_today {
+            3
+        } else if has("open") {
+            5
+        } else {
+            0
+        };
+        if code != expected {
+            wrong.push(format!("{place}: exit code {code}, not {expected}"));
+        }
+        let told = if said.is_empty() {
+            format!("{} of {} work", found.len(), found.len())
+        } else {
+            said.join("; ")
+        };
+        let lines: Vec<String> = lines.iter().map(Line::shown).collect();
+        let truth: Vec<String> = truth.iter().map(|(name, is)| format!("{name} {is}")).collect();
+        let truth = if truth.is_empty() { "all works".to_owned() } else { truth.join("; ") };
+        writeln!(rows, "| {from} | {to} | {} | {truth} | {told} | {source} |", lines.join("<br>")).unwrap();
+    }
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(table.migration.len() >= 40, "{}", table.migration.len());
+    let document = format!(
+        "# Migrations\n\nWhat `walwise upgrade --os` says of {} migrations of synthetic machines, beside what is true. It is made from \
+         `migrations.toml` by `WALWISE_UPDATE=1 cargo test --test it migrations`.\n\nOf {all} things that these boots need {broken} \
+         fail or lose something: 0 missed. {open} nobody can tell before they are tried, and walwise says so. Of the {} that work: 0 \
+         false alarms.\n\n| from | to | what is there | what is true | what walwise says | who says what is true |\n\
+         |---|---|---|---|---|---|\n{rows}",
+        table.migration.len(),
+        all - broken - open,
+    );
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(DOCUMENT);
+    if std::env::var_os("WALWISE_UPDATE").is_some() {
+        fs::write(path, document).unwrap();
+    } else {
+        let kept = fs::read_to_string(path).unwrap_or_default();
+        assert_eq!(kept, document, "make it anew: WALWISE_UPDATE=1 cargo test --test it migrations");
+    }
+}
+
+impl Line {
+    fn shown(&self) -> String {
+        let Self { at, fs, options, source, format, on } = self;
+        let more =
+            [source, on, format].into_iter().flatten().map(|word| format!(" ({word})")).collect::<String>();
+        format!("`{at} {fs} {options}`{more}")
+    }
+}
