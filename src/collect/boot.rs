@@ -317,6 +317,7 @@ mod tests {
 
     #[test]
     fn mount_units_and_root_flags_are_read() {
+        const UNITS: &str = "/etc/systemd/system";
         let unit = [
             setting(5, "what", "/dev/sdb1"),
             setting(6, "where", "/srv/pg"),
@@ -325,7 +326,6 @@ mod tests {
             setting(8, "kept", "part"),
         ];
         let line = [setting(1, "root", "UUID=1"), setting(1, "rootflags", "data=writeback")];
-        const UNITS: &str = "/etc/systemd/system";
         let host = config(Fake::default(), "/etc/systemd/system/srv-pg.mount", Dialect::MountUnit, &unit)
             .answer(Question::List(UNITS.into()), b"multi-user.target.wants\0srv-pg.mount\0x.service")
             .answer(Question::List(format!("{UNITS}/multi-user.target.wants").into()), "srv-pg.mount");

@@ -73,7 +73,7 @@ impl Units {
             self.listed.iter().flat_map(|(_, names)| names).filter(|name| is_mount(name)).collect();
         for name in names {
             let Some(Main::File(main)) = self.main(host, name) else { continue };
-            if lines.contains(name) && !self.is_admins(&main) {
+            if lines.contains(name) && !is_admins(&main) {
                 continue;
             }
             let settings = match self.lines(host, name, Some(&main)) {
@@ -83,7 +83,7 @@ impl Units {
                     continue;
                 }
             };
-            let by_admin = settings.iter().any(|line| self.is_admins(&line.file));
+            let by_admin = settings.iter().any(|line| is_admins(&line.file));
             if !by_admin && !last(&settings, b"what").is_some_and(|line| names_a_device(&line.setting.value))
             {
                 continue;
@@ -104,7 +104,7 @@ impl Units {
             Some(Main::Masked(mask)) => {
                 return Entry { auto: Reading::known(false, Source::file(shown(&mask))), ..entry };
             }
-            Some(Main::File(file)) if self.is_admins(&file) => {
+            Some(Main::File(file)) if is_admins(&file) => {
                 return Entry { auto: Reading::known(false, Source::file(shown(&file))), ..entry };
             }
             Some(Main::File(_)) | None => {}
@@ -120,15 +120,11 @@ impl Units {
 
     /// Names of the swap units that an admin has written.
     pub fn swaps(&self) -> impl Iterator<Item = String> {
-        let own = self.listed.iter().filter(|(directory, _)| self.is_admins(directory));
+        let own = self.listed.iter().filter(|(directory, _)| is_admins(directory));
         let names = own.flat_map(|(_, names)| names);
         let is_swap =
             |name: &&OsString| Path::new(name).extension().is_some_and(|extension| extension == "swap");
         names.filter(is_swap).map(|name| shown(Path::new(name)))
-    }
-
-    fn is_admins(&self, file: &Path) -> bool {
-        file.starts_with(DIRECTORIES[0])
     }
 
     /// The main file of a unit: that of the first directory which has it.
@@ -315,6 +311,11 @@ fn pulled_in(host: &dyn Host, listed: &[(PathBuf, Vec<OsString>)]) -> Result<BTr
         }
     }
     Ok(pulled)
+}
+
+/// Whether an admin has written a file, or lists what one has written.
+fn is_admins(file: &Path) -> bool {
+    file.starts_with(DIRECTORIES[0])
 }
 
 fn is_mount(name: &OsString) -> bool {
