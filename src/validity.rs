@@ -6,6 +6,7 @@
 //! refused and never accepted, and so is a step that a vendor may have carried into an older kernel.
 
 mod derive;
+mod form;
 mod guard;
 mod life;
 mod load;
@@ -25,9 +26,11 @@ use serde::{Deserialize, Serialize};
 
 pub use derive::{CONCLUDED, derive, rulings};
 pub use guard::{Beside, guard, guard_with};
-pub use mkfs::{FeatureExample, features, leave_out, mkfs_defaults, mkfs_feature, mkfs_flag};
+pub use mkfs::{
+    FeatureExample, features, leave_out, mkfs_defaults, mkfs_feature, mkfs_flag, present_feature,
+};
 pub use mount::{
-    Example, Format, Layer, examples, file_system, format, layer, mount_option, mount_options,
+    Example, Format, Layer, examples, file_system, format, holding, layer, mount_option, mount_options,
     mount_options_here, scheduler,
 };
 pub use server::{

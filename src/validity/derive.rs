@@ -2,7 +2,7 @@
 //! mkfs would set that this kernel cannot mount.
 
 use super::mkfs::leave_out;
-use super::mount::{file_system, mount_options, mount_options_here};
+use super::mount::{file_system, holding, mount_options, mount_options_here};
 use super::zfs::zfs_supports;
 use super::{Effect, Ruling};
 use crate::facts::catalog::kernel::{self, ZfsSupport};
@@ -39,7 +39,7 @@ pub fn derive(facts: &mut FactSet) {
     facts.put(&Subject::host(), &kernel::ZFS_SUPPORT, zfs_support(facts));
     let lines: Vec<Subject> = facts.subjects(Scope::Boot).cloned().collect();
     for line in lines {
-        let in_effect = facts.get(&line, &boot::OPTIONS).map(|options| in_effect(facts, &line, options));
+        let in_effect = facts.get(&line, &boot::OPTIONS).map(|options| in_effect(facts, &line, &options));
         facts.put(&line, &boot::IN_EFFECT, in_effect);
         let refused = refused_type(facts, &line);
         facts.put(&line, &boot::REFUSED_TYPE, refused);
@@ -59,9 +59,10 @@ pub fn derive(facts: &mut FactSet) {
     }
 }
 
-/// The options of a line without those that another line makes ineffective; all where nothing is known of that.
-fn in_effect(facts: &FactSet, line: &Subject, mut options: Vec<String>) -> Vec<String> {
+/// The options of a line without those that a later one takes back, and those that another line makes ineffective.
+fn in_effect(facts: &FactSet, line: &Subject, options: &[String]) -> Vec<String> {
     let overruled = facts.value(line, &boot::OVERRULED).unwrap_or_default();
+    let mut options = holding(&facts.value(line, &boot::FSTYPE).unwrap_or_default(), options);
     options.retain(|option| !overruled.contains(option));
     options
 }

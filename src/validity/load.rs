@@ -6,8 +6,9 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::Effect;
+use super::form::{Counts, Form, Number, Size};
 use super::life::{Life, Step, release};
-use super::table::{Feature, Form, InForce, Row, Table};
+use super::table::{Conflict, Feature, FeatureKind, InForce, Row, Table, Undone};
 use crate::version::Version;
 
 /// Options of the three file systems that are advised, and what mkfs makes, compiled in.
@@ -51,8 +52,17 @@ struct RawOptions {
     #[serde(default)]
     number: bool,
     range: Option<[u64; 2]>,
+    perhaps: Option<u64>,
+    #[serde(default)]
+    also: Vec<u64>,
+    #[serde(default)]
+    power_of_two: bool,
+    #[serde(default)]
+    lowest_bit: bool,
     #[serde(default)]
     size: bool,
+    #[serde(default)]
+    text: bool,
     words: Option<Vec<String>>,
     #[serde(rename = "try")]
     example: Option<String>,
@@ -71,9 +81,33 @@ struct RawOptions {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+struct RawUndone {
+    of: Vec<String>,
+    words: Vec<String>,
+    by: Option<Vec<String>>,
+    #[serde(default)]
+    but: Vec<String>,
+    leaves: Option<String>,
+    source: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawConflict {
+    of: Vec<String>,
+    words: Vec<String>,
+    beside: Vec<String>,
+    steps: Vec<RawStep>,
+    because: String,
+    source: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct RawFeature {
     of: String,
     feature: String,
+    kind: FeatureKind,
     tool: String,
     told: Option<String>,
     default: Option<String>,
@@ -113,9 +147,17 @@ impl Problems {
 /// Reads a table; everything that is wrong with it otherwise.
 pub fn load(text: &str) -> Result<Table, Vec<String>> {
     let mut table = Table::default();
-    read(text, &["options", "mkfs"], |document, problems| {
+    read(text, &["options", "undone", "conflict", "mkfs"], |document, problems| {
         for (place, raw) in rows::<RawOptions>(document, "options", problems) {
             options(&mut table, &place, raw, problems);
+        }
+        for (place, raw) in rows::<RawUndone>(document, "undone", problems) {
+            table.undone.extend(undone(&place, raw, problems));
+        }
+        for (place, raw) in rows::<RawConflict>(document, "conflict", problems) {
+            let steps = steps_of(raw.steps, &place, &raw.because, &raw.source, problems);
+            let life = Life { steps, vendors: BTreeMap::new() };
+            table.conflicts.push(Conflict { of: raw.of, words: raw.words, beside: raw.beside, life });
         }
         for (place, raw) in rows::<RawFeature>(document, "mkfs", problems) {
             table.features.extend(feature(&place, raw, problems));
@@ -155,7 +197,10 @@ pub fn rows<T: DeserializeOwned>(
     };
     let mut read = Vec::new();
     for (index, row) in found.iter().enumerate() {
-        let first = row.get("names").and_then(|names| names.as_array()?.first()?.as_str());
+        let first = row
+            .get("names")
+            .or_else(|| row.get("words"))
+            .and_then(|names| names.as_array()?.first()?.as_str());
         let name = first.or_else(|| row.get("feature")?.as_str()).unwrap_or("?");
         let place = format!("{kind} {} ({name})", index + 1);
         match row.clone().try_into() {
@@ -200,29 +245,57 @@ fn options(table: &mut Table, place: &str, raw: RawOptions, problems: &mut Probl
     });
 }
 
+/// What takes what back; without a source it is nobody's word.
+fn undone(place: &str, raw: RawUndone, problems: &mut Problems) -> Option<Undone> {
+    if raw.source.is_empty() {
+        problems.add(place, "a row needs a source");
+        return None;
+    }
+    let by = raw.by.unwrap_or_else(|| raw.words.clone());
+    Some(Undone { of: raw.of, words: raw.words, by, but: raw.but, leaves: raw.leaves })
+}
+
 fn form(raw: &RawOptions, place: &str, problems: &mut Problems) -> Form {
     let takes_value = raw.names.iter().any(|name| name.ends_with('='));
-    let described = raw.number || raw.size || raw.words.is_some();
+    let described = raw.number || raw.size || raw.text || raw.words.is_some();
     if described && !takes_value {
         problems.add(place, "no name ends in `=`, so there is no value to describe");
     }
-    if raw.range.is_some() && !raw.number {
-        problems.add(place, "a range belongs to a number");
+    let bounded = raw.range.is_some() || raw.perhaps.is_some() || raw.power_of_two || !raw.also.is_empty();
+    if bounded && !raw.number && !raw.size {
+        problems.add(place, "a range belongs to a number or a size");
     }
-    match (&raw.words, raw.number, raw.size) {
-        (None, false, false) => Form::Any,
-        (None, true, false) => {
-            let [low, high] = raw.range.unwrap_or([0, u64::MAX]);
-            Form::Number(low, high)
+    let [low, high] = raw.range.unwrap_or([0, INT_MAX]);
+    match (&raw.words, raw.number, raw.size, raw.text) {
+        (None, false, false, false) => Form::Any,
+        (None, false, false, true) => Form::Text,
+        (None, true, false, false) => Form::Number(Number {
+            low,
+            high,
+            perhaps: raw.perhaps.unwrap_or(if raw.range.is_some() { high } else { UINT_MAX }),
+            also: raw.also.clone(),
+            power_of_two: raw.power_of_two,
+        }),
+        (None, false, true, false) => {
+            let counts = match (raw.power_of_two, raw.lowest_bit) {
+                (true, _) => Counts::PowerOfTwo,
+                (false, true) => Counts::LowestBit,
+                (false, false) => Counts::All,
+            };
+            Form::Size(Size { low, high, also: raw.also.clone(), counts })
         }
-        (None, false, true) => Form::Size,
-        (Some(words), false, false) => Form::Words(words.clone()),
+        (Some(words), false, false, false) => Form::Words(words.clone()),
         _ => {
-            problems.add(place, "a value is a number, a size or one of some words, not several of these");
+            problems
+                .add(place, "a value is a number, a size, a text or one of some words, not several of these");
             Form::Any
         }
     }
 }
+
+/// The most that every kernel takes for a number, and the most that some do.
+const INT_MAX: u64 = 0x7fff_ffff;
+const UINT_MAX: u64 = 0xffff_ffff;
 
 fn steps_of(
     steps: Vec<RawStep>,
@@ -270,6 +343,7 @@ fn feature(place: &str, raw: RawFeature, problems: &mut Problems) -> Option<Feat
         told,
         default,
         advised,
+        kind: raw.kind,
         kernel: kernel?,
         vendors,
         by_build: raw.by_build,

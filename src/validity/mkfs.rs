@@ -2,7 +2,7 @@
 //! doing nothing is a choice too, because newer tools set features by default that older kernels cannot mount.
 
 use super::life::{backports, reached};
-use super::table::{Feature, table};
+use super::table::{Feature, FeatureKind, table};
 use super::{Effect, Ruling};
 use crate::truth::Truth;
 use crate::version::Version;
@@ -23,6 +23,30 @@ impl Feature {
     /// The tool from which on it can be asked for, or left out.
     fn told(&self) -> &Version {
         self.told.as_ref().unwrap_or(&self.tool)
+    }
+
+    /// What a kernel makes of it that does not know it.
+    fn unknown_to(&self, kernel: &Version) -> Ruling {
+        let (effect, does) = match self.kind {
+            FeatureKind::Compatible => (Effect::NoEffect, "mounts it and makes no use of it"),
+            FeatureKind::ReadOnly => (Effect::Refused, "mounts it for reading only"),
+            FeatureKind::Incompatible => (Effect::Refused, "cannot mount it"),
+        };
+        let then = match self.kind {
+            FeatureKind::Compatible => "do",
+            FeatureKind::ReadOnly => "write to it",
+            FeatureKind::Incompatible => "can",
+        };
+        let because = format!("Kernel {kernel} {does}; {} and later {then}.", self.kernel);
+        Ruling { effect, because, source: self.source.clone() }
+    }
+
+    /// Whether it keeps a kernel from using the file system that does not know it.
+    fn is_needed_of_kernels(&self) -> bool {
+        match self.kind {
+            FeatureKind::Compatible => false,
+            FeatureKind::ReadOnly | FeatureKind::Incompatible => true,
+        }
     }
 
     /// The word that makes mkfs leave it out, and so is safe with every kernel: `^orphan_file`, `nrext64=0`.
@@ -50,15 +74,13 @@ pub fn mkfs_feature(
     }
     let mounted = kernel.map(|(kernel, vendor)| (kernel, found.mounted_by(kernel, vendor)));
     match (tool, mounted) {
-        (_, Some((kernel, Truth::False))) => ruling(
-            Effect::Refused,
-            format!("Kernel {kernel} cannot mount it; {} and later can.", found.kernel),
-        ),
+        (_, Some((kernel, Truth::False))) => found.unknown_to(kernel),
         (None, _) => Ruling::unknown("The version of the tools is not known."),
         (_, None) => Ruling::unknown("The kernel's version is not known."),
         (_, Some((kernel, Truth::Unknown))) => Ruling::unknown(format!(
-            "Kernels from {} on can mount it; whether the vendor carried that into {kernel} is not known.",
-            found.kernel
+            "Kernels from {} on {}; whether the vendor carried that into {kernel} is not known.",
+            found.kernel,
+            if found.is_needed_of_kernels() { "can mount it" } else { "make use of it" }
         )),
         (Some(tool), Some((_, Truth::True))) => match &found.advised {
             Some(advised) if tool < advised => {
@@ -66,6 +88,31 @@ pub fn mkfs_feature(
             }
             _ => ruling(Effect::Ok, String::new()),
         },
+    }
+}
+
+/// What becomes of a file system that has the feature already, with this kernel and, where they are known, these tools: ext4 is
+/// checked at every boot, and an e2fsck refuses to touch what it does not know, of whatever kind.
+pub fn present_feature(
+    fs: &str,
+    feature: &str,
+    tool: Option<&Version>,
+    kernel: Option<(&Version, &str)>,
+) -> Ruling {
+    let by_kernel = mkfs_feature(fs, feature, None, kernel);
+    let known = table().features.iter().find(|known| known.of == fs && known.name == feature);
+    match (known, tool) {
+        (Some(known), Some(tool)) if fs == "ext4" && *tool < known.tool && !by_kernel.effect.is_refused() => {
+            Ruling {
+                effect: Effect::Refused,
+                because: format!(
+                    "The e2fsck of e2fsprogs {tool} refuses to check it, and the boot stops there; {} and later know it.",
+                    known.tool
+                ),
+                source: known.source.clone(),
+            }
+        }
+        (Some(_), _) | (None, _) => by_kernel,
     }
 }
 
@@ -83,7 +130,7 @@ pub fn mkfs_flag(fs: &str, feature: &str) -> Option<&'static str> {
     }
 }
 
-/// What the tool sets without being asked and the kernel cannot mount, or may be unable to.
+/// What the tool sets without being asked and the kernel does not know, or may not.
 fn too_new<'t>(
     fs: &'t str,
     tool: &'t Version,
@@ -95,7 +142,8 @@ fn too_new<'t>(
     table().features.iter().filter(set).filter(move |known| known.mounted_by(kernel, vendor) != Truth::True)
 }
 
-/// The words that keep the tool from setting what the kernel cannot mount, or may be unable to.
+/// The words that keep the tool from setting what the kernel does not know, or may not: it could not mount it, or only read, or
+/// would make no use of what an older e2fsck refuses.
 pub fn leave_out(fs: &str, tool: &Version, kernel: &Version, vendor: &str) -> Vec<String> {
     let told = too_new(fs, tool, kernel, vendor).filter(|known| tool >= known.told());
     told.map(Feature::left_out).collect()
@@ -104,18 +152,21 @@ pub fn leave_out(fs: &str, tool: &Version, kernel: &Version, vendor: &str) -> Ve
 /// Whether a file system that the tool makes with these words, and otherwise without being asked for anything, can be
 /// mounted by the kernel: the names of features that stand against it, or may.
 pub fn mkfs_defaults(fs: &str, tool: &Version, kernel: &Version, vendor: &str, words: &[String]) -> Ruling {
-    let against: Vec<&Feature> =
-        too_new(fs, tool, kernel, vendor).filter(|known| !words.contains(&known.left_out())).collect();
+    let stands_against =
+        |known: &&Feature| known.is_needed_of_kernels() && !words.contains(&known.left_out());
+    let against: Vec<&Feature> = too_new(fs, tool, kernel, vendor).filter(stands_against).collect();
     let Some(first) = against.first() else {
         return Ruling { effect: Effect::Ok, because: String::new(), source: String::new() };
     };
     let names: Vec<&str> = against.iter().map(|known| known.name.as_str()).collect();
     let may_be_carried_over = backports(kernel, vendor);
     let effect = if may_be_carried_over { Effect::Unknown } else { Effect::Refused };
+    let only_read = against.iter().all(|known| known.kind == FeatureKind::ReadOnly);
     let because = format!(
-        "The tools ({tool}) set {} by default, which kernel {kernel} {} mount.",
+        "The tools ({tool}) set {} by default, which kernel {kernel} {} {}.",
         names.join(", "),
-        if may_be_carried_over { "may be unable to" } else { "cannot" }
+        if may_be_carried_over { "may be unable to" } else { "cannot" },
+        if only_read { "write to" } else { "mount" }
     );
     Ruling { effect, because, source: first.source.clone() }
 }

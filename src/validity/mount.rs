@@ -4,8 +4,9 @@
 //! at once. The surprise: ext4, XFS and btrfs refuse options they do not know, so one that belongs to another of them is
 //! refused for certain, while one that nobody here knows stays unknown.
 
+use super::form::Wrong;
 use super::life::backports;
-use super::table::{Form, Row, key, table};
+use super::table::{Row, key, table};
 use super::{Effect, Ruling};
 use crate::text::suggest::did_you_mean;
 use crate::version::Version;
@@ -15,7 +16,14 @@ const FAMILIES: [&str; 3] = ["ext4", "xfs", "btrfs"];
 
 /// What a kernel makes of one mount option. `vendor` is the fact `kernel.vendor`.
 pub fn mount_option(fs: &str, option: &str, kernel: &Version, vendor: &str) -> Ruling {
-    Asked { fs, in_force: &[], here: false, kernel, vendor }.one(option, &[option.to_owned()])
+    let beside = [option.to_owned()];
+    Asked { fs, in_force: &[], here: false, kernel, vendor }.one(option, &beside, &beside)
+}
+
+/// The options of a line that hold when all of it is read: mostly the last of those that say one thing.
+pub fn holding(fs: &str, options: &[String]) -> Vec<String> {
+    let of = if fs == "ext3" { "ext4" } else { fs };
+    table().holding(of, options)
 }
 
 /// What a kernel makes of each of the mount options that stand together, given those that the file system is mounted
@@ -128,11 +136,12 @@ fn word(of: &str, name: &str, kernel: &Version, vendor: &str) -> Ruling {
 
 impl Asked<'_> {
     fn all(&self, options: &[String]) -> Vec<Ruling> {
-        options.iter().map(|option| self.one(option, options)).collect()
+        let holding = holding(self.fs, options);
+        options.iter().map(|option| self.one(option, options, &holding)).collect()
     }
 
-    /// What becomes of one option beside others.
-    fn one(&self, option: &str, beside: &[String]) -> Ruling {
+    /// What becomes of one option beside others, some of which hold.
+    fn one(&self, option: &str, beside: &[String], holding: &[String]) -> Ruling {
         let table = table();
         let family = family(self.fs, self.kernel, self.vendor);
         let of_its_own = table.find(family.unwrap_or(self.fs), option);
@@ -147,14 +156,33 @@ impl Asked<'_> {
         if ruling.effect.is_unknown() || ruling.effect.is_refused() {
             return ruling;
         }
-        if let Some(wrong) = value.and_then(|value| row.form.wrong(value)) {
-            return row.refused(format!("`{}` takes {wrong}.", key(option)));
+        match value.and_then(|value| row.form.wrong(value)) {
+            Some(Wrong::Refused(what)) => return row.refused(format!("`{}` takes {what}.", key(option))),
+            Some(Wrong::Unsure(what)) => {
+                return Ruling::unknown(format!("Every kernel takes {what} for `{}`.", key(option)));
+            }
+            None => {}
         }
-        if !row.needs_any.is_empty() && !row.needs_any.iter().any(|other| beside.contains(other)) {
+        if !row.needs_any.is_empty() && !row.needs_any.iter().any(|other| holding.contains(other)) {
             let because = format!("It is refused without {}. {}", row.needs_any.join(" or "), row.because);
             return row.refused(because.trim().to_owned());
         }
+        if holding.iter().any(|held| held == option)
+            && let Some(refused) = self.conflict(family.unwrap_or(self.fs), option, beside)
+        {
+            return refused;
+        }
         ruling
+    }
+
+    /// What is said of an option because of another one on the line.
+    fn conflict(&self, of: &str, option: &str, beside: &[String]) -> Option<Ruling> {
+        let rulings = table().conflicts(of, option, beside).map(|(conflict, other)| {
+            let ruling = conflict.life.at(self.kernel, self.vendor);
+            Ruling { because: format!("It stands beside {other}. {}", ruling.because), ..ruling }
+        });
+        let refuses = |ruling: &Ruling| ruling.effect.is_refused() || ruling.effect.is_unknown();
+        rulings.into_iter().find(refuses)
     }
 
     /// What its row says, and what is in force now.
@@ -223,28 +251,6 @@ fn family(fs: &str, kernel: &Version, vendor: &str) -> Option<&'static str> {
 impl Row {
     fn refused(&self, because: String) -> Ruling {
         Ruling { effect: Effect::Refused, because, source: self.source.clone() }
-    }
-}
-
-impl Form {
-    /// What the value should have been, when it is something else.
-    fn wrong(&self, value: &str) -> Option<String> {
-        let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-        match self {
-            Self::Any => None,
-            Self::Number(low, high) => match value.parse::<u64>() {
-                Ok(number) if digits(value) && (*low..=*high).contains(&number) => None,
-                _ if *high == u64::MAX => Some("a whole number".to_owned()),
-                _ => Some(format!("a whole number from {low} to {high}")),
-            },
-            Self::Size => {
-                let number = value.strip_suffix(['k', 'K', 'm', 'M', 'g', 'G', 't', 'T']).unwrap_or(value);
-                (!digits(number)).then(|| "a size such as 64m".to_owned())
-            }
-            Self::Words(words) => {
-                (!words.iter().any(|word| word == value)).then(|| format!("one of {}", words.join(", ")))
-            }
-        }
     }
 }
 

@@ -86,6 +86,12 @@ fn mount_options_of_documented_kernels() {
         ("ext4", "data=sideways", "6.1", "mainline", Refused),
         ("ext4", "commit=60", "6.1", "mainline", Effect::Ok),
         ("ext4", "commit=soon", "6.1", "mainline", Refused),
+        ("ext4", "commit=2147483647", "6.1", "mainline", Unknown),
+        ("ext4", "inode_readahead_blks=33", "6.1", "mainline", Refused),
+        ("ext4", "inode_readahead_blks=64", "6.1", "mainline", Effect::Ok),
+        ("ext4", "barrier=2", "6.1", "mainline", DefaultAnyway),
+        ("btrfs", "thread_pool=0", "6.1", "mainline", Refused),
+        ("xfs", "allocsize=6k", "6.1", "mainline", Refused),
         ("ext4", "journal_async_commit", "6.1", "mainline", Refused),
         ("ext4", "data=ordered,journal_async_commit", "6.1", "mainline", Refused),
         ("ext4", "data=writeback,journal_async_commit", "6.1", "mainline", Effect::Ok),
@@ -173,6 +179,79 @@ fn what_is_in_force_is_taken_by_this_kernel() {
     }
 }
 
+/// What is in force is what holds when all of the line is read.
+#[test]
+fn the_last_word_of_a_line_wins_where_it_does() {
+    for (fs, line, expect) in [
+        ("ext4", "nobarrier,barrier=1", "barrier=1"),
+        ("ext4", "barrier=1,nobarrier", "nobarrier"),
+        ("ext4", "nobarrier,noatime,barrier", "noatime,barrier"),
+        ("ext4", "barrier,barrier=0", "barrier=0"),
+        ("ext3", "nobarrier,barrier=1", "barrier=1"),
+        ("ext4", "data=journal,data=ordered", "data=ordered"),
+        ("ext4", "nodelalloc,delalloc", "delalloc"),
+        ("ext4", "usrquota,noquota,grpquota", "noquota,grpquota"),
+        ("ext4", "ro,noload,rw", "noload,rw"),
+        ("xfs", "inode32,inode64", "inode64"),
+        ("xfs", "logbufs=2,logbufs=8", "logbufs=8"),
+        ("xfs", "nobarrier,barrier=1", "nobarrier,barrier=1"),
+        ("btrfs", "nobarrier,barrier", "barrier"),
+        ("btrfs", "nodatacow,compress=zstd:3", "compress=zstd:3"),
+        ("btrfs", "compress=zstd:3,nodatacow", "nodatacow"),
+        ("btrfs", "nodatacow,compress=no", "nodatacow,compress=no"),
+        ("btrfs", "nodatacow,datacow", "nodatasum,datacow"),
+        ("btrfs", "nodatacow,nodatasum,datacow", "nodatasum,datacow"),
+        ("btrfs", "nodatacow,datacow,datasum", "datacow,datasum"),
+        ("btrfs", "ssd_spread,ssd", "ssd_spread,ssd"),
+        ("btrfs", "rescue=usebackuproot,rescue=nologreplay", "rescue=usebackuproot,rescue=nologreplay"),
+        ("vfat", "sync,async", "async"),
+        ("vfat", "nobarrier,barrier=1", "nobarrier,barrier=1"),
+        ("ext4", "noatime,relatime", "noatime,relatime"),
+        ("ext4", "noatime,atime", "atime"),
+    ] {
+        let options: Vec<String> = line.split(',').map(str::to_owned).collect();
+        assert_eq!(holding(fs, &options).join(","), expect, "{fs} {line}");
+    }
+}
+
+#[test]
+fn some_options_are_refused_beside_others() {
+    for (fs, line, kernel, expect) in [
+        ("ext4", "delalloc,data=journal", "6.18", Refused),
+        ("ext4", "delalloc,nodelalloc,data=journal", "6.18", Refused),
+        ("ext4", "nodelalloc,data=journal", "6.18", Effect::Ok),
+        ("ext4", "commit=30,noload", "6.18", Refused),
+        ("ext4", "commit=30,noload", "3.16", Unknown),
+        ("ext4", "ro,noload", "6.18", Effect::Ok),
+        ("xfs", "ro,rw,norecovery", "6.18", Refused),
+        ("xfs", "rw,ro,norecovery", "6.18", Effect::Ok),
+        ("ext4", "data=writeback,data=ordered,journal_async_commit", "6.18", Refused),
+    ] {
+        assert_eq!(effect(fs, line, kernel, "mainline"), expect, "{fs} {line} on {kernel}");
+    }
+}
+
+/// A file system that is there, on the way back to an older kernel or older tools.
+#[test]
+fn features_of_file_systems_that_are_there() {
+    let judge = |feature: &str, tool: &str, kernel: &str| {
+        let tool = Version::parse(tool);
+        present_feature("ext4", feature, tool.as_ref(), Some((&v(kernel), "mainline")))
+    };
+    for (feature, tool, kernel, expect, says) in [
+        ("orphan_file", "1.47.0", "5.10", NoEffect, "mounts it and makes no use of it"),
+        ("orphan_file", "1.46.5", "5.10", Refused, "refuses to check it"),
+        ("orphan_file", "1.46.5", "6.1", Refused, "refuses to check it"),
+        ("metadata_csum_seed", "1.47.0", "4.3", Refused, "cannot mount it"),
+        ("metadata_csum", "1.47.0", "3.16", Refused, "for reading only"),
+        ("large_dir", "1.47.0", "6.1", Unknown, ""),
+    ] {
+        let ruling = judge(feature, tool, kernel);
+        assert_eq!(ruling.effect, expect, "{feature} {tool} {kernel}: {}", ruling.because);
+        assert!(ruling.because.contains(says), "{feature} {tool} {kernel}: {}", ruling.because);
+    }
+}
+
 #[test]
 fn everything_but_ok_says_why() {
     for fs in ["ext4", "xfs", "btrfs"] {
@@ -200,11 +279,13 @@ fn features_of_new_file_systems() {
         ("ext4", "fast_commit", "1.45.5", "6.12", Refused),
         ("ext4", "fast_commit", "1.46.4", "6.12", Deprecated),
         ("ext4", "fast_commit", "1.47.0", "6.12", Effect::Ok),
-        ("ext4", "fast_commit", "1.47.0", "5.4", Refused),
+        ("ext4", "fast_commit", "1.47.0", "5.4", NoEffect),
         ("ext4", "fast_commit", "1.46.5", "4.18.0-553.el8", Unknown),
         ("ext4", "fast_commit", "?", "6.12", Unknown),
         ("ext4", "fast_commit", "1.47.0", "?", Unknown),
-        ("ext4", "orphan_file", "1.47.0", "5.10", Refused),
+        ("ext4", "orphan_file", "1.47.0", "5.10", NoEffect),
+        ("ext4", "metadata_csum", "1.47.0", "3.16", Refused),
+        ("ext4", "casefold", "1.47.0", "4.19", Refused),
         ("ext4", "metadata_csum_seed", "1.47.0", "5.10", Effect::Ok),
         ("xfs", "nrext64", "6.5.0", "5.15", Refused),
         ("xfs", "nrext64", "6.5.0", "6.1", Effect::Ok),
@@ -221,7 +302,8 @@ fn what_tools_set_by_default_must_be_mountable() {
         mkfs_defaults(fs, &v(tool), &v(kernel), vendor, &[]).effect
     };
     assert_eq!(judge("ext4", "1.47.0", "6.1", "debian"), Effect::Ok);
-    assert_eq!(judge("ext4", "1.47.0", "5.10", "mainline"), Refused);
+    assert_eq!(judge("ext4", "1.47.0", "5.10", "mainline"), Effect::Ok, "orphan_file is compatible");
+    assert_eq!(judge("ext4", "1.47.0", "4.3", "mainline"), Refused, "metadata_csum_seed is not");
     assert_eq!(judge("ext4", "1.46.5", "5.10", "mainline"), Effect::Ok);
     assert_eq!(judge("xfs", "6.18.0", "6.6", "mainline"), Refused);
     assert_eq!(judge("xfs", "6.5.0", "5.14.0-362.el9", "el9"), Unknown);

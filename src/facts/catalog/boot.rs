@@ -29,7 +29,8 @@ facts! {
     SET_BY_FIRST: Vec<String> = Boot "boot.options_of_first" Kind::List, concluded;
     /// Lines that mount the same file system with other options of it, of which nothing says whether they come before or after.
     UNORDERED: Vec<String> = Boot "boot.unordered_with" Kind::List, concluded;
-    /// Options written there without those that do nothing because another line mounts the same file system first.
+    /// Options written there without those that a later one of the line takes back, and those that do nothing because another line
+    /// mounts the same file system first.
     IN_EFFECT: Vec<String> = Boot "boot.options_in_effect" Kind::List, concluded;
     /// Its file system type, where this kernel is known to have no such file system; otherwise nothing.
     REFUSED_TYPE: Vec<String> = Boot "boot.refused_type" Kind::List, concluded;

@@ -236,16 +236,17 @@ fn runs_alike(real: &FactSet, supposed: &FactSet) -> bool {
     release(real) == release(supposed)
 }
 
-/// Features of file systems that are there, and that the kernel cannot mount: the way back to an older one.
+/// Features of file systems that are there, and that stop the boot of the kernel with the tools: the way back to older ones.
 fn features(supposed: &FactSet) -> Vec<Item> {
     let machine = Subject::host();
     let version = supposed.value(&machine, &kernel::VERSION);
     let vendor = supposed.value(&machine, &kernel::VENDOR);
     let kernel = version.as_ref().zip(vendor.as_deref());
+    let tools = supposed.value(&machine, &host::E2FSPROGS);
     let mut items = Vec::new();
     for mounted in supposed.subjects(Scope::Mount) {
         for feature in supposed.value(mounted, &mount::EXT4_FEATURES).unwrap_or_default() {
-            let ruling = validity::mkfs_feature("ext4", &feature, None, kernel);
+            let ruling = validity::present_feature("ext4", &feature, tools.as_ref(), kernel);
             if ruling.effect.is_refused() {
                 let what = format!("the file system has the feature {feature}");
                 items.push(Item::open(mounted, Level::Critical, what, ruling).blocks());

@@ -113,6 +113,36 @@ grpquota
 logbufs=8
 noquota
 swalloc
+compress=zlib:0
+compress=zstd:0
+compress-force=no
+compress-force=none
+compress-force=zlib:0
+compress-force=zlib:1
+compress-force=zlib:2
+compress-force=zlib:3
+compress-force=zlib:4
+compress-force=zlib:5
+compress-force=zlib:6
+compress-force=zlib:7
+compress-force=zlib:8
+compress-force=zlib:9
+compress-force=zstd:0
+compress-force=zstd:1
+compress-force=zstd:2
+compress-force=zstd:3
+compress-force=zstd:4
+compress-force=zstd:5
+compress-force=zstd:6
+compress-force=zstd:7
+compress-force=zstd:8
+compress-force=zstd:9
+compress-force=zstd:10
+compress-force=zstd:11
+compress-force=zstd:12
+compress-force=zstd:13
+compress-force=zstd:14
+compress-force=zstd:15
 END
 put "$device" btrfs
 #= taken > 40 and taken_but_called_refused == []

@@ -100,6 +100,8 @@ metadata_ratio=4
 nossd
 rescue=ignorebadroots
 ssd_spread
+barrier=00
+barrier=0x0
 END
 put "$device" ext4
 #= taken > 40 and taken_but_called_refused == []
