@@ -7,7 +7,9 @@ use std::process::Command;
 
 use walwise::rules::RuleSet;
 use walwise::rules::model::{AdviceSpec, ChangeSpec};
-use walwise::validity::{Effect, Example, examples, features, leave_out, mkfs_feature, mount_options};
+use walwise::validity::{
+    Effect, Example, examples, features, holding, leave_out, mkfs_feature, mount_options,
+};
 use walwise::version::Version;
 
 use super::support::loops::{Loop, Mounted, file_system};
@@ -113,6 +115,79 @@ fn what_has_no_effect_or_is_the_default_changes_nothing_in_force() {
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
         assert!(tried > 8, "{fs}: only {tried}");
     }
+}
+
+/// The lines of options that the lab mounts on older kernels, of one file system.
+fn option_lines(fs: &str) -> Vec<String> {
+    let file = format!("{}/tests/lab/guest/option-lines", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(file).unwrap();
+    let of_it = text.lines().filter_map(|line| line.strip_prefix(fs)?.strip_prefix(' '));
+    of_it.map(str::to_owned).collect()
+}
+
+#[test]
+fn the_lines_of_options_are_many_and_all_of_them_are_decided() {
+    let all: Vec<(&str, String)> = FAMILIES
+        .into_iter()
+        .flat_map(|fs| option_lines(fs).into_iter().map(move |line| (fs, line)))
+        .collect();
+    assert!(all.len() >= 300, "{}", all.len());
+    let mut undecided = Vec::new();
+    for kernel in ["6.1.176", "6.12.117", "6.18.44"] {
+        for (fs, line) in &all {
+            let words: Vec<String> = line.split(',').map(str::to_owned).collect();
+            let rulings = mount_options(fs, &words, &[], &Version::parse(kernel).unwrap(), "debian");
+            if rulings.iter().any(|ruling| ruling.effect == Effect::Unknown) {
+                undecided.push(format!("{fs} {line} on {kernel}"));
+            }
+        }
+    }
+    assert!(undecided.is_empty(), "{}", undecided.join("\n"));
+}
+
+/// Each line, mounted for real, is taken where every word of it is, and refused where one is; and what is in force is what the
+/// words come to that no other one takes back.
+#[test]
+#[ignore = "needs root: mounts loop devices"]
+fn lines_of_options_do_what_the_table_says() {
+    let kernel = kernel();
+    let (mut taken, mut refused, mut same, mut wrong) = (0, 0, 0, Vec::new());
+    for fs in FAMILIES {
+        let disk = disk(fs);
+        let sorted = |mut options: Vec<String>| {
+            options.sort();
+            options.dedup();
+            options
+        };
+        for line in option_lines(fs) {
+            let words: Vec<String> = line.split(',').map(str::to_owned).collect();
+            let rulings = mount_options(fs, &words, &[], &kernel, "mainline");
+            let refuses = rulings.iter().find(|ruling| ruling.effect == Effect::Refused);
+            match (disk.in_force_with(&line), refuses) {
+                (Err(_), Some(_)) => refused += 1,
+                (Err(said), None) => wrong.push(format!("{fs} {line}: taken, but mount says {said}")),
+                (Ok(_), Some(ruling)) => wrong.push(format!("{fs} {line}: mounts, but {}", ruling.because)),
+                (Ok(whole), None) => {
+                    taken += 1;
+                    let holds = holding(fs, &words);
+                    if holds.len() < words.len() {
+                        same += 1;
+                        let (whole, held) =
+                            (sorted(whole), sorted(disk.in_force_with(&holds.join(",")).unwrap()));
+                        if whole != held {
+                            wrong.push(format!("{fs} {line} is not {}: {whole:?} {held:?}", holds.join(",")));
+                        }
+                    }
+                }
+            }
+        }
+    }
+    println!(
+        "{taken} lines taken, {refused} refused, {same} with words that others take back, {} wrong",
+        wrong.len()
+    );
+    assert!(wrong.is_empty(), "on {kernel}:\n{}", wrong.join("\n"));
+    assert!(taken > 150 && refused > 120 && same > 80, "{taken} taken, {refused} refused, {same} compared");
 }
 
 /// The options that rules would put in, by rule.

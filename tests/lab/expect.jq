@@ -35,6 +35,8 @@ def refused: lines("refused"; "boot.options") | length;
 def taken_but_called_refused: lines("taken"; "boot.refused_options") | map(select(.reading.value != []));
 def refused_but_called_taken: lines("refused"; "boot.refused_options") + lines("refused"; "boot.undecided_options")
     | group_by(.subject) | map(select(([.[].reading.value] | add) == []));
+def undecided_lines: lines("taken"; "boot.undecided_options") + lines("refused"; "boot.undecided_options")
+    | map(select(.reading.value != []));
 
 # The disk of a stack of one, whatever its name.
 def disk: .stacks[0].layers[-1].subject;

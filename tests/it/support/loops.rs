@@ -37,6 +37,7 @@ impl Loop {
         // What somebody wrote there outlives the file beneath.
         disk.believe("write back");
         disk.schedule("none");
+        disk.trims();
         disk
     }
 
@@ -58,6 +59,16 @@ impl Loop {
     /// Gives it this I/O scheduler: `none`, `mq-deadline`.
     pub fn schedule(&self, scheduler: &str) {
         fs::write(format!("/sys/block/{}/queue/scheduler", self.name()), scheduler).unwrap();
+    }
+
+    /// Lets it take discards, as many at once as it can.
+    fn trims(&self) {
+        let queue = format!("/sys/block/{}/queue", self.name());
+        let read = |name: &str| {
+            fs::read_to_string(format!("{queue}/{name}")).unwrap().trim().parse::<u64>().unwrap()
+        };
+        let (most, grain) = (read("discard_max_hw_bytes"), read("discard_granularity").max(1));
+        fs::write(format!("{queue}/discard_max_bytes"), (most / grain * grain).to_string()).unwrap();
     }
 
     /// Makes a file system on it: `["mkfs.ext4", "-q"]`.
