@@ -77,6 +77,7 @@ pub fn put(host: &dyn Host, facts: &mut FactSet) {
 mod tests {
     use super::*;
     use crate::collect::testing::Fake;
+    use crate::facts::Key;
     use crate::facts::catalog::host as machine;
     use crate::host::{Question, Setting};
 
@@ -99,7 +100,7 @@ mod tests {
         let mut facts = FactSet::default();
         facts.know(&Subject::host(), &machine::CONTAINER, "none".to_owned(), Source::file("cgroup"));
         put(&host, &mut facts);
-        let list = |key| facts.value(&Subject::host(), key).unwrap().join(" ");
+        let list = |key: &Key<Vec<String>>| facts.value(&Subject::host(), key).unwrap().join(" ");
         assert_eq!(list(&boot::UNLOCKED), "data gone odd plain said swap");
         assert_eq!(list(&boot::UNLOCKED_OPTIONAL), "gone");
         assert_eq!(list(&boot::UNLOCKED_MISSING), "gone");
