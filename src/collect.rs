@@ -40,6 +40,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
+pub use block::device::is_of_whole_disk;
 pub use named::unusable;
 pub use targets::{ask_of_all, mistake};
 

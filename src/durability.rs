@@ -23,7 +23,6 @@ mod verdict;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-pub use facts::CONCLUDED;
 pub use mend::{Bears, Mend};
 pub use verdict::{Evidence, Layer, Path, Redundancy, Standing, Verdict};
 

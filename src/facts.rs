@@ -13,6 +13,7 @@ mod reading;
 mod row;
 mod set;
 mod subject;
+mod supposing;
 mod value;
 
 pub use area::{Area, area};
@@ -24,4 +25,5 @@ pub use reading::{Reading, Remedy, Source, Why};
 pub use row::About;
 pub use set::{FactRow, FactSet};
 pub use subject::{Scope, Subject};
+pub use supposing::{Cause, Supposing};
 pub use value::Value;

@@ -24,7 +24,7 @@ mod zfs;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use derive::{CONCLUDED, derive, rulings};
+pub use derive::{derive, rulings};
 pub use guard::{Beside, guard, guard_with};
 pub use mkfs::{
     FeatureExample, features, leave_out, mkfs_defaults, mkfs_feature, mkfs_flag, present_feature,

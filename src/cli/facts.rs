@@ -81,7 +81,10 @@ fn catalogue(args: &Facts) -> String {
     let infos = catalog::all().filter(|info| wanted(info.name, &args.keys));
     if args.format == Shape::Json {
         let list: Vec<_> = infos
-            .map(|i| json!({"fact": i.name, "scope": i.scope.word(), "kind": i.kind.words(), "doc": i.doc.trim()}))
+            .map(|i| {
+                json!({"fact": i.name, "scope": i.scope.word(), "kind": i.kind.words(), "doc": i.doc.trim(),
+                "to_be_assumed": i.supposing.words()})
+            })
             .collect();
         return json::pretty(&list);
     }
@@ -89,6 +92,9 @@ fn catalogue(args: &Facts) -> String {
     for info in infos {
         let _ =
             writeln!(out, "{} ({}; {})\n    {}", info.name, info.scope, info.kind.words(), info.doc.trim());
+        if let Some(words) = info.supposing.words() {
+            let _ = writeln!(out, "    To be assumed: {words}.");
+        }
     }
     out
 }

@@ -87,8 +87,19 @@ impl Entry {
             facts.know(&subject, &boot::WHOLE, whole, origin.clone());
         }
         facts.know(&subject, &boot::OPTIONS, options(&self.options), origin.clone());
+        let auto = match facts.value(&subject, &boot::OPTIONS) {
+            // A unit over the line says so whatever the line does.
+            Some(words)
+                if facts.is_assumed(&subject, boot::OPTIONS.name())
+                    && self.path == FSTAB
+                    && self.auto.source() == Some(&origin) =>
+            {
+                Reading::known(mounts_itself(&words), origin.clone())
+            }
+            _ => self.auto,
+        };
         facts.know(&subject, &boot::WHERE, origin.to_string(), origin);
-        facts.put(&subject, &boot::AUTO, self.auto);
+        facts.put(&subject, &boot::AUTO, auto);
         if let Some(mounted) = mounted {
             facts.link(&subject, &mounted);
         }
@@ -145,11 +156,10 @@ fn fstab_entry(setting: &Setting) -> Option<Entry> {
     }
     let origin = Source::line(FSTAB, setting.line);
     let words = self::options(&options);
-    let has = |word: &str| words.iter().any(|option| option == word);
     Some(Entry {
         source: Reading::known(safe(&source), origin.clone()),
         fstype: Reading::known(safe(&fstype), origin.clone()),
-        auto: Reading::known(!has("noauto") || has("x-systemd.automount"), origin),
+        auto: Reading::known(mounts_itself(&words), origin),
         point,
         options,
         numbers,
@@ -157,6 +167,12 @@ fn fstab_entry(setting: &Setting) -> Option<Entry> {
         path: FSTAB.to_owned(),
         line: Some(setting.line),
     })
+}
+
+/// Whether a line with these options is mounted without being asked.
+fn mounts_itself(options: &[String]) -> bool {
+    let has = |word: &str| options.iter().any(|option| option == word);
+    !has("noauto") || has("x-systemd.automount")
 }
 
 /// Lines that mount nothing.

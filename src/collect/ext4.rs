@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Collector, Request, attribute, refused, superblocks};
 use crate::facts::catalog::mount::{self, JournalMode};
-use crate::facts::{Choice, FactSet, Reading, Scope, Source, Subject, Why};
+use crate::facts::{Choice, FactSet, FactValue, Key, Reading, Scope, Source, Subject, Why};
 use crate::host::{Host, Superblock, path_bytes};
 use crate::text::{raw, safe};
 use crate::workers;
@@ -41,7 +41,9 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         }
     }
     let devices: Vec<&Subject> = by_device.keys().collect();
-    let found = workers::each(&devices, |device| look(host, facts, device));
+    let found = workers::each(&devices, |device| {
+        look(host, facts, device, by_device.get(device).map_or(&[], Vec::as_slice))
+    });
     let outside = outside_journals(host, facts, &devices, &found);
     for (((device, mounts), found), outside) in by_device.iter().zip(&found).zip(outside) {
         if let Some(journal) = outside.value().map(Subject::device).filter(|journal| journal != device) {
@@ -62,14 +64,17 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     }
 }
 
-fn look(host: &dyn Host, facts: &FactSet, device: &Subject) -> Ext4 {
-    let features = superblocks::features(host, facts, device, Superblock::Ext);
+/// What is assumed of one of these mounts is not read.
+fn look(host: &dyn Host, facts: &FactSet, device: &Subject, mounts: &[Subject]) -> Ext4 {
+    let features = assumed(facts, mounts, &mount::EXT4_FEATURES)
+        .unwrap_or_else(|| superblocks::features(host, facts, device, Superblock::Ext));
     let name = PathBuf::from(OsString::from_vec(raw(device.name())));
     let proc = Path::new("/proc/fs/ext4").join(&name);
     let sys = Path::new("/sys/fs/ext4").join(&name);
-    let options = options(host, &proc.join("options"));
+    let options =
+        assumed(facts, mounts, &mount::EXT4_OPTIONS).unwrap_or_else(|| options(host, &proc.join("options")));
     let task = attribute::text(host, &sys.join("journal_task"));
-    let journal = journal(&task, &options);
+    let journal = assumed(facts, mounts, &mount::EXT4_JOURNAL).unwrap_or_else(|| journal(&task, &options));
     let data = match journal.value() {
         Some(false) => Reading::unknown(Why::Absent, "without a journal there is no journal mode"),
         _ => options.clone().and_then(|options| {
@@ -85,6 +90,12 @@ fn look(host: &dyn Host, facts: &FactSet, device: &Subject) -> Ext4 {
     };
     let errors = attribute::number(host, &sys.join("errors_count"));
     Ext4 { options, task, journal, data, errors, features, fast_commit }
+}
+
+/// What is assumed of the file system that these mounts show.
+fn assumed<T: FactValue>(facts: &FactSet, mounts: &[Subject], key: &Key<T>) -> Option<Reading<T>> {
+    let held = mounts.iter().find(|mount| facts.is_assumed(mount, key.name()))?;
+    Some(facts.get(held, key))
 }
 
 /// One option a line, defaults included.

@@ -51,6 +51,11 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     };
     facts.put(&subject, &kernel::VERSION, version);
     let runs = runs && was_seen(&facts.get(&subject, &kernel::VERSION));
+    if !runs && was_seen(&release) {
+        // A version is no name: what another kernel of it would be called is not known.
+        facts.put(&subject, &kernel::RELEASE, not_running());
+        facts.put(&subject, &kernel::BUILD, not_running());
+    }
     facts.put(&subject, &kernel::FILESYSTEMS, if runs { file_systems(host) } else { not_running() });
     facts.put(&subject, &kernel::FAST_COMMIT, if runs { fast_commit(host) } else { not_running() });
     facts.put(&subject, &kernel::ROOT_FLAGS, parameter(host, "rootflags"));

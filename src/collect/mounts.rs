@@ -82,29 +82,31 @@ fn subject_for<'a>(point: &'a [u8], lain: &mut HashMap<&'a [u8], u32>, facts: &F
 
 fn describe(subject: &Subject, entry: &mountinfo::Entry, in_sight: bool, facts: &mut FactSet) {
     let source = Source::line(MOUNTINFO, entry.line);
-    let fstype = safe(&entry.fstype);
-    let major = entry.devno.split(':').next().and_then(|major| major.parse().ok()).unwrap_or(0);
-    facts.know(subject, &mount::CLASS, fstype::class(&fstype, major), source.clone());
-    facts.know(subject, &mount::ATIME, atime(&entry.options), source.clone());
     let mut text = |key, value| facts.know(subject, key, value, source.clone());
     text(&mount::POINT, safe(&entry.point));
-    text(&mount::FSTYPE, fstype);
+    text(&mount::FSTYPE, safe(&entry.fstype));
     text(&mount::SOURCE, safe(&entry.source));
     text(&mount::ROOT, safe(&entry.root));
     text(&mount::DEVNO, entry.devno.clone());
-    let read_only = has(&entry.options, "ro") || has(&entry.super_options, "ro");
-    facts.know(subject, &mount::READ_ONLY, read_only, source.clone());
     facts.know(subject, &mount::IN_SIGHT, in_sight, source.clone());
     facts.know(subject, &mount::OPTIONS, shown(&entry.options), source.clone());
-    facts.know(subject, &mount::SUPER_OPTIONS, shown(&entry.super_options), source);
+    facts.know(subject, &mount::SUPER_OPTIONS, shown(&entry.super_options), source.clone());
+    // From here on what stands in the facts counts, for it may be assumed.
+    let fstype = facts.value(subject, &mount::FSTYPE).unwrap_or_default();
+    let [options, of_superblock] =
+        [&mount::OPTIONS, &mount::SUPER_OPTIONS].map(|key| facts.value(subject, key).unwrap_or_default());
+    let major = entry.devno.split(':').next().and_then(|major| major.parse().ok()).unwrap_or(0);
+    facts.know(subject, &mount::CLASS, fstype::class(&fstype, major), source.clone());
+    facts.know(subject, &mount::ATIME, atime(&options), source.clone());
+    facts.know(subject, &mount::READ_ONLY, has(&options, "ro") || has(&of_superblock, "ro"), source);
 }
 
-fn has(options: &[Vec<u8>], word: &str) -> bool {
-    options.iter().any(|option| option == word.as_bytes())
+fn has(options: &[String], word: &str) -> bool {
+    options.iter().any(|option| option == word)
 }
 
 /// Per-mount flags say `noatime` or `relatime`; neither means that every access is written.
-fn atime(options: &[Vec<u8>]) -> Atime {
+fn atime(options: &[String]) -> Atime {
     match (has(options, "noatime"), has(options, "relatime")) {
         (true, _) => Atime::Never,
         (false, true) => Atime::Relative,
@@ -162,9 +164,11 @@ fn put_space(subject: &Subject, answer: &Reading<StatFs>, facts: &mut FactSet) {
         answer => answer.clone().map(|fs| fs.inodes_free as f64 / fs.inodes as f64 * 100.0),
     };
     facts.put(subject, &mount::FREE_INODES, inodes);
-    let percent = answer.clone().and_then(|fs| match fs.size {
-        0 => Err("a size of 0".to_owned()),
-        size => Ok(fs.available as f64 / size as f64 * 100.0),
+    let size = facts.value(subject, &mount::SIZE);
+    let percent = facts.get(subject, &mount::FREE).and_then(|free| match size {
+        None => Err("a size that is not known".to_owned()),
+        Some(0) => Err("a size of 0".to_owned()),
+        Some(size) => Ok(free as f64 / size as f64 * 100.0),
     });
     facts.put(subject, &mount::FREE_PERCENT, percent);
 }

@@ -6,20 +6,6 @@ use super::join::Judgement;
 use crate::facts::catalog::{device, target};
 use crate::facts::{FactSet, Reading, Subject, Why};
 
-/// The facts that are concluded here, by name.
-pub const CONCLUDED: [&str; 10] = [
-    device::CACHE.name(),
-    target::VERDICT.name(),
-    target::REDUNDANCY.name(),
-    target::CACHE.name(),
-    target::FLUSH.name(),
-    target::SUPPRESSED_BY.name(),
-    target::COMMIT_OFF_FOR.name(),
-    target::INTERLOCK.name(),
-    target::REMEDY.name(),
-    target::NO_REMEDY.name(),
-];
-
 /// Records what a disk's cache is.
 pub fn put_disk(facts: &mut FactSet, disk: &Subject, leaf: &Leaf) {
     facts.know(disk, &device::CACHE, leaf.cache, leaf.asked.source());

@@ -10,15 +10,15 @@ use std::sync::LazyLock;
 use super::{KeyInfo, Value};
 
 /// Declares the facts of an area: constants for code and the list `ALL` for everything that goes by name. Behind the kind
-/// stands what marks a fact, if anything does: its [`Nature`](super::Nature) and whether it `prices` a commit. A fact
-/// without a kind is one of the words of its type.
+/// stands what marks a fact, if anything does: its [`Nature`](super::Nature), whether it `prices` a commit, and what
+/// [`Supposing`](super::Supposing) it comes to. A fact without a kind is one of the words of its type.
 macro_rules! facts {
-    ($($(#[doc = $doc:literal])+ $id:ident: $type:ty = $scope:ident $name:literal $($kind:expr)? $(, $mark:ident)*;)+) => {
-        #[allow(unused_imports, reason = "an area may have choices alone")]
-        use crate::facts::Kind;
+    ($($(#[doc = $doc:literal])+ $id:ident: $type:ty = $scope:ident $name:literal $($kind:expr)? $(, $mark:ident $(($($of:expr),+))?)*;)+) => {
+        #[allow(unused_imports, reason = "an area may have choices alone, or no causes")]
+        use crate::facts::{Cause, Kind};
         use crate::facts::{Key, KeyInfo, Scope};
         $($(#[doc = $doc])+
-        pub const $id: Key<$type> = facts!(@key $name, Scope::$scope, concat!($($doc),+) $(, $kind)?)$(.$mark())*;)+
+        pub const $id: Key<$type> = facts!(@key $name, Scope::$scope, concat!($($doc),+) $(, $kind)?)$(.$mark($($($of),+)?))*;)+
         /// All facts of this area.
         pub const ALL: &[KeyInfo] = &[$($id.info),+];
     };

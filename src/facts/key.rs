@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Choice, Scope, Value};
+use super::{Cause, Choice, Scope, Supposing, Value};
 use crate::text;
 use crate::version::Version;
 
@@ -116,6 +116,8 @@ pub struct KeyInfo {
     pub nature: Nature,
     /// Whether a change of it can move what a commit costs.
     pub prices: bool,
+    /// What supposing it comes to.
+    pub supposing: Supposing,
 }
 
 impl KeyInfo {
@@ -140,7 +142,8 @@ pub struct Key<T> {
 impl<T> Key<T> {
     /// Declares a fact.
     pub const fn new(name: &'static str, scope: Scope, kind: Kind, doc: &'static str) -> Self {
-        let info = KeyInfo { name, scope, kind, doc, nature: Nature::Lasting, prices: false };
+        let (nature, prices, supposing) = (Nature::Lasting, false, Supposing::Alone);
+        let info = KeyInfo { name, scope, kind, doc, nature, prices, supposing };
         Self { info, shape: PhantomData }
     }
 
@@ -148,14 +151,14 @@ impl<T> Key<T> {
     #[must_use]
     pub const fn identity(mut self) -> Self {
         self.info.nature = Nature::Identity;
-        self
+        self.never()
     }
 
     /// It holds names that the kernel hands out.
     #[must_use]
     pub const fn assigned(mut self) -> Self {
         self.info.nature = Nature::Assigned;
-        self
+        self.never()
     }
 
     /// It moves by itself.
@@ -169,7 +172,7 @@ impl<T> Key<T> {
     #[must_use]
     pub const fn concluded(mut self) -> Self {
         self.info.nature = Nature::Concluded;
-        self
+        self.never()
     }
 
     /// We measured it.
@@ -183,6 +186,48 @@ impl<T> Key<T> {
     #[must_use]
     pub const fn prices(mut self) -> Self {
         self.info.prices = true;
+        self
+    }
+
+    /// What else is read from the same thing follows when it is supposed.
+    #[must_use]
+    pub const fn carries(mut self, cause: Cause) -> Self {
+        self.info.supposing = Supposing::Carries(cause);
+        self
+    }
+
+    /// It is supposed with these, where they are known.
+    #[must_use]
+    pub const fn with(mut self, others: &'static [&'static str]) -> Self {
+        self.info.supposing = Supposing::With(others);
+        self
+    }
+
+    /// These are supposed in its place.
+    #[must_use]
+    pub const fn instead(mut self, others: &'static [&'static str]) -> Self {
+        self.info.supposing = Supposing::Instead(others);
+        self
+    }
+
+    /// It cannot be supposed while it is known.
+    #[must_use]
+    pub const fn never(mut self) -> Self {
+        self.info.supposing = Supposing::Never;
+        self
+    }
+
+    /// Nothing else is read from the same thing.
+    #[must_use]
+    pub const fn alone(mut self) -> Self {
+        self.info.supposing = Supposing::Alone;
+        self
+    }
+
+    /// Judgement concludes it.
+    #[must_use]
+    pub const fn judged(mut self) -> Self {
+        self.info.supposing = Supposing::Judged;
         self
     }
 

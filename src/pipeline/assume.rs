@@ -1,10 +1,17 @@
 //! What if: facts of this machine that somebody assumes, as `KEY[@SUBJECT]=VALUE`, and the machine as it would then be.
 //!
 //! All collectors run once more over the answers that the machine gave before, with what is assumed held fast; whatever
-//! comes out different follows from it and is marked. The surprise: nothing that is marked can open an interlock or data-loss
+//! comes out different follows from it and is marked. What is assumed is the cause: what else is read from the same thing is carried
+//! along, or the assumption is refused. The surprise: nothing that is marked can open an interlock or data-loss
 //! advice, so what would be offered is found on a second machine, on which the same facts count as seen.
 
+mod carry;
+mod ext4;
+mod refuse;
+
 use std::collections::BTreeSet;
+
+pub use refuse::objections;
 
 use super::Session;
 use crate::collect::{self, Request};
@@ -46,7 +53,7 @@ impl Hypothesis {
     }
 }
 
-/// Reads assumptions about the machine whose facts these are; all mistakes at once.
+/// Reads assumptions about the machine whose facts these are; all mistakes at once, [`objections`] among them.
 pub fn parse(texts: &[String], read: &FactSet) -> Result<Vec<Assumption>, Vec<String>> {
     let (mut found, mut mistakes): (Vec<Assumption>, Vec<String>) = (Vec::new(), Vec::new());
     for text in texts {
@@ -58,10 +65,12 @@ pub fn parse(texts: &[String], read: &FactSet) -> Result<Vec<Assumption>, Vec<St
             Err(mistake) => mistakes.push(mistake),
         }
     }
+    mistakes.extend(objections(&found, read));
     if mistakes.is_empty() { Ok(found) } else { Err(mistakes) }
 }
 
-/// Reads one assumption of which everything is named: the subject, the fact, and the value as it was typed.
+/// Reads one assumption of which everything is named: the subject, the fact, and the value as it was typed. Whether it can be
+/// assumed beside others is for [`objections`].
 pub fn of(subject: &Subject, fact: &str, value: &str, read: &FactSet) -> Result<Assumption, String> {
     let key = fact_named(fact)?;
     if !candidates(key, read).contains(subject) {
@@ -237,7 +246,15 @@ impl Session {
         let (facts, _) = self.judged();
         let names: BTreeSet<String> = assumptions.iter().map(|one| one.key.name.to_owned()).collect();
         let hypothesis = Hypothesis { names: names.into_iter().collect(), real: facts };
-        let mut read = read_again(assumptions, host, request, &|_| Source::Assumed);
+        let source = |one: &Assumption| {
+            let is_same = |typed: &Assumption| typed.subject == one.subject && typed.key.name == one.key.name;
+            if assumptions.iter().any(is_same) {
+                Source::Assumed
+            } else {
+                Source::Derived { of: hypothesis.names.clone(), assumed: true }
+            }
+        };
+        let mut read = read_again(&carry::expanded(assumptions, &self.read), host, request, &source);
         mark(&mut read, &self.read, &hypothesis.names);
         Self { read, hypothesis: Some(hypothesis), ..self.clone() }
     }
@@ -245,14 +262,15 @@ impl Session {
     /// The same, if what is assumed had been seen and measured on this very machine: for nothing but to say what would be
     /// offered then.
     fn pretending(&self, assumptions: &[Assumption], host: &dyn Host, request: &Request) -> Self {
-        let seen = |key: &KeyInfo| {
-            if key.name.starts_with("probe.") {
+        let seen = |one: &Assumption| {
+            if one.key.name.starts_with("probe.") {
                 Source::Probe { id: "assumed".to_owned() }
             } else {
                 Source::call("assumed")
             }
         };
-        Self { read: read_again(assumptions, host, request, &seen), live: true, ..self.clone() }
+        let all = carry::expanded(assumptions, &self.read);
+        Self { read: read_again(&all, host, request, &seen), live: true, ..self.clone() }
     }
 
     /// What the assumptions would change in this report of the real machine.
@@ -281,11 +299,11 @@ fn read_again(
     assumptions: &[Assumption],
     host: &dyn Host,
     request: &Request,
-    source: &dyn Fn(&KeyInfo) -> Source,
+    source: &dyn Fn(&Assumption) -> Source,
 ) -> FactSet {
     let mut upon = FactSet::default();
-    for Assumption { subject, key, value } in assumptions {
-        upon.assume(subject, key, Reading::known(value.clone(), source(key)));
+    for one in assumptions {
+        upon.assume(&one.subject, one.key, Reading::known(one.value.clone(), source(one)));
     }
     collect::run_upon(upon, host, request, &mut |_, _| {})
 }

@@ -10,13 +10,12 @@ use serde::Serialize;
 
 use super::Report;
 use super::difference::{Class, Difference, Kept, difference};
-use crate::facts::{Reading, Subject, Value};
+use crate::facts::{Reading, Subject, Value, catalog};
 use crate::rules::{Finding, Risk};
-use crate::{durability, validity};
 
-/// Whether somebody may assume this fact: what walwise concludes is changed by what it follows from.
+/// Whether somebody may assume this fact at all: what judgement concludes is changed by what it follows from.
 pub fn can_be_assumed(fact: &str) -> bool {
-    !durability::CONCLUDED.contains(&fact) && !validity::CONCLUDED.contains(&fact)
+    !catalog::find(fact).is_some_and(|key| key.supposing.is_judged())
 }
 
 /// What would be different, and because of what.

@@ -12,7 +12,7 @@ use crate::facts::{KeyInfo, Kind, Reading, Scope, Subject, catalog};
 use crate::report::{Report, WhatIf, can_be_assumed};
 
 /// What is asked for most often, in this order. Any other fact is found by its name.
-const SHORT_LIST: [&str; 15] = [
+const SHORT_LIST: [&str; 13] = [
     "kernel.release",
     "controller.battery",
     "controller.policy_in_force",
@@ -23,11 +23,9 @@ const SHORT_LIST: [&str; 15] = [
     "mount.fstype",
     "mount.options",
     "mount.super_options",
-    "mount.barrier",
     "boot.options",
     "pg.version",
     "mysql.version",
-    "mysql.flavour",
 ];
 
 /// A fact that somebody supposes to be another.

@@ -10,21 +10,6 @@ use crate::facts::catalog::{boot, device, host, mount};
 use crate::facts::{FactSet, Key, Reading, Remedy, Scope, Source, Subject, Why};
 use crate::version::Version;
 
-/// The facts that [`derive`] concludes, by name.
-pub const CONCLUDED: [&str; 11] = [
-    kernel::ZFS_SUPPORT.name(),
-    host::EXT4_LEAVE_OUT.name(),
-    host::XFS_LEAVE_OUT.name(),
-    host::BTRFS_LEAVE_OUT.name(),
-    boot::IN_EFFECT.name(),
-    boot::REFUSED_TYPE.name(),
-    boot::REFUSED.name(),
-    boot::NO_EFFECT.name(),
-    boot::DEPRECATED.name(),
-    boot::DEFAULT_ANYWAY.name(),
-    boot::UNDECIDED.name(),
-];
-
 /// Puts into every boot subject which of its options take effect, whether this kernel is known to lack its file system, and
 /// which of its options it refuses, ignores, deprecates, takes for granted, or is undecided about. Where the kernel or the file system is not known, none
 /// of these is known.

@@ -16,7 +16,6 @@ use walwise::pipeline::Session;
 use walwise::pipeline::assume::{self, Assumption};
 use walwise::report::{Report, WhatIf, text};
 use walwise::rules::{Risk, RuleSet};
-use walwise::{durability, validity};
 
 use crate::support::{stderr, stdout, walwise};
 
@@ -93,7 +92,8 @@ fn exports_are_of_the_real_machine() {
     for format in ["script", "conf"] {
         let plain = ["/data", "--host", &host, "--format", format];
         let supposed =
-            [&plain[..], &["--assume", "kernel.release=4.9", "--assume", "mount.fstype@/data=ext4"]].concat();
+            [&plain[..], &["--assume", "kernel.release=4.9", "--assume", "mount.super_options@/data=rw"]]
+                .concat();
         let without_date =
             |text: String| text.lines().filter(|l| !l.contains("20")).collect::<Vec<_>>().join("\n");
         assert_eq!(without_date(printed(&plain).1), without_date(printed(&supposed).1), "{format}");
@@ -241,8 +241,8 @@ fn values_are_read_by_the_kind_of_the_fact() {
         ("host.memory=16 GiB", Value::from(16_u64 << 30)),
         ("host.memory=4096", Value::from(4096)),
         ("host.cpus=3", Value::from(3)),
-        ("mount.free_percent@/data=2.5", Value::from(2.5)),
-        ("mount.class@/data=network", Value::from("network")),
+        ("device.writeback_latency@sda=2.5", Value::from(2.5)),
+        ("device.write_cache@sda=write through", Value::from("write through")),
         ("mount.super_options@/=rw, discard", serde_json::json!(["rw", "discard"])),
         ("kernel.root_flags=none", serde_json::json!([])),
         ("e2fsprogs.version=1.46.5-2ubuntu1", Value::from("1.46.5-2ubuntu1")),
@@ -359,10 +359,9 @@ fn assumed_facts_open_no_interlock() {
     assert!(offered > 0, "no recorded machine would ever be offered anything");
 }
 
-/// What is concluded cannot be assumed, and nothing else is refused: over every recorded machine the judgement concludes the
-/// facts on the lists and no other.
+/// Over every recorded machine judgement concludes the facts that are marked so, and no other.
 #[test]
-fn the_lists_of_concluded_facts_are_complete() {
+fn the_facts_that_judgement_concludes_are_marked() {
     let mut concluded = BTreeSet::new();
     for path in hosts() {
         let machine = machine(&path);
@@ -371,14 +370,14 @@ fn the_lists_of_concluded_facts_are_complete() {
         let new = judged.rows().filter(|row| row.reading != read.reading(row.subject, row.fact));
         concluded.extend(new.map(|row| row.fact));
     }
-    let listed: BTreeSet<&str> = durability::CONCLUDED.into_iter().chain(validity::CONCLUDED).collect();
-    assert_eq!(concluded, listed);
+    let marked = catalog::all().filter(|key| key.supposing.is_judged()).map(|key| key.name);
+    assert_eq!(concluded, marked.collect());
 }
 
 /// A few facts of a machine with other values, by numbers that choose among all there are.
 fn assumptions(machine: &Machine, choices: &[prop::sample::Index]) -> Vec<Assumption> {
     let words: Vec<(Subject, &'static KeyInfo, FactOf)> = (catalog::all())
-        .filter(|key| !durability::CONCLUDED.contains(&key.name) && !validity::CONCLUDED.contains(&key.name))
+        .filter(|key| !key.supposing.is_judged())
         .flat_map(|key| {
             let values: Vec<FactOf> = match key.kind {
                 Kind::Bool => vec![FactOf::Bool(true), FactOf::Bool(false)],

@@ -48,6 +48,7 @@ mod server;
 mod settings;
 mod storage;
 mod support;
+mod suppose;
 mod targets;
 mod traps;
 mod units;

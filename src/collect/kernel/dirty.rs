@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use crate::collect::attribute;
-use crate::facts::catalog::kernel;
+use crate::facts::catalog::{host as machine, kernel};
 use crate::facts::{FactSet, Reading, Subject};
 use crate::host::Host;
 
@@ -14,15 +14,18 @@ const MEMORY: &str = "/proc/meminfo";
 
 /// Reads both limits.
 pub fn read(host: &dyn Host, facts: &mut FactSet) {
-    facts.put(&Subject::host(), &kernel::DIRTY_BACKGROUND, limit(host, "dirty_background"));
-    facts.put(&Subject::host(), &kernel::DIRTY, limit(host, "dirty"));
+    let host_itself = Subject::host();
+    let assumed = facts.is_assumed(&host_itself, machine::MEMORY.name());
+    let memory = if assumed { facts.value(&host_itself, &machine::MEMORY) } else { memory(host) };
+    facts.put(&host_itself, &kernel::DIRTY_BACKGROUND, limit(host, "dirty_background", memory));
+    facts.put(&host_itself, &kernel::DIRTY, limit(host, "dirty", memory));
 }
 
-fn limit(host: &dyn Host, name: &str) -> Reading<u64> {
+fn limit(host: &dyn Host, name: &str, memory: Option<u64>) -> Reading<u64> {
     let file = |unit: &str| attribute::number(host, Path::new(&format!("/proc/sys/vm/{name}_{unit}")));
     match file("bytes") {
         Reading::Known { value: 0, .. } => file("ratio").and_then(|percent| {
-            let total = memory(host).ok_or_else(|| format!("{percent} % of what {MEMORY} does not say"))?;
+            let total = memory.ok_or_else(|| format!("{percent} % of what {MEMORY} does not say"))?;
             percent.checked_mul(total / 100).ok_or_else(|| format!("{percent} % is no share"))
         }),
         bytes => bytes,

@@ -21,12 +21,14 @@ pub fn look(host: &dyn Host, facts: &mut FactSet) {
     };
     let virtualisation = virtualisation(host);
     let container = container(host, &identity, facts);
-    let seen_by = seen_by(&container, &virtualisation);
     let of_host = Subject::host();
     facts.put(&of_host, &machine::PRIVILEGED, identity.and_then(|text| is_privileged(&text)));
     facts.put(&of_host, &machine::VIRTUALISATION, virtualisation);
     facts.put(&of_host, &machine::CONTAINER, container);
-    facts.put(&of_host, &machine::SEEN_BY, seen_by);
+    // One of them may be assumed.
+    let [container, virtualisation] =
+        [&machine::CONTAINER, &machine::VIRTUALISATION].map(|key| facts.get(&of_host, key));
+    facts.put(&of_host, &machine::SEEN_BY, seen_by(&container, &virtualisation));
 }
 
 /// A container is one wherever its host runs; everything else needs both answers.

@@ -75,10 +75,11 @@ pub fn put(
     }
     if let Some(Look { empty, flags }) = look {
         facts.put(&subject, &target::EMPTY, empty);
+        facts.put(&subject, &target::FLAGS, flags);
+        let flags = facts.get(&subject, &target::FLAGS);
         if let Some(nocow) = nocow(host, facts, place, wal, &flags) {
             facts.put(&subject, &target::NOCOW, nocow);
         }
-        facts.put(&subject, &target::FLAGS, flags);
     }
 }
 

@@ -2,66 +2,66 @@
 
 facts! {
     /// Where it will be mounted.
-    POINT: String = Boot "boot.point" Kind::Text;
+    POINT: String = Boot "boot.point" Kind::Text, never;
     /// What will be mounted.
-    SOURCE: String = Boot "boot.source" Kind::Text;
+    SOURCE: String = Boot "boot.source" Kind::Text, carries(Cause::Collected);
     /// As which file system type.
-    FSTYPE: String = Boot "boot.fstype" Kind::Text;
+    FSTYPE: String = Boot "boot.fstype" Kind::Text, with(&["boot.written_type"]);
     /// The type as it is written; what is mounted there now tells what `auto` or several types come to.
-    WRITTEN_TYPE: String = Boot "boot.written_type" Kind::Text;
+    WRITTEN_TYPE: String = Boot "boot.written_type" Kind::Text, with(&["boot.fstype"]);
     /// The fifth and the sixth field of an fstab line as far as they are written, for dump(8) and for the order of checks (fstab(5)).
-    DUMP_AND_PASS: String = Boot "boot.dump_and_pass" Kind::Text;
+    DUMP_AND_PASS: String = Boot "boot.dump_and_pass" Kind::Text, never;
     /// Whether all of it was kept when it was read, so that it can be written anew; what may be a password is not kept.
-    WHOLE: bool = Boot "boot.whole" Kind::Bool;
+    WHOLE: bool = Boot "boot.whole" Kind::Bool, never;
     /// Options written there; those outside a list of known ones are dropped when read, because they can hold passwords.
-    OPTIONS: Vec<String> = Boot "boot.options" Kind::List;
+    OPTIONS: Vec<String> = Boot "boot.options" Kind::List, carries(Cause::Line);
     /// The file and line that say so.
-    WHERE: String = Boot "boot.where" Kind::Text;
+    WHERE: String = Boot "boot.where" Kind::Text, never;
     /// Whether it is mounted without being asked (no `noauto`).
-    AUTO: bool = Boot "boot.auto" Kind::Bool;
+    AUTO: bool = Boot "boot.auto" Kind::Bool, instead(&["boot.options"]);
     /// Whether the device it names is `there` now, by /dev and the links that udev keeps under /dev/disk; `none` where it names no block device.
     DEVICE: NamedDevice = Boot "boot.device";
     /// The line that mounts the same file system before this one for certain, at another place.
-    FIRST: String = Boot "boot.first" Kind::Text, concluded;
+    FIRST: String = Boot "boot.first" Kind::Text, concluded, instead(&["boot.options", "boot.source"]);
     /// Options of the file system written there that do nothing, as it has those of the line that mounts it first.
-    OVERRULED: Vec<String> = Boot "boot.overruled_options" Kind::List, concluded;
+    OVERRULED: Vec<String> = Boot "boot.overruled_options" Kind::List, concluded, instead(&["boot.options", "boot.source"]);
     /// Options of the file system that hold for this line too, as the line that mounts it first has them and this one does not.
-    SET_BY_FIRST: Vec<String> = Boot "boot.options_of_first" Kind::List, concluded;
+    SET_BY_FIRST: Vec<String> = Boot "boot.options_of_first" Kind::List, concluded, instead(&["boot.options", "boot.source"]);
     /// Lines that mount the same file system with other options of it, of which nothing says whether they come before or after.
-    UNORDERED: Vec<String> = Boot "boot.unordered_with" Kind::List, concluded;
+    UNORDERED: Vec<String> = Boot "boot.unordered_with" Kind::List, concluded, instead(&["boot.options", "boot.source"]);
     /// Options written there without those that a later one of the line takes back, and those that do nothing because another line
     /// mounts the same file system first.
-    IN_EFFECT: Vec<String> = Boot "boot.options_in_effect" Kind::List, concluded;
+    IN_EFFECT: Vec<String> = Boot "boot.options_in_effect" Kind::List, concluded, judged;
     /// Its file system type, where this kernel is known to have no such file system; otherwise nothing.
-    REFUSED_TYPE: Vec<String> = Boot "boot.refused_type" Kind::List, concluded;
+    REFUSED_TYPE: Vec<String> = Boot "boot.refused_type" Kind::List, concluded, judged;
     /// Options that this kernel refuses: the mount will fail.
-    REFUSED: Vec<String> = Boot "boot.refused_options" Kind::List, concluded;
+    REFUSED: Vec<String> = Boot "boot.refused_options" Kind::List, concluded, judged;
     /// Options that this kernel accepts and ignores.
-    NO_EFFECT: Vec<String> = Boot "boot.ineffective_options" Kind::List, concluded;
+    NO_EFFECT: Vec<String> = Boot "boot.ineffective_options" Kind::List, concluded, judged;
     /// Options that this kernel takes with a warning.
-    DEPRECATED: Vec<String> = Boot "boot.deprecated_options" Kind::List, concluded;
+    DEPRECATED: Vec<String> = Boot "boot.deprecated_options" Kind::List, concluded, judged;
     /// Options that only say what is the default anyway.
-    DEFAULT_ANYWAY: Vec<String> = Boot "boot.default_options" Kind::List, concluded;
+    DEFAULT_ANYWAY: Vec<String> = Boot "boot.default_options" Kind::List, concluded, judged;
     /// Whether every file that says what the next boot mounts was read.
-    READ: bool = Host "boot.read" Kind::Bool;
+    READ: bool = Host "boot.read" Kind::Bool, never;
     /// What the next boot swaps to: the devices and files of fstab, and swap units by name.
-    SWAPS: Vec<String> = Host "boot.swaps" Kind::List;
+    SWAPS: Vec<String> = Host "boot.swaps" Kind::List, never;
     /// Those of them that are not there.
-    SWAPS_MISSING: Vec<String> = Host "boot.swaps_missing" Kind::List;
+    SWAPS_MISSING: Vec<String> = Host "boot.swaps_missing" Kind::List, never;
     /// Those of them of which it is not known whether they will be there.
-    SWAPS_UNSEEN: Vec<String> = Host "boot.swaps_unseen" Kind::List;
+    SWAPS_UNSEEN: Vec<String> = Host "boot.swaps_unseen" Kind::List, never;
     /// Names of the encrypted devices that the next boot unlocks, from crypttab(5).
-    UNLOCKED: Vec<String> = Host "boot.unlocked" Kind::List;
+    UNLOCKED: Vec<String> = Host "boot.unlocked" Kind::List, never;
     /// Those of them without which the boot goes on (nofail).
-    UNLOCKED_OPTIONAL: Vec<String> = Host "boot.unlocked_optional" Kind::List;
+    UNLOCKED_OPTIONAL: Vec<String> = Host "boot.unlocked_optional" Kind::List, never;
     /// Those of them whose device is not there.
-    UNLOCKED_MISSING: Vec<String> = Host "boot.unlocked_missing" Kind::List;
+    UNLOCKED_MISSING: Vec<String> = Host "boot.unlocked_missing" Kind::List, never;
     /// Those of them of whose device, key or options not all is known.
-    UNLOCKED_UNSEEN: Vec<String> = Host "boot.unlocked_unseen" Kind::List;
+    UNLOCKED_UNSEEN: Vec<String> = Host "boot.unlocked_unseen" Kind::List, never;
     /// Those of them that have no header and whose line names neither cipher nor hash, so that cryptsetup's defaults decide.
-    UNLOCKED_BY_DEFAULTS: Vec<String> = Host "boot.unlocked_by_defaults" Kind::List;
+    UNLOCKED_BY_DEFAULTS: Vec<String> = Host "boot.unlocked_by_defaults" Kind::List, never;
     /// Options of which it cannot be said what this kernel does.
-    UNDECIDED: Vec<String> = Boot "boot.undecided_options" Kind::List, concluded;
+    UNDECIDED: Vec<String> = Boot "boot.undecided_options" Kind::List, concluded, judged;
 }
 
 choice! {

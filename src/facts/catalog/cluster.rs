@@ -2,7 +2,7 @@
 
 facts! {
     /// Whose data directory it is.
-    KIND: ServerKind = Cluster "cluster.kind";
+    KIND: ServerKind = Cluster "cluster.kind", never;
 }
 
 choice! {

@@ -2,15 +2,15 @@
 
 facts! {
     /// The controller's own tool that answered: `storcli`, `perccli`, `storcli2`, `perccli2`, `MegaCli`, `ssacli`, `hpssacli`, `hpacucli`, `arcconf`.
-    TOOL: String = Device "controller.tool" Kind::Text;
+    TOOL: String = Device "controller.tool" Kind::Text, never;
     /// Which of the controller's volumes the disk is, in the words of its tool; `none` where the controller only passes the disk on, so that its battery protects nothing.
-    VOLUME: String = Device "controller.volume" Kind::Text;
+    VOLUME: String = Device "controller.volume" Kind::Text, never;
     /// Controller model, from its tool.
     MODEL: String = Device "controller.model" Kind::Text;
     /// Battery or flash module behind the controller's cache, now.
-    BATTERY: Battery = Device "controller.battery", prices;
+    BATTERY: Battery = Device "controller.battery", prices, carries(Cause::Battery);
     /// Cache policy that was set.
-    POLICY: Policy = Device "controller.policy", prices;
+    POLICY: Policy = Device "controller.policy", prices, with(&["controller.policy_in_force"]);
     /// Cache policy in force now.
     POLICY_IN_FORCE: InForce = Device "controller.policy_in_force", prices;
     /// What the cache does when the battery fails: falls back to `write through`, or `stays` write-back.

@@ -2,7 +2,7 @@
 
 facts! {
     /// Distribution id, `ID` in os-release(5).
-    OS_ID: String = Host "os.id" Kind::Text;
+    OS_ID: String = Host "os.id" Kind::Text, with(&["os.version"]);
     /// Distribution version, `VERSION_ID` in os-release(5).
     OS_VERSION: String = Host "os.version" Kind::Text;
     /// Distribution name, `PRETTY_NAME` in os-release(5).
@@ -10,15 +10,15 @@ facts! {
     /// The host's name, from uname(2).
     NAME: String = Host "host.name" Kind::Text;
     /// Virtual machine technology, or `none` on bare metal, from DMI and the cpuid hypervisor flag.
-    VIRTUALISATION: String = Host "host.virtualisation" Kind::Text, prices;
+    VIRTUALISATION: String = Host "host.virtualisation" Kind::Text, prices, carries(Cause::Collected);
     /// Container technology walwise runs in, or `none`.
-    CONTAINER: String = Host "host.container" Kind::Text;
+    CONTAINER: String = Host "host.container" Kind::Text, carries(Cause::Collected);
     /// From where walwise looks: `host`, `guest` of a hypervisor, or `container`.
-    SEEN_BY: Vantage = Host "host.seen_by", concluded;
+    SEEN_BY: Vantage = Host "host.seen_by", concluded, instead(&["host.virtualisation", "host.container"]);
     /// Whether walwise runs with root's privileges.
-    PRIVILEGED: bool = Host "host.privileged" Kind::Bool;
+    PRIVILEGED: bool = Host "host.privileged" Kind::Bool, never;
     /// Memory of the machine, or of the container where that is less.
-    MEMORY: u64 = Host "host.memory" Kind::Bytes;
+    MEMORY: u64 = Host "host.memory" Kind::Bytes, carries(Cause::Collected);
     /// Processors that may be used.
     CPUS: u64 = Host "host.cpus" Kind::Count, prices;
     /// e2fsprogs, from `mke2fs -V` (which answers on standard error).
@@ -28,11 +28,11 @@ facts! {
     /// btrfs-progs, from `mkfs.btrfs --version`.
     BTRFSPROGS: Version = Host "btrfsprogs.version" Kind::Version;
     /// What `mkfs.ext4` here sets unasked and this kernel cannot mount, or may be unable to, as words for `-O` that leave it out; from the table of features.
-    EXT4_LEAVE_OUT: Vec<String> = Host "mkfs.ext4_leave_out" Kind::List, concluded;
+    EXT4_LEAVE_OUT: Vec<String> = Host "mkfs.ext4_leave_out" Kind::List, concluded, judged;
     /// The same for `mkfs.xfs`, as words for its `-m`, `-i` and `-n`.
-    XFS_LEAVE_OUT: Vec<String> = Host "mkfs.xfs_leave_out" Kind::List, concluded;
+    XFS_LEAVE_OUT: Vec<String> = Host "mkfs.xfs_leave_out" Kind::List, concluded, judged;
     /// The same for `mkfs.btrfs`, as words for its `-O`.
-    BTRFS_LEAVE_OUT: Vec<String> = Host "mkfs.btrfs_leave_out" Kind::List, concluded;
+    BTRFS_LEAVE_OUT: Vec<String> = Host "mkfs.btrfs_leave_out" Kind::List, concluded, judged;
     /// mdadm, from `mdadm --version`.
     MDADM: Version = Host "mdadm.version" Kind::Version;
     /// util-linux, from `mount --version`.

@@ -2,61 +2,61 @@
 
 facts! {
     /// Where it is mounted, from /proc/self/mountinfo (proc_pid_mountinfo(5)).
-    POINT: String = Mount "mount.point" Kind::Text;
+    POINT: String = Mount "mount.point" Kind::Text, never;
     /// File system type, from mountinfo.
-    FSTYPE: String = Mount "mount.fstype" Kind::Text, prices;
+    FSTYPE: String = Mount "mount.fstype" Kind::Text, prices, with(&["mount.super_options"]);
     /// What is mounted: a device, a remote path, a dataset, from mountinfo.
     SOURCE: String = Mount "mount.source" Kind::Text, assigned, prices;
     /// Which directory of the file system is mounted, from mountinfo; not `/` for a bind mount or a btrfs subvolume.
-    ROOT: String = Mount "mount.root" Kind::Text;
+    ROOT: String = Mount "mount.root" Kind::Text, never;
     /// Major and minor number, from mountinfo; anonymous on btrfs.
-    DEVNO: String = Mount "mount.devno" Kind::Text, drifting;
+    DEVNO: String = Mount "mount.devno" Kind::Text, drifting, never;
     /// Per-mount options, from mountinfo's sixth field.
-    OPTIONS: Vec<String> = Mount "mount.options" Kind::List, prices;
+    OPTIONS: Vec<String> = Mount "mount.options" Kind::List, prices, carries(Cause::Mount);
     /// Options of the superblock, shared by every mount of it, from mountinfo's last field.
-    SUPER_OPTIONS: Vec<String> = Mount "mount.super_options" Kind::List, prices;
+    SUPER_OPTIONS: Vec<String> = Mount "mount.super_options" Kind::List, prices, carries(Cause::Superblock);
     /// Whether looking up the mount point arrives here; false where another mount lies over it, from the tree in mountinfo.
     IN_SIGHT: bool = Mount "mount.in_sight" Kind::Bool, concluded;
     /// What kind of file system it is: on `block` devices here, on the `network`, in `memory`, `fuse`, an `overlay`, `zfs`, or `other`.
-    CLASS: MountClass = Mount "mount.class", concluded;
+    CLASS: MountClass = Mount "mount.class", concluded, instead(&["mount.fstype"]);
     /// Whether it is mounted read-only, by the mount or by the superblock.
-    READ_ONLY: bool = Mount "mount.read_only" Kind::Bool, concluded;
+    READ_ONLY: bool = Mount "mount.read_only" Kind::Bool, concluded, instead(&["mount.super_options", "mount.options"]);
     /// When access times are written: `noatime`, `relatime`, `strictatime`.
-    ATIME: Atime = Mount "mount.atime", concluded;
+    ATIME: Atime = Mount "mount.atime", concluded, instead(&["mount.options"]);
     /// Whether the next boot mounts it too: a line of fstab or a mount unit in /etc/systemd/system says so, an automounter waits there, or it is the root.
-    AT_BOOT: bool = Mount "mount.at_boot" Kind::Bool, concluded;
+    AT_BOOT: bool = Mount "mount.at_boot" Kind::Bool, concluded, instead(&["boot.options"]);
     /// Size, from statfs(2).
-    SIZE: u64 = Mount "mount.size" Kind::Bytes;
+    SIZE: u64 = Mount "mount.size" Kind::Bytes, carries(Cause::Collected);
     /// Space an ordinary user can still write, from statfs(2).
-    FREE: u64 = Mount "mount.free" Kind::Bytes, drifting;
+    FREE: u64 = Mount "mount.free" Kind::Bytes, drifting, carries(Cause::Collected);
     /// Share of the space that is free, in percent, from statfs(2).
-    FREE_PERCENT: f64 = Mount "mount.free_percent" Kind::Number, drifting;
+    FREE_PERCENT: f64 = Mount "mount.free_percent" Kind::Number, drifting, instead(&["mount.free"]);
     /// Whether the file system sends flushes for its own sake: ext4, btrfs and f2fs can be told not to (`nobarrier`).
-    BARRIER: Barrier = Mount "mount.barrier", concluded;
+    BARRIER: Barrier = Mount "mount.barrier", concluded, instead(&["mount.super_options"]);
     /// All options in force, defaults included, from /proc/fs/ext4/DEV/options.
-    EXT4_OPTIONS: Vec<String> = Mount "ext4.options" Kind::List, prices;
+    EXT4_OPTIONS: Vec<String> = Mount "ext4.options" Kind::List, prices, with(&["mount.super_options"]);
     /// Whether ext4 has a journal, from /sys/fs/ext4/DEV/journal_task.
-    EXT4_JOURNAL: bool = Mount "ext4.journal" Kind::Bool, prices;
+    EXT4_JOURNAL: bool = Mount "ext4.journal" Kind::Bool, prices, with(&["ext4.features", "ext4.options"]);
     /// Journal mode, from the `data=` option in force.
-    EXT4_DATA: JournalMode = Mount "ext4.data", prices;
+    EXT4_DATA: JournalMode = Mount "ext4.data", prices, instead(&["mount.super_options"]);
     /// Errors ext4 has counted on this file system, from /sys/fs/ext4/DEV/errors_count.
     EXT4_ERRORS: u64 = Mount "ext4.errors" Kind::Count;
     /// Whether it has the fast_commit feature, from its superblock, or from the commits counted in /proc/fs/ext4/DEV/fc_info.
-    EXT4_FAST_COMMIT: bool = Mount "ext4.fast_commit" Kind::Bool, prices;
+    EXT4_FAST_COMMIT: bool = Mount "ext4.fast_commit" Kind::Bool, prices, instead(&["ext4.features"]);
     /// Features of the superblock, as root, by the names of `dumpe2fs -h`.
-    EXT4_FEATURES: Vec<String> = Mount "ext4.features" Kind::List;
+    EXT4_FEATURES: Vec<String> = Mount "ext4.features" Kind::List, carries(Cause::Collected);
     /// Features that an XFS was made with, from its superblock as root: `v5`, `crc`, `reflink`, `bigtime` ...
     XFS_FEATURES: Vec<String> = Mount "xfs.features" Kind::List;
     /// Member devices, from /sys/fs/btrfs/UUID/devices.
     BTRFS_DEVICES: Vec<String> = Mount "btrfs.devices" Kind::List, assigned, prices;
     /// How many member devices are there, from /sys/fs/btrfs/UUID/devices.
-    BTRFS_DEVICE_COUNT: u64 = Mount "btrfs.device_count" Kind::Count, prices;
+    BTRFS_DEVICE_COUNT: u64 = Mount "btrfs.device_count" Kind::Count, prices, never;
     /// Profiles of the data block groups, from /sys/fs/btrfs/UUID/allocation/data.
     BTRFS_DATA_PROFILES: Vec<String> = Mount "btrfs.data_profiles" Kind::List, prices;
     /// Profiles of the metadata block groups, from /sys/fs/btrfs/UUID/allocation/metadata.
     BTRFS_METADATA_PROFILES: Vec<String> = Mount "btrfs.metadata_profiles" Kind::List, prices;
     /// Whether data of new files is overwritten in place on the whole file system (`nodatacow`).
-    BTRFS_NODATACOW: bool = Mount "btrfs.nodatacow" Kind::Bool, prices;
+    BTRFS_NODATACOW: bool = Mount "btrfs.nodatacow" Kind::Bool, prices, instead(&["mount.super_options"]);
     /// ZFS property `sync` of the dataset, from `zfs get` (zfsprops(7)); `disabled` ignores flushes.
     ZFS_SYNC: ZfsSync = Mount "zfs.sync", prices;
     /// ZFS property `logbias` of the dataset (zfsprops(7)).
@@ -76,13 +76,13 @@ facts! {
     /// Share of the inodes that is free, in percent, from statfs(2); unknown on file systems without a fixed number.
     FREE_INODES: f64 = Mount "mount.free_inodes_percent" Kind::Number, drifting;
     /// Size of a block, from statfs(2).
-    BLOCK_SIZE: u64 = Mount "mount.block_size" Kind::Bytes;
+    BLOCK_SIZE: u64 = Mount "mount.block_size" Kind::Bytes, carries(Cause::Collected);
     /// Stripe by which it places data, 0 where it has none: `stripe=` in force (ext4), `swidth=` among the options (XFS).
-    STRIPE: u64 = Mount "mount.stripe" Kind::Bytes;
+    STRIPE: u64 = Mount "mount.stripe" Kind::Bytes, instead(&["mount.super_options"]);
     /// How that fits the stripes of the md array that it stands on directly: it `fits`, is an `other` one, or there is `none`; `no stripes` where it stands on no such array.
-    STRIPE_FITS: StripeFit = Mount "mount.stripe_fits", concluded;
+    STRIPE_FITS: StripeFit = Mount "mount.stripe_fits", concluded, instead(&["mount.super_options", "device.optimal_io"]);
     /// Whether the weekly `fstrim --fstab` reaches it: its timer is enabled and the mount point stands in fstab without X-fstrim.notrim.
-    TRIMMED: bool = Mount "mount.trimmed" Kind::Bool;
+    TRIMMED: bool = Mount "mount.trimmed" Kind::Bool, instead(&["boot.options"]);
 }
 
 choice! {

@@ -2,25 +2,25 @@
 
 facts! {
     /// Server version, from PG_VERSION, the running server, or its binary.
-    VERSION: Version = Cluster "pg.version" Kind::Version;
+    VERSION: Version = Cluster "pg.version" Kind::Version, carries(Cause::Release);
     /// Whether a server runs on it now.
-    RUNNING: bool = Cluster "pg.running" Kind::Bool;
+    RUNNING: bool = Cluster "pg.running" Kind::Bool, never;
     /// Name people call it by, such as `postgresql 16/main`.
-    NAME: String = Cluster "pg.name" Kind::Text;
+    NAME: String = Cluster "pg.name" Kind::Text, never;
     /// Data directory.
-    DATA: String = Cluster "pg.data_directory" Kind::Text;
+    DATA: String = Cluster "pg.data_directory" Kind::Text, never;
     /// WAL directory, its symbolic link followed.
-    WAL: String = Cluster "pg.wal_directory" Kind::Text;
+    WAL: String = Cluster "pg.wal_directory" Kind::Text, never;
     /// Directories of tablespaces outside the data directory, the links in pg_tblspc followed.
-    TABLESPACES: Vec<String> = Cluster "pg.tablespaces" Kind::List;
+    TABLESPACES: Vec<String> = Cluster "pg.tablespaces" Kind::List, never;
     /// Owner of the data directory.
-    USER: String = Cluster "pg.user" Kind::Text;
+    USER: String = Cluster "pg.user" Kind::Text, never;
     /// Main configuration file.
-    CONFIG_FILE: String = Cluster "pg.config_file" Kind::Text;
+    CONFIG_FILE: String = Cluster "pg.config_file" Kind::Text, never;
     /// Directory of the socket at which the running server answered us.
-    SOCKET_DIRECTORY: String = Cluster "pg.socket_directory" Kind::Text;
+    SOCKET_DIRECTORY: String = Cluster "pg.socket_directory" Kind::Text, never;
     /// Port of that socket.
-    PORT: u64 = Cluster "pg.port" Kind::Count;
+    PORT: u64 = Cluster "pg.port" Kind::Count, never;
     /// A preloaded library that turns fsync into nothing (libeatmydata), from the server's environment.
     FSYNC_DISABLED_BY: String = Cluster "pg.fsync_disabled_by" Kind::Text;
     /// `wal_sync_method` in force.
@@ -44,9 +44,9 @@ facts! {
     /// `max_wal_senders` in force.
     MAX_WAL_SENDERS: u64 = Cluster "pg.max_wal_senders" Kind::Count;
     /// `max_wal_size` in force (10 and later).
-    MAX_WAL_SIZE: u64 = Cluster "pg.max_wal_size" Kind::Bytes;
+    MAX_WAL_SIZE: u64 = Cluster "pg.max_wal_size" Kind::Bytes, carries(Cause::Collected);
     /// How many times `max_wal_size` is free on the file system of the WAL.
-    WAL_ROOM: f64 = Cluster "pg.wal_room" Kind::Number, drifting;
+    WAL_ROOM: f64 = Cluster "pg.wal_room" Kind::Number, drifting, instead(&["pg.max_wal_size", "mount.free"]);
     /// `data_sync_retry` in force.
     DATA_SYNC_RETRY: bool = Cluster "pg.data_sync_retry" Kind::Bool;
     /// `commit_delay` in force, in microseconds.

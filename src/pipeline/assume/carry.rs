@@ -1,0 +1,323 @@
+//! What is read from the same thing as an assumed fact, and so is other with it.
+//!
+//! What collectors conclude from facts they conclude anew by themselves; here is what they read elsewhere: other mounts of a
+//! superblock, what the kernel tells of it in files of its own, what a driver and a queue make of a disk's cache. The surprise:
+//! an assumption itself can be completed, as ext4 prints what one option brings with it.
+
+use super::Assumption;
+use super::ext4::{self, InForce};
+use crate::facts::catalog::controller::{self, Battery, InForce as Writes, OnFailure, Policy};
+use crate::facts::catalog::device::{self, CacheType, DriveCache, WriteCache};
+use crate::facts::catalog::{boot, kernel, mount, mysql};
+use crate::facts::{Cause, FactSet, FactValue, KeyInfo, Scope, Source, Subject, Supposing, Value};
+
+const COMMAND_LINE: &str = "/proc/cmdline";
+
+/// All that is assumed, and what follows beside what collectors conclude. What cannot be carried is left as it is; see
+/// [`super::refuse`].
+pub fn expanded(all: &[Assumption], real: &FactSet) -> Vec<Assumption> {
+    let mut found = all.to_vec();
+    for one in all.iter().filter(|one| real.reading(&one.subject, one.key.name).value() != Some(&one.value)) {
+        let Supposing::Carries(cause) = one.key.supposing else { continue };
+        for new in follows(cause, one, all, real).unwrap_or_default() {
+            let is_same = |old: &Assumption| old.subject == new.subject && old.key.name == new.key.name;
+            match found.iter_mut().find(|old| is_same(old)) {
+                Some(old) if is_same(one) => *old = new,
+                // What was said by hand is what was said.
+                Some(_) => {}
+                None => found.push(new),
+            }
+        }
+    }
+    found
+}
+
+/// What follows from one of them; the error says what would have to be assumed too.
+pub fn follows(
+    cause: Cause,
+    one: &Assumption,
+    all: &[Assumption],
+    real: &FactSet,
+) -> Result<Vec<Assumption>, String> {
+    let of = Of { one, all, real };
+    match cause {
+        Cause::Collected => Ok(Vec::new()),
+        Cause::Mount => of.mount(),
+        Cause::Superblock => of.superblock(),
+        Cause::Line => Ok(of.line()),
+        Cause::RootFlags => of.root_flags(),
+        Cause::DiskCache => of.disk_cache(),
+        Cause::Battery => of.battery(),
+        Cause::Scheduler => of.scheduler(),
+        Cause::Release => of.release(),
+    }
+}
+
+/// One assumption among others about a machine.
+struct Of<'a> {
+    one: &'a Assumption,
+    all: &'a [Assumption],
+    real: &'a FactSet,
+}
+
+impl Of<'_> {
+    fn is_assumed(&self, key: &KeyInfo) -> bool {
+        self.all.iter().any(|one| one.subject == self.one.subject && one.key.name == key.name)
+    }
+
+    fn here(&self, key: &'static KeyInfo, value: impl FactValue) -> Assumption {
+        Assumption { subject: self.one.subject.clone(), key, value: value.into_value() }
+    }
+
+    fn words(&self) -> Vec<String> {
+        Vec::from_value(&self.one.value).unwrap_or_default()
+    }
+
+    /// `mount -o remount,bind,ro` makes one mount read-only, `mount -o remount,ro` the file system too.
+    fn mount(&self) -> Result<Vec<Assumption>, String> {
+        let now = self.real.value(&self.one.subject, &mount::OPTIONS).unwrap_or_default();
+        if is_read_only(&now) == is_read_only(&self.words()) || self.is_assumed(&mount::SUPER_OPTIONS.info) {
+            return Ok(Vec::new());
+        }
+        Err(format!(
+            "whether the file system is read-only too is told by {0}: assume {0} with it",
+            mount::SUPER_OPTIONS.name()
+        ))
+    }
+
+    fn superblock(&self) -> Result<Vec<Assumption>, String> {
+        let (real, subject) = (self.real, &self.one.subject);
+        let mut words = self.words();
+        let Some(now) = real.value(subject, &mount::SUPER_OPTIONS) else { return Ok(Vec::new()) };
+        let mut found = Vec::new();
+        let others = self.other_mounts();
+        if let Some(options) = real.value(subject, &mount::OPTIONS)
+            && is_read_only(&now) != is_read_only(&words)
+        {
+            found.push(self.here(&mount::OPTIONS.info, with_access_of(&options, &words)));
+        }
+        let stays_ext4 = !self.is_assumed(&mount::FSTYPE.info) && !self.is_assumed(&mount::EXT4_OPTIONS.info);
+        if let Some(listed) = real.value(subject, &mount::EXT4_OPTIONS)
+            && stays_ext4
+        {
+            let InForce { listed, printed } = ext4::in_force(&listed, &now, &words)?;
+            let features = self.features(is_read_only(&words))?;
+            for mount in others.iter().chain([subject]) {
+                let (key, value) = (&mount::EXT4_OPTIONS.info, listed.clone().into_value());
+                found.push(Assumption { subject: mount.clone(), key, value });
+                let key = &mount::EXT4_FEATURES.info;
+                let new = features.clone().map(FactValue::into_value);
+                found.extend(new.map(|value| Assumption { subject: mount.clone(), key, value }));
+            }
+            found.push(self.here(&mount::SUPER_OPTIONS.info, printed.clone()));
+            words = printed;
+        }
+        for other in others {
+            // Each mount of a btrfs prints which subvolume it shows.
+            let own = real.value(&other, &mount::SUPER_OPTIONS).unwrap_or_default();
+            let is_of_mount = |word: &&String| word.starts_with("subvol");
+            let shared = words.iter().filter(|word| !is_of_mount(word));
+            let value: Vec<String> = shared.chain(own.iter().filter(is_of_mount)).cloned().collect();
+            let key = &mount::SUPER_OPTIONS.info;
+            found.push(Assumption { subject: other, key, value: value.into_value() });
+        }
+        Ok(found)
+    }
+
+    /// An ext4 with a journal that is written to has a feature more (`ext4_mark_recovery_complete` in fs/ext4/super.c). Nothing
+    /// where that stays as it is.
+    fn features(&self, is_read_only: bool) -> Result<Option<Vec<String>>, String> {
+        const WRITTEN: &str = "needs_recovery";
+        const BEFORE_IT: &str = "filetype";
+        let key = &mount::EXT4_FEATURES;
+        let Some(mut features) = self.real.value(&self.one.subject, key) else { return Ok(None) };
+        let has = |features: &[String], word: &str| features.iter().position(|feature| feature == word);
+        if has(&features, "has_journal").is_none() || self.is_assumed(&key.info) {
+            return Ok(None);
+        }
+        match (is_read_only, has(&features, WRITTEN), has(&features, BEFORE_IT)) {
+            (true, Some(place), _) => drop(features.remove(place)),
+            (false, None, Some(place)) => features.insert(place.saturating_add(1), WRITTEN.to_owned()),
+            (false, None, None) => return Err(format!("it would have {WRITTEN}: assume {} too", key.name())),
+            (true, None, _) | (false, Some(_), _) => return Ok(None),
+        }
+        Ok(Some(features))
+    }
+
+    /// Other mounts of the same superblock.
+    fn other_mounts(&self) -> Vec<Subject> {
+        let Some(number) = self.real.value(&self.one.subject, &mount::DEVNO) else { return Vec::new() };
+        let mut all = self.real.which(&mount::DEVNO, |other| *other == number);
+        all.retain(|other| *other != self.one.subject);
+        all
+    }
+
+    fn line(&self) -> Vec<Assumption> {
+        let key = &kernel::ROOT_FLAGS.info;
+        let on_command_line = is_of_command_line(self.real, &self.one.subject);
+        let flags = |value: &Value| Assumption { subject: Subject::host(), key, value: value.clone() };
+        on_command_line.then(|| flags(&self.one.value)).into_iter().collect()
+    }
+
+    fn root_flags(&self) -> Result<Vec<Assumption>, String> {
+        let mut lines = self.real.subjects(Scope::Boot);
+        let line = lines.find(|line| is_of_command_line(self.real, line));
+        let key = &boot::OPTIONS.info;
+        let options =
+            |line: &Subject| Assumption { subject: line.clone(), key, value: self.one.value.clone() };
+        match line {
+            Some(line) => Ok(vec![options(line)]),
+            None => Err(format!("no line of the next boot has flags of it yet: assume {}", key.name)),
+        }
+    }
+
+    /// Where disk, driver and queue agree, they will: the driver asks the disk anew when its cache is switched, and tells the
+    /// queue (sd_revalidate_disk). NVMe disks are asked once, and have no driver's word.
+    fn disk_cache(&self) -> Result<Vec<Assumption>, String> {
+        let (real, disk) = (self.real, &self.one.subject);
+        let drive = real.value(disk, &device::DRIVE_CACHE);
+        let queue = real.value(disk, &device::WRITE_CACHE);
+        let Some(told) = real.value(disk, &device::CACHE_TYPE) else { return Ok(Vec::new()) };
+        let is_on = DriveCache::from_value(&self.one.value)
+            .filter(|_| self.one.key.name == device::DRIVE_CACHE.name())
+            .map(drive_is_on)
+            .or_else(|| CacheType::from_value(&self.one.value).map(holds_back));
+        let Some(is_on) = is_on else { return Ok(Vec::new()) };
+        let known = [drive.map(drive_is_on), Some(holds_back(told)), queue.map(sends_flushes)];
+        if known.iter().flatten().any(|other| *other != holds_back(told)) {
+            let keys = [&device::DRIVE_CACHE.info, &device::CACHE_TYPE.info, &device::WRITE_CACHE.info];
+            let mut open = keys.into_iter().filter(|key| !self.is_assumed(key));
+            return match open.next() {
+                None => Ok(Vec::new()),
+                Some(key) => Err(format!("disk, driver and queue do not agree now: assume {} too", key.name)),
+            };
+        }
+        let mut found = Vec::new();
+        if drive.is_some() {
+            let word = if is_on { DriveCache::On } else { DriveCache::Off };
+            found.push(self.here(&device::DRIVE_CACHE.info, word));
+        }
+        if self.one.key.name != device::CACHE_TYPE.name() {
+            let word = if is_on { CacheType::WriteBack } else { CacheType::WriteThrough };
+            found.push(self.here(&device::CACHE_TYPE.info, word));
+        }
+        if queue.is_some() {
+            let word = if is_on { WriteCache::WriteBack } else { WriteCache::WriteThrough };
+            found.push(self.here(&device::WRITE_CACHE.info, word));
+        }
+        Ok(found)
+    }
+
+    /// A controller with a failed battery writes as it was told to for that; what it does while one is charged, differs.
+    fn battery(&self) -> Result<Vec<Assumption>, String> {
+        let (real, disk) = (self.real, &self.one.subject);
+        let Some(battery) = Battery::from_value(&self.one.value) else { return Ok(Vec::new()) };
+        let mut found = Vec::new();
+        let answer = real.reading(disk, controller::BATTERY.name()).source();
+        let model = real.value(disk, &controller::MODEL);
+        for other in real.which(&controller::BATTERY, |_| true) {
+            let same = real.reading(&other, controller::BATTERY.name()).source() == answer
+                && real.value(&other, &controller::MODEL) == model;
+            if same || other == *disk {
+                let writes = self.writes(&other, battery)?;
+                let key = &controller::BATTERY.info;
+                found.push(Assumption { subject: other.clone(), key, value: battery.into_value() });
+                let key = &controller::POLICY_IN_FORCE.info;
+                found.extend(writes.map(|w| Assumption { subject: other, key, value: w.into_value() }));
+            }
+        }
+        Ok(found)
+    }
+
+    /// How a controller writes to a volume with such a battery; nothing where that is not known now either.
+    fn writes(&self, disk: &Subject, battery: Battery) -> Result<Option<Writes>, String> {
+        let key = &controller::POLICY_IN_FORCE;
+        if !self.real.reading(disk, key.name()).is_known() || self.is_assumed(&key.info) {
+            return Ok(None);
+        }
+        let open = || Err(format!("what {} would be is not told: assume it too", key.name()));
+        let failed = || match self.real.value(disk, &controller::ON_BATTERY_FAILURE) {
+            Some(OnFailure::WriteThrough) => Ok(Some(Writes::WriteThrough)),
+            Some(OnFailure::Stays) => Ok(Some(Writes::WriteBack)),
+            None => open(),
+        };
+        let Some(policy) = self.real.value(disk, &controller::POLICY) else { return open() };
+        match policy {
+            Policy::WriteThrough => Ok(Some(Writes::WriteThrough)),
+            Policy::AlwaysWriteBack => Ok(Some(Writes::WriteBack)),
+            Policy::WriteBack => match battery {
+                Battery::Healthy => Ok(Some(Writes::WriteBack)),
+                Battery::Failed | Battery::Absent => failed(),
+                Battery::Charging | Battery::Learning | Battery::Degraded | Battery::Unreadable => open(),
+            },
+        }
+    }
+
+    /// BFQ turns the throttling of writeback off (wbt_disable_default in block/bfq-iosched.c).
+    fn scheduler(&self) -> Result<Vec<Assumption>, String> {
+        const BFQ: &str = "bfq";
+        let latency = &device::WRITEBACK_LATENCY;
+        let now = self.real.value(&self.one.subject, &device::SCHEDULER);
+        let was = now.is_some_and(|now| now == BFQ);
+        let is = String::from_value(&self.one.value).is_some_and(|then| then == BFQ);
+        let is_known = self.real.reading(&self.one.subject, latency.name()).is_known();
+        if was == is || !is_known || self.is_assumed(&latency.info) {
+            return Ok(Vec::new());
+        }
+        Err(format!("{BFQ} turns throttling of writeback off and on: assume {} too", latency.name()))
+    }
+
+    /// Another minor release has the same settings and defaults.
+    fn release(&self) -> Result<Vec<Assumption>, String> {
+        let now = self.real.reading(&self.one.subject, self.one.key.name);
+        let (Some(Value::Version(now)), Value::Version(then)) = (now.value(), &self.one.value) else {
+            return Ok(Vec::new());
+        };
+        let is_mysql = self.one.key.name == mysql::VERSION.name();
+        let of_two = is_mysql || now.number(0) < 10 || then.number(0) < 10;
+        let same = now.number(0) == then.number(0) && (!of_two || now.number(1) == then.number(1));
+        if same {
+            return Ok(Vec::new());
+        }
+        Err("settings that nothing sets have other values in another release; assume those settings instead"
+            .to_owned())
+    }
+}
+
+fn is_read_only(options: &[String]) -> bool {
+    options.iter().any(|word| word == "ro")
+}
+
+/// Options of a mount, as writable as these.
+fn with_access_of(options: &[String], other: &[String]) -> Vec<String> {
+    let word = if is_read_only(other) { "ro" } else { "rw" };
+    let rest = options.iter().filter(|word| !["ro", "rw"].contains(&word.as_str()));
+    [word.to_owned()].into_iter().chain(rest.cloned()).collect()
+}
+
+/// Whether a line of the next boot stands on the kernel command line.
+fn is_of_command_line(facts: &FactSet, line: &Subject) -> bool {
+    let source = facts.reading(line, boot::OPTIONS.name()).source();
+    source.is_some_and(|source| *source == Source::file(COMMAND_LINE))
+}
+
+fn drive_is_on(cache: DriveCache) -> bool {
+    match cache {
+        DriveCache::On => true,
+        DriveCache::Off => false,
+    }
+}
+
+fn holds_back(cache: CacheType) -> bool {
+    match cache {
+        CacheType::WriteBack | CacheType::WriteBackNoRead => true,
+        CacheType::WriteThrough | CacheType::None => false,
+    }
+}
+
+fn sends_flushes(cache: WriteCache) -> bool {
+    match cache {
+        WriteCache::WriteBack => true,
+        WriteCache::WriteThrough => false,
+    }
+}

@@ -1,0 +1,70 @@
+//! What cannot be assumed of a machine, because other facts are read from the same thing and would be left as they are.
+//!
+//! Where a fact is declared stands what else is read from its thing. The surprise: what is not known can always be stated, for
+//! nothing of it was read; and what is as it is needs nothing else.
+
+use super::{Assumption, carry};
+use crate::collect;
+use crate::facts::catalog::device::{self, DeviceKind};
+use crate::facts::{FactSet, KeyInfo, Subject, Supposing, catalog};
+
+/// Why some of these cannot be assumed together.
+pub fn objections(all: &[Assumption], read: &FactSet) -> Vec<String> {
+    all.iter().filter_map(|one| objection(one, all, read)).collect()
+}
+
+fn objection(one: &Assumption, all: &[Assumption], read: &FactSet) -> Option<String> {
+    let Assumption { subject, key, value } = one;
+    let now = read.reading(subject, key.name).value()?;
+    if now == value {
+        return None;
+    }
+    if inherits(subject, key, read) {
+        return Some(format!("{} of {subject} is that of its disk; assume it of the disk", key.name));
+    }
+    match key.supposing {
+        Supposing::Alone | Supposing::Judged => None,
+        Supposing::Carries(cause) => {
+            carry::follows(cause, one, all, read).err().map(|why| format!("{} of {subject}: {why}", key.name))
+        }
+        Supposing::With(others) => {
+            let missing = |name: &&&str| {
+                let known = catalog::find(name).is_some_and(|other| read.lookup(subject, other).is_known());
+                known && !all.iter().any(|one| one.key.name == **name)
+            };
+            let missing: Vec<&str> = others.iter().filter(missing).copied().collect();
+            let also = list(&missing)?;
+            Some(format!(
+                "{} of {subject} is read from the same thing as {also}, which would not stay: assume {} too",
+                key.name,
+                if missing.len() > 1 { "them" } else { "it" }
+            ))
+        }
+        Supposing::Instead(leads) => {
+            let of = |lead: &&str| catalog::find(lead);
+            let speaks =
+                |lead: &KeyInfo| lead.scope != subject.scope() || read.reading(subject, lead.name).is_known();
+            if !leads.iter().filter_map(of).any(speaks) {
+                return None;
+            }
+            let leads = leads.join(" or ");
+            Some(format!("{} of {subject} only shows what others say: assume {leads} instead", key.name))
+        }
+        Supposing::Never => Some(format!(
+            "{} of {subject} cannot be assumed: what is read beside it would be other too, and how is not modelled",
+            key.name
+        )),
+    }
+}
+
+/// Whether a partition has this from its disk.
+fn inherits(subject: &Subject, key: &KeyInfo, read: &FactSet) -> bool {
+    let is_part = read.value(subject, &device::KIND).is_some_and(DeviceKind::is_partition);
+    is_part && collect::is_of_whole_disk(key)
+}
+
+/// `a`, `a and b`, `a, b and c`; nothing of nothing.
+fn list(names: &[&str]) -> Option<String> {
+    let (last, others) = names.split_last()?;
+    Some(if others.is_empty() { (*last).to_owned() } else { format!("{} and {last}", others.join(", ")) })
+}

@@ -1,0 +1,141 @@
+//! What is supposed is what would be: for each row of a table a change is supposed, then made for real, and both machines are
+//! compared; where what follows is not modelled, the supposition was refused before, with what to assume.
+//!
+//! Both sides are differences to one report of before, made by the same code: that of `what_if` and that of `--baseline`.
+
+mod catalogue;
+mod mariadb;
+mod postgres;
+mod storage;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::support::running::wait_for;
+use crate::support::{check_json, fact, stderr, stdout, walwise};
+
+/// What is different, by what it is of: facts, findings and verdicts.
+type Different = BTreeMap<String, String>;
+
+/// What is held against what was supposed.
+pub struct Before {
+    directory: tempfile::TempDir,
+    target: PathBuf,
+    /// Parts of the names of what is the test's own.
+    own: Vec<String>,
+}
+
+impl Before {
+    /// The machine as it is, seen from this target; other tests change what is theirs meanwhile.
+    pub fn of(target: &Path, own: &[&str]) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let report = undisturbed(target, || check_json(&[target.to_str().unwrap(), "--no-probe"]).1);
+        std::fs::write(directory.path().join("before.json"), report.to_string()).unwrap();
+        Self { directory, target: target.to_owned(), own: own.iter().map(|&name| name.to_owned()).collect() }
+    }
+
+    /// What would be different.
+    pub fn supposing(&self, assumed: &[String]) -> Result<Different, String> {
+        let assume = assumed.iter().flat_map(|one| ["--assume", one]);
+        let mut command = walwise();
+        command.arg("check").arg(&self.target).args(["--no-probe", "--format", "json"]).args(assume);
+        let mut refusal = None;
+        let report = undisturbed(&self.target, || {
+            let output = command.output().unwrap();
+            refusal = (output.status.code() == Some(2)).then(|| stderr(&output));
+            serde_json::from_str(&stdout(&output)).unwrap_or_default()
+        });
+        match refusal {
+            Some(said) => Err(said),
+            None => Ok(self.different(&report["what_if"]["difference"])),
+        }
+    }
+
+    /// What is different now.
+    pub fn now(&self) -> Different {
+        let before = self.directory.path().join("before.json");
+        let baseline = ["--baseline", before.to_str().unwrap()];
+        let target = [self.target.to_str().unwrap(), "--no-probe"];
+        let arguments = [&target[..], &baseline].concat();
+        self.different(&undisturbed(&self.target, || check_json(&arguments).1)["baseline"])
+    }
+
+    /// Everything of what is the test's own and of the host, but what moves by itself, such as free space, and with whom a disk is
+    /// shared, which other tests decide.
+    fn different(&self, difference: &Value) -> Different {
+        let own = |subject: &Value| {
+            let subject = subject.as_str().unwrap();
+            subject == "host" || self.own.iter().any(|name| subject.ends_with(name))
+        };
+        let list =
+            |name: &str| difference[name].as_array().unwrap_or_else(|| panic!("{name}: {difference}")).iter();
+        let stays = |change: &&Value| {
+            own(&change["subject"])
+                && change["nature"] != "drifting"
+                && !change["fact"].as_str().unwrap().starts_with("target.shares_")
+        };
+        let facts = list("facts").filter(stays).map(|change| {
+            let what = format!("{} of {}", change["fact"], change["subject"]);
+            (what, change["now"]["value"].to_string())
+        });
+        let changed = |finding: &&Value| own(&finding["subject"]) && finding["class"] != "same";
+        let findings = list("findings").filter(changed).map(|finding| {
+            let now = [&finding["class"], &finding["now"]["level"], &finding["now"]["applies"]];
+            (format!("{} on {}", finding["rule"], finding["subject"]), format!("{now:?}"))
+        });
+        let verdicts = list("verdicts").filter(|verdict| own(&verdict["target"]));
+        let verdicts =
+            verdicts.map(|verdict| (format!("verdict of {}", verdict["target"]), verdict["now"].to_string()));
+        facts.chain(findings).chain(verdicts).collect()
+    }
+}
+
+/// A report in which is known what database servers have on the target: while one starts elsewhere, it may be anything. No
+/// report at all is one, too.
+fn undisturbed(target: &Path, mut look: impl FnMut() -> Value) -> Value {
+    let subject = format!("target {}", target.display());
+    let mut report = Value::Null;
+    wait_for("what servers have there is known", || {
+        report = look();
+        report.is_null() || fact(&report, &subject, "target.roles").is_some()
+    });
+    report
+}
+
+/// What became of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Came {
+    /// What was supposed is what is.
+    Equal,
+    /// It was refused before.
+    Refused,
+}
+
+/// Holds a row: what was supposed before the change against what is after it.
+pub fn hold(row: &str, before: &Before, assumed: &[String], make: impl FnOnce()) -> Came {
+    let supposed = before.supposing(assumed);
+    make();
+    match supposed {
+        Err(said) => {
+            assert!(said.contains("assume ") || said.contains("not modelled"), "{row}: {said}");
+            Came::Refused
+        }
+        Ok(supposed) => {
+            let real = before.now();
+            assert!(!real.is_empty(), "{row}: nothing changed");
+            let only = |a: &Different, b: &Different| {
+                let rest = a.iter().filter(|(what, is)| b.get(*what) != Some(is));
+                rest.map(|(what, is)| format!("\n    {what}: {is}")).collect::<String>()
+            };
+            assert!(
+                supposed == real,
+                "{row}: {assumed:?}\n  supposed only:{}\n  really only:{}",
+                only(&supposed, &real),
+                only(&real, &supposed)
+            );
+            Came::Equal
+        }
+    }
+}

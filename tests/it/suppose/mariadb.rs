@@ -1,0 +1,56 @@
+//! Settings of a MariaDB that runs: supposed, written or set, and looked at, each upon the ones before.
+
+use super::Came::{self, Equal, Refused};
+use super::{Before, hold};
+use crate::support::mariadb::Mariadb;
+use crate::support::run;
+
+const LINES: &str = "[mysqld]\nlog-bin = bin\n";
+
+/// What is supposed, the lines that make it so after a restart, and what it comes to.
+const ROWS: &[(&[&str], &str, Came)] = &[
+    // A server that starts with 2 buffers the log.
+    (&["innodb_flush_log_at_trx_commit=0"], "innodb_flush_log_at_trx_commit = 0", Refused),
+    (
+        &["innodb_flush_log_at_trx_commit=2", "innodb_log_file_buffering=on"],
+        "innodb_flush_log_at_trx_commit = 2",
+        Equal,
+    ),
+    (
+        &["innodb_flush_log_at_trx_commit=1", "innodb_log_file_buffering=off"],
+        "innodb_flush_log_at_trx_commit = 1",
+        Equal,
+    ),
+    (&["sync_binlog=1"], "sync_binlog = 1", Equal),
+    (&["innodb_flush_neighbors=0"], "innodb_flush_neighbors = 0", Equal),
+    (&["innodb_use_native_aio=off"], "innodb_use_native_aio = OFF", Equal),
+    (&["innodb_checksum_algorithm=crc32"], "innodb_checksum_algorithm = crc32", Equal),
+    (&["innodb_io_capacity=300"], "innodb_io_capacity = 300", Refused),
+    (&["innodb_io_capacity=400", "innodb_io_capacity_max=2000"], "innodb_io_capacity = 400", Equal),
+    (&["log_bin=off"], "skip-log-bin", Refused),
+];
+
+#[test]
+#[ignore = "needs root and MariaDB 10.11"]
+fn settings_of_mariadb() {
+    let place = tempfile::tempdir().unwrap();
+    run("chmod", &["755", place.path().to_str().unwrap()]);
+    let mut server = Mariadb::beneath(place.path(), LINES);
+    server.start();
+    let data = server.data.display().to_string();
+    let mut lines = LINES.to_owned();
+    for (assumed, line, expected) in ROWS {
+        let before = Before::of(&server.data, &[&data]);
+        let named = |one: &&str| {
+            let (name, value) = one.split_once('=').unwrap();
+            format!("mysql.{name}@{data}={value}")
+        };
+        let assumed: Vec<String> = assumed.iter().map(named).collect();
+        let came = hold(line, &before, &assumed, || {
+            lines.push_str(&format!("{line}\n"));
+            server.write("conf.d/storage.cnf", &lines);
+            server.restart_at_once();
+        });
+        assert_eq!(came, *expected, "{assumed:?}");
+    }
+}

@@ -1,0 +1,187 @@
+//! Mount options of ext4, XFS and btrfs, the journal mode, access, and what is written to the queue of a loop device.
+
+use std::fs;
+use std::os::unix::fs::OpenOptionsExt as _;
+
+use super::{Before, Came, hold};
+use crate::support::loops::{self, Mounted, Point};
+use crate::support::running::wait_for;
+use crate::support::{run, stderr, stdout, walwise};
+
+/// What is assumed of a mount, the options that make it so, and what it comes to.
+type Row = (&'static [&'static str], &'static str, Came);
+
+use Came::{Equal, Refused};
+
+/// `M` is the mount. Each is mounted anew with the options.
+const EXT4: &[Row] = &[
+    (&["mount.super_options@M=rw,nobarrier"], "nobarrier", Equal),
+    (&["mount.super_options@M=rw,barrier,nobarrier"], "nobarrier", Equal),
+    (&["mount.super_options@M=rw,data=journal"], "data=journal", Equal),
+    (&["mount.super_options@M=rw,data=writeback"], "data=writeback", Equal),
+    (&["mount.super_options@M=rw,data=writeback,nobarrier"], "nobarrier,data=writeback", Equal),
+    (&["mount.super_options@M=ro"], "ro", Equal),
+    (&["mount.super_options@M=rw,discard"], "discard", Equal),
+    (&["mount.super_options@M=rw,commit=60"], "commit=60", Equal),
+    (&["mount.super_options@M=rw,errors=remount-ro"], "errors=remount-ro", Equal),
+    (&["mount.super_options@M=rw,nodelalloc"], "nodelalloc", Equal),
+    (&["mount.super_options@M=rw,noauto_da_alloc"], "noauto_da_alloc", Equal),
+    (&["mount.super_options@M=rw,nojournal_checksum"], "nojournal_checksum", Equal),
+    (&["mount.super_options@M=rw,stripe=64"], "stripe=64", Equal),
+    (&["mount.super_options@M=rw,lazytime"], "lazytime", Equal),
+    (&["mount.super_options@M=rw,sync"], "sync", Equal),
+    (&["mount.super_options@M=rw,noinit_itable"], "noinit_itable", Refused),
+    (&["mount.super_options@M=rw,data_err=abort"], "data_err=abort", Refused),
+    (&["mount.super_options@M=rw,quota,usrquota"], "usrquota", Refused),
+    (&["mount.super_options@M=ro,norecovery"], "ro,noload", Refused),
+    (&["mount.options@M=rw,noatime"], "noatime", Equal),
+    (&["mount.options@M=rw"], "strictatime", Equal),
+    (&["mount.options@M=rw,nosuid,nodev,noexec,relatime"], "nosuid,nodev,noexec", Equal),
+    (&["mount.options@M=rw,noatime", "mount.super_options@M=rw,nobarrier"], "noatime,nobarrier", Equal),
+    (&["mount.options@M=ro,relatime"], "ro", Refused),
+    (&["mount.barrier@M=off"], "nobarrier", Refused),
+    (&["ext4.data@M=journal"], "data=journal", Refused),
+    (&["ext4.options@M=rw,nobarrier"], "nobarrier", Refused),
+    (&["mount.read_only@M=true"], "ro", Refused),
+    (&["mount.atime@M=noatime"], "noatime", Refused),
+];
+
+/// `S` is what the kernel prints among the mounts, which for these two file systems is all there is.
+const XFS: &[Row] = &[
+    (&["mount.super_options@M=S"], "ro", Equal),
+    (&["mount.super_options@M=S"], "discard", Equal),
+    (&["mount.super_options@M=S"], "inode32", Equal),
+    (&["mount.super_options@M=S"], "wsync", Equal),
+    (&["mount.super_options@M=S"], "logbsize=256k", Equal),
+    (&["mount.options@M=rw,noatime"], "noatime", Equal),
+];
+
+const BTRFS: &[Row] = &[
+    (&["mount.super_options@M=S"], "nobarrier", Equal),
+    (&["mount.super_options@M=S"], "nodatacow", Equal),
+    (&["mount.super_options@M=S"], "compress=zstd", Equal),
+    (&["mount.super_options@M=S"], "flushoncommit", Equal),
+    (&["mount.super_options@M=S"], "commit=60", Equal),
+    (&["mount.super_options@M=S"], "ro", Equal),
+    (&["mount.options@M=rw,noatime"], "noatime", Equal),
+    (&["btrfs.nodatacow@M=true"], "nodatacow", Refused),
+];
+
+fn rows(made: &Mounted, rows: &[Row]) {
+    let again = |options: &str| {
+        run("umount", &[made.path()]);
+        // A mount name space made meanwhile, as other tests do, may still have it mounted with other options.
+        let mut alone = fs::OpenOptions::new();
+        alone.read(true).custom_flags(nix::libc::O_EXCL);
+        wait_for("the device is free", || alone.open(&made.disk.device).is_ok());
+        let options = if options.is_empty() { "defaults" } else { options };
+        run("mount", &["-o", options, &made.disk.device, made.path()]);
+    };
+    let printed = || {
+        let table = fs::read_to_string("/proc/self/mountinfo").unwrap();
+        let line = table.lines().rfind(|line| line.split(' ').nth(4) == Some(made.path())).unwrap();
+        line.rsplit(' ').next().unwrap().to_owned()
+    };
+    let before = Before::of(&made.point, &[made.path(), made.disk.name()]);
+    for (assumed, options, expected) in rows {
+        let mut shows = String::new();
+        if assumed.iter().any(|one| one.ends_with("=S")) {
+            again(options);
+            shows = printed();
+            again("");
+        }
+        let filled = |one: &&str| {
+            let one = one.replace("@M=", &format!("@{}=", made.path()));
+            one.strip_suffix("=S").map_or(one.clone(), |key| format!("{key}={shows}"))
+        };
+        let assumed: Vec<String> = assumed.iter().map(filled).collect();
+        let came = hold(options, &before, &assumed, || again(options));
+        assert_eq!(came, *expected, "{assumed:?}");
+        again("");
+    }
+}
+
+#[test]
+#[ignore = "needs root: loop devices"]
+fn options_of_ext4() {
+    rows(&loops::ext4(&[], ""), EXT4);
+}
+
+#[test]
+#[ignore = "needs root: loop devices"]
+fn options_of_xfs() {
+    rows(&loops::xfs(""), XFS);
+}
+
+#[test]
+#[ignore = "needs root: loop devices"]
+fn options_of_btrfs() {
+    rows(&loops::btrfs(""), BTRFS);
+}
+
+/// The way back, and every mount of the superblock: options of it are shared, access to a mount is its own.
+#[test]
+#[ignore = "needs root: loop devices"]
+fn every_mount_of_a_superblock_follows_and_back_again() {
+    let place = tempfile::tempdir().unwrap();
+    let made = loops::ext4(&[], "nobarrier,commit=30");
+    let bound = Point::bind(&made.point, place.path().to_owned());
+    let (first, second) = (made.path(), bound.0.to_str().unwrap());
+    let now = Before::of(&made.point, &[made.path(), made.disk.name()]);
+    let back = format!("mount.super_options@{first}=rw,commit=30");
+    assert_eq!(hold("barrier", &now, &[back], || made.remount("barrier")), Equal);
+    let facts = |assumed: &[&str]| {
+        let assume = assumed.iter().flat_map(|one| ["--assume", one]);
+        let output = walwise().args(["facts", "mount."]).args(assume).output().unwrap();
+        assert_eq!(stderr(&output), "");
+        stdout(&output)
+    };
+    let of_second = |page: &str, name: &str| {
+        let behind = page.split(second).nth(1).unwrap_or_else(|| panic!("no {second}: {page}")).to_owned();
+        behind.lines().find(|line| line.contains(name)).unwrap().to_owned()
+    };
+    let supposed = facts(&[&format!("mount.super_options@{first}=rw,nobarrier,commit=30")]);
+    assert!(of_second(&supposed, "mount.barrier").contains("off"), "{supposed}");
+    let bound_read_only =
+        [format!("mount.options@{first}=ro,relatime"), format!("mount.super_options@{first}=rw,commit=30")];
+    let now = Before::of(&made.point, &[made.path(), made.disk.name()]);
+    let came =
+        hold("bind,ro", &now, &bound_read_only, || run("mount", &["-o", "remount,bind,ro", first]).clear());
+    assert_eq!(came, Equal);
+}
+
+#[test]
+#[ignore = "needs root: loop devices"]
+fn what_is_written_to_a_queue() {
+    let made = loops::ext4(&[], "");
+    let disk = made.disk.name();
+    let queue = |attribute: &str, value: &str| {
+        fs::write(format!("/sys/block/{disk}/queue/{attribute}"), value).unwrap();
+    };
+    let shows = |attribute: &str| {
+        let text = fs::read_to_string(format!("/sys/block/{disk}/queue/{attribute}")).unwrap();
+        text.trim().to_owned()
+    };
+    let before = Before::of(&made.point, &[made.path(), made.disk.name()]);
+    let turns = shows("rotational");
+    let other = if turns == "1" { "0" } else { "1" };
+    let rows = [
+        ("device.write_cache", "write_cache", "write back", "write through", "write through"),
+        ("device.scheduler", "scheduler", "none", "mq-deadline", "mq-deadline"),
+        ("device.rotational", "rotational", &turns, other, if other == "1" { "true" } else { "false" }),
+    ];
+    for (fact, attribute, old, new, assumed) in rows {
+        let assumed = format!("{fact}@{disk}={assumed}");
+        assert_eq!(hold(fact, &before, &[assumed], || queue(attribute, new)), Equal);
+        queue(attribute, old);
+    }
+    let both = [
+        format!("device.write_cache@{disk}=write through"),
+        format!("mount.super_options@{}=rw,nobarrier", made.path()),
+    ];
+    let came = hold("both", &before, &both, || {
+        queue("write_cache", "write through");
+        made.remount("nobarrier");
+    });
+    assert_eq!(came, Equal);
+}
