@@ -12,5 +12,7 @@ fn main() -> ExitCode {
         .or_else(|| probes::watcher::serve(args_os()))
         .or_else(|| output::serve(args_os()))
         .or_else(|| cli::serve(args_os()));
-    child.unwrap_or_else(|| cli::run(args_os()))
+    let code = child.unwrap_or_else(|| cli::run(args_os()));
+    host::child::reap();
+    code
 }

@@ -4,6 +4,7 @@
 //! concluded, so that a report after a measurement owes nothing to the one before it.
 
 use std::collections::BTreeMap;
+use std::mem;
 
 use crate::collect::{self, Request};
 use crate::drill::{Record, Stack};
@@ -91,7 +92,16 @@ impl Session {
 
     /// Everything known: what was read, what was measured, and what follows from both.
     pub fn judged(&self) -> (FactSet, Vec<durability::Verdict>) {
-        let mut facts = self.read.clone();
+        self.judge(self.read.clone())
+    }
+
+    /// The same where the session is not needed any more, without a copy of what a large host has half a million of.
+    pub fn into_judged(mut self) -> (FactSet, Vec<durability::Verdict>) {
+        let read = mem::take(&mut self.read);
+        self.judge(read)
+    }
+
+    fn judge(&self, mut facts: FactSet) -> (FactSet, Vec<durability::Verdict>) {
         for (target, measurement) in &self.measured {
             measuring::to_facts(measurement, target, &mut facts);
         }

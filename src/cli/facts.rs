@@ -26,13 +26,13 @@ pub(super) fn run(args: &Facts) -> Done {
         return print(&catalogue(args));
     }
     let session = host::look_assuming(&args.from, args.target.as_deref(), RuleSet::default(), &args.assume)?;
-    let (facts, _) = session.judged();
+    let (facts, verdicts) = session.into_judged();
     let done = match args.format {
         Shape::Text => print(&listing(&facts, &args.keys)),
         Shape::Json => print(&json::pretty(&rows(&facts, &args.keys))),
     };
     // As in `check`: the process ends here.
-    mem::forget((session, facts));
+    mem::forget((facts, verdicts));
     done
 }
 

@@ -241,11 +241,23 @@ impl Drop for Expendable {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         state.started();
         if let Some(Running { mut process, channel }) = state.child.take() {
-            // It is idle, so it ends at once: killing and reaping it cannot block.
             drop(channel);
             let _ = process.kill();
-            let _ = process.wait();
+            let mut ended = ENDED.lock().unwrap_or_else(PoisonError::into_inner);
+            ended.retain_mut(|process| matches!(process.try_wait(), Ok(None)));
+            ended.push(process);
         }
+    }
+}
+
+/// Children that were killed while they were idle. Their end takes as long as a page of output, which is made meanwhile.
+static ENDED: Mutex<Vec<Child>> = Mutex::new(Vec::new());
+
+/// Reaps the children that were ended. `main` calls this last. They were idle, so this cannot block.
+pub fn reap() {
+    let ended = std::mem::take(&mut *ENDED.lock().unwrap_or_else(PoisonError::into_inner));
+    for mut process in ended {
+        let _ = process.wait();
     }
 }
 
