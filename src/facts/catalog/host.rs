@@ -2,7 +2,7 @@
 
 facts! {
     /// Distribution id, `ID` in os-release(5).
-    OS_ID: String = Host "os.id" Kind::Text, with(&["os.version"]);
+    OS_ID: String = Host "os.id" Kind::Text;
     /// Distribution version, `VERSION_ID` in os-release(5).
     OS_VERSION: String = Host "os.version" Kind::Text;
     /// Distribution name, `PRETTY_NAME` in os-release(5).
