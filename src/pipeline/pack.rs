@@ -2,13 +2,17 @@
 
 use std::sync::LazyLock;
 
+use super::upgrade::DISTRIBUTIONS;
 use crate::rules::pack::{self, Pack, Sums};
 use crate::rules::{self, RuleSet};
 use crate::validity;
 
 /// What comes with walwise; it is the same in every run.
-static SHIPPED: LazyLock<Sums> =
-    LazyLock::new(|| pack::sums(rules::shipped().chain(validity::TABLES.iter().copied())));
+static SHIPPED: LazyLock<Sums> = LazyLock::new(|| {
+    let tables = validity::TABLES.iter().copied();
+    let distributions = ("rules/tables/distributions.toml", DISTRIBUTIONS);
+    pack::sums(rules::shipped().chain(tables).chain([distributions]))
+});
 
 /// The rules of a run with the tables.
 pub fn pack(rules: &RuleSet) -> Pack {

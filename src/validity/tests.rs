@@ -75,7 +75,7 @@ fn mount_options_of_documented_kernels() {
         // nfs(5).
         ("nfs4", "hard", "6.1", "mainline", DefaultAnyway),
         ("nfs", "soft", "3.10.0-1160.el7", "el7", Effect::Ok),
-        ("nfs", "rsize=4096", "6.1", "mainline", Unknown),
+        ("nfs", "softerr", "6.1", "mainline", Unknown),
         // Documentation/admin-guide/ext4.rst, fs/ext4/super.c.
         ("ext4", "nobarrier", "3.10.0-1160.el7", "el7", Effect::Ok),
         ("ext4", "nobarrier", "6.18.44", "mainline", Effect::Ok),
@@ -164,7 +164,7 @@ fn what_is_in_force_is_taken_by_this_kernel() {
         ("xfs", "prjquota", "noquota", "6.1.102-111.182.amzn2023.x86_64", "amazon", Unknown, Unknown),
         ("ext4", "noacl", "noacl", "5.14.0-503.el9", "el9", Deprecated, Unknown),
         ("ext4", "prjquota", "prjquota", "6.1", "debian", Effect::Ok, Unknown),
-        ("vfat", "umask=0077", "umask=0077", "6.1", "debian", Effect::Ok, Unknown),
+        ("f2fs", "background_gc=on", "background_gc=on", "6.1", "debian", Effect::Ok, Unknown),
         // Shown by kernels that ignore it, too.
         ("xfs", "nobarrier", "nobarrier", "3.10.0-957.el7.x86_64", "el7", Unknown, Unknown),
         ("xfs", "nobarrier", "nobarrier", "4.4.21-69-default", "sles", Unknown, Unknown),

@@ -32,7 +32,7 @@ const ENTRANCES: [&str; 7] = [
 ];
 
 /// Words of open sets, such as drivers and mount options, that are spelled like those of choices.
-const SPELLED_ALIKE: [(&str, &str); 23] = [
+const SPELLED_ALIKE: [(&str, &str); 24] = [
     ("src/durability/belief/file_system.rs", "volatile"), // a mount option of overlayfs
     ("src/durability/controller.rs", "megaraid"),         // a driver
     ("src/durability/controller.rs", "none"),             // instead of the name of a volume
@@ -44,6 +44,7 @@ const SPELLED_ALIKE: [(&str, &str); 23] = [
     ("src/durability/redundancy.rs", "raid5"),
     ("src/durability/redundancy.rs", "raid6"),
     ("src/pipeline/upgrade.rs", "other"),                 // instead of the name of a vendor
+    ("src/report/upgrade/unknown.rs", "other"),           // the same
     ("src/probes/method.rs", "wal"),                      // one of the words of debug_io_direct
     ("src/probes/request.rs", "none"),                    // instead of the name of a hypervisor
     ("src/report/difference.rs", "unknown"),              // instead of the name of a host

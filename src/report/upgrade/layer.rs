@@ -65,7 +65,7 @@ fn array(facts: &FactSet, subject: &Subject, judge: &impl Fn(Layer, &str) -> Rul
     let mut items = Vec::new();
     match facts.value(subject, &device::MD_LEVEL) {
         // It has a row of its own among the formats.
-        Some(ArrayLevel::Linear) => {}
+        Some(level) if level.is_linear() => {}
         Some(level) => items.extend(ruled(subject, level.word(), judge(Layer::Md, level.word()))),
         None => {
             let what = "of which level the array is, is not known".to_owned();
