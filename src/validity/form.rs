@@ -46,10 +46,12 @@ pub struct Size {
     pub counts: Counts,
 }
 
-/// What of a size a file system looks at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What of a value a file system looks at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Counts {
     /// All of it.
+    #[default]
     All,
     /// All of it, and it must be a power of two.
     PowerOfTwo,
@@ -127,9 +129,8 @@ impl Size {
             return Some(Wrong::Unsure(self.words()));
         }
         let counted = match self.counts {
-            Counts::All => bytes,
             Counts::PowerOfTwo if !bytes.is_power_of_two() => return refused(),
-            Counts::PowerOfTwo => bytes,
+            Counts::All | Counts::PowerOfTwo => bytes,
             Counts::LowestBit => bytes & bytes.wrapping_neg(),
         };
         if (self.low..=self.high).contains(&counted) { None } else { refused() }
@@ -147,7 +148,7 @@ impl Size {
 /// Bytes as the greatest whole unit.
 fn short(bytes: u64) -> String {
     let units = [(1 << 30, "g"), (1 << 20, "m"), (1 << 10, "k")];
-    let unit = units.into_iter().find(|(unit, _)| bytes >= *unit && bytes % unit == 0);
+    let unit = units.into_iter().find(|(unit, _)| bytes >= *unit && bytes.is_multiple_of(*unit));
     unit.map_or_else(|| bytes.to_string(), |(unit, letter)| format!("{}{letter}", bytes / unit))
 }
 
@@ -162,7 +163,7 @@ fn c_number(text: &str) -> Option<u64> {
         (Some(hex), _) if hex.bytes().all(|b| b.is_ascii_hexdigit()) => u64::from_str_radix(hex, 16).ok(),
         (None, Some(octal)) if digits(octal) => u64::from_str_radix(octal, 8).ok(),
         (None, _) if digits(text) => text.parse().ok(),
-        (Some(_), _) | (None, _) => None,
+        (Some(_) | None, _) => None,
     }
 }
 

@@ -41,6 +41,14 @@ struct RawInForce {
     because: String,
 }
 
+/// A value that is neither a number nor a size nor one of some words.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Takes {
+    /// Any, but not none.
+    Text,
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawOptions {
@@ -56,13 +64,10 @@ struct RawOptions {
     #[serde(default)]
     also: Vec<u64>,
     #[serde(default)]
-    power_of_two: bool,
-    #[serde(default)]
-    lowest_bit: bool,
+    counts: Counts,
     #[serde(default)]
     size: bool,
-    #[serde(default)]
-    text: bool,
+    takes: Option<Takes>,
     words: Option<Vec<String>>,
     #[serde(rename = "try")]
     example: Option<String>,
@@ -257,34 +262,32 @@ fn undone(place: &str, raw: RawUndone, problems: &mut Problems) -> Option<Undone
 
 fn form(raw: &RawOptions, place: &str, problems: &mut Problems) -> Form {
     let takes_value = raw.names.iter().any(|name| name.ends_with('='));
-    let described = raw.number || raw.size || raw.text || raw.words.is_some();
+    let described = raw.number || raw.size || raw.takes.is_some() || raw.words.is_some();
     if described && !takes_value {
         problems.add(place, "no name ends in `=`, so there is no value to describe");
     }
-    let bounded = raw.range.is_some() || raw.perhaps.is_some() || raw.power_of_two || !raw.also.is_empty();
+    let bounded = raw.range.is_some() || raw.perhaps.is_some() || !raw.also.is_empty();
     if bounded && !raw.number && !raw.size {
         problems.add(place, "a range belongs to a number or a size");
     }
     let [low, high] = raw.range.unwrap_or([0, INT_MAX]);
-    match (&raw.words, raw.number, raw.size, raw.text) {
-        (None, false, false, false) => Form::Any,
-        (None, false, false, true) => Form::Text,
-        (None, true, false, false) => Form::Number(Number {
+    match (&raw.words, raw.number, raw.size, &raw.takes) {
+        (None, false, false, None) => Form::Any,
+        (None, false, false, Some(Takes::Text)) => Form::Text,
+        (None, true, false, None) => Form::Number(Number {
             low,
             high,
             perhaps: raw.perhaps.unwrap_or(if raw.range.is_some() { high } else { UINT_MAX }),
             also: raw.also.clone(),
-            power_of_two: raw.power_of_two,
+            power_of_two: match raw.counts {
+                Counts::PowerOfTwo => true,
+                Counts::All | Counts::LowestBit => false,
+            },
         }),
-        (None, false, true, false) => {
-            let counts = match (raw.power_of_two, raw.lowest_bit) {
-                (true, _) => Counts::PowerOfTwo,
-                (false, true) => Counts::LowestBit,
-                (false, false) => Counts::All,
-            };
-            Form::Size(Size { low, high, also: raw.also.clone(), counts })
+        (None, false, true, None) => {
+            Form::Size(Size { low, high, also: raw.also.clone(), counts: raw.counts })
         }
-        (Some(words), false, false, false) => Form::Words(words.clone()),
+        (Some(words), false, false, None) => Form::Words(words.clone()),
         _ => {
             problems
                 .add(place, "a value is a number, a size, a text or one of some words, not several of these");

@@ -49,6 +49,14 @@ impl Feature {
         }
     }
 
+    /// Whether a kernel that does not know it still reads the file system.
+    fn leaves_it_readable(&self) -> bool {
+        match self.kind {
+            FeatureKind::Compatible | FeatureKind::ReadOnly => true,
+            FeatureKind::Incompatible => false,
+        }
+    }
+
     /// The word that makes mkfs leave it out, and so is safe with every kernel: `^orphan_file`, `nrext64=0`.
     fn left_out(&self) -> String {
         if self.of == "xfs" { format!("{}=0", self.name) } else { format!("^{}", self.name) }
@@ -112,7 +120,7 @@ pub fn present_feature(
                 source: known.source.clone(),
             }
         }
-        (Some(_), _) | (None, _) => by_kernel,
+        (Some(_) | None, _) => by_kernel,
     }
 }
 
@@ -161,7 +169,7 @@ pub fn mkfs_defaults(fs: &str, tool: &Version, kernel: &Version, vendor: &str, w
     let names: Vec<&str> = against.iter().map(|known| known.name.as_str()).collect();
     let may_be_carried_over = backports(kernel, vendor);
     let effect = if may_be_carried_over { Effect::Unknown } else { Effect::Refused };
-    let only_read = against.iter().all(|known| known.kind == FeatureKind::ReadOnly);
+    let only_read = against.iter().all(|known| known.leaves_it_readable());
     let because = format!(
         "The tools ({tool}) set {} by default, which kernel {kernel} {} {}.",
         names.join(", "),

@@ -159,7 +159,10 @@ impl Asked<'_> {
         match value.and_then(|value| row.form.wrong(value)) {
             Some(Wrong::Refused(what)) => return row.refused(format!("`{}` takes {what}.", key(option))),
             Some(Wrong::Unsure(what)) => {
-                return Ruling::unknown(format!("Every kernel takes {what} for `{}`.", key(option)));
+                return Ruling::unknown(format!(
+                    "Not every kernel takes this value; all take {what} for `{}`.",
+                    key(option)
+                ));
             }
             None => {}
         }

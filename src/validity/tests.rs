@@ -376,6 +376,22 @@ mod lines_and_advice {
         assert_eq!(facts.value(&line, &boot::NO_EFFECT), Some(Vec::new()));
     }
 
+    /// What holds of a line needs no kernel to be known.
+    #[test]
+    fn what_a_later_word_takes_back_is_not_in_effect() {
+        for (fs, options, in_effect) in [
+            ("ext4", "nobarrier,barrier=1", "barrier=1"),
+            ("ext4", "barrier=1,nobarrier", "nobarrier"),
+            ("btrfs", "nodatacow,compress=zstd:3", "compress=zstd:3"),
+            ("xfs", "nobarrier,noatime", "nobarrier,noatime"),
+        ] {
+            let mut facts = with_line(FactSet::default(), fs, options);
+            derive(&mut facts);
+            let line = Subject::boot("/data");
+            assert_eq!(facts.value(&line, &boot::IN_EFFECT), Some(list(in_effect)), "{fs} {options}");
+        }
+    }
+
     #[test]
     fn without_a_kernel_nothing_is_known() {
         let mut facts = with_line(FactSet::default(), "xfs", "nobarrier");

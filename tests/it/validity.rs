@@ -145,6 +145,19 @@ fn the_lines_of_options_are_many_and_all_of_them_are_decided() {
     assert!(undecided.is_empty(), "{}", undecided.join("\n"));
 }
 
+/// A value that is dropped when a line is read, as values of unknown options are, cannot be judged.
+#[test]
+fn the_values_of_every_option_of_the_table_are_kept() {
+    let file = format!("{}/src/host/redact/options.rs", env!("CARGO_MANIFEST_DIR"));
+    let kept = std::fs::read_to_string(file).unwrap();
+    let with_values = FAMILIES.into_iter().flat_map(examples).map(|example| example.option);
+    let names: BTreeSet<String> =
+        with_values.filter_map(|option| Some(option.split_once('=')?.0.to_owned())).collect();
+    // What users write for themselves may hold anything.
+    let lost = names.iter().filter(|name| *name != "comment" && !kept.contains(&format!("\"{name}\",")));
+    assert_eq!(lost.collect::<Vec<_>>(), [""; 0], "{}", names.len());
+}
+
 /// Each line, mounted for real, is taken where every word of it is, and refused where one is; and what is in force is what the
 /// words come to that no other one takes back.
 #[test]

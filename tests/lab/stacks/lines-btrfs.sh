@@ -4,5 +4,5 @@ mkfs.btrfs -q -f -K "$device"
 sed -n 's/^btrfs //p' /option-lines | tried btrfs "$device"
 put "$device" btrfs
 #= taken > 40 and taken_but_called_refused == []
-#= refused > 20 and refused_but_called_taken == []
+#= refused > 15 and refused_but_called_taken == []
 #= undecided_lines == []
