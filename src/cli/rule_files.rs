@@ -206,7 +206,7 @@ fn read(path: &Path) -> Result<RuleFile, String> {
     }
     let text = String::from_utf8(bytes).map_err(|e| {
         let before = e.as_bytes().get(..e.utf8_error().valid_up_to()).unwrap_or_default();
-        let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+        let line = 1 + before.split(|byte| *byte == b'\n').skip(1).count();
         unreadable(&format!("line {line} is not UTF-8; save the file as UTF-8"))
     })?;
     Ok(RuleFile { name: shown(path), text })

@@ -128,9 +128,11 @@ fn of_pipeline(commands: &[Simple]) -> Judgement {
             Err(why) => J::strange(why),
         },
         many => {
-            let reads = many.iter().map(|one| match readers::is_reader(one) {
-                true => of_simple(one, None),
-                false => J::strange("it passes what one program prints to another".to_owned()),
+            let reads = many.iter().map(|one| {
+                if readers::is_reader(one) {
+                    return of_simple(one, None);
+                }
+                J::strange("it passes what one program prints to another")
             });
             reads.fold(J::Harmless, J::and)
         }

@@ -232,7 +232,7 @@ pub struct Advice {
     #[schemars(with = "Vec<String>")]
     pub undo: Vec<Command>,
     /// Commands of a user's rule that walwise does not understand.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub own: Vec<OwnCommand>,
 }
 

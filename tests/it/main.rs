@@ -53,6 +53,7 @@ mod targets;
 mod traps;
 mod units;
 mod upgrade;
+mod user_commands;
 mod user_rules;
 mod validity;
 mod verdicts;

@@ -36,8 +36,9 @@ impl Judgement {
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         match (&self, &other) {
-            (Self::Loses { .. }, _) | (_, Self::Harmless) => self,
-            (Self::Strange { .. }, Self::Strange { .. }) => self,
+            (Self::Loses { .. }, _) | (_, Self::Harmless) | (Self::Strange { .. }, Self::Strange { .. }) => {
+                self
+            }
             (Self::Strange { .. }, Self::Loses { .. }) | (Self::Harmless, _) => other,
         }
     }

@@ -142,90 +142,119 @@ fn program(words: &[Word]) -> Result<(String, &Word, &[Word]), String> {
     Err("it has too many prefixes".to_owned())
 }
 
+/// A call of a program: its arguments, the same as text, and what another program passes to it.
+struct Call<'a> {
+    word: &'a Word,
+    args: &'a [Word],
+    words: &'a [&'a str],
+    input: Option<&'a Word>,
+}
+
+impl Call<'_> {
+    /// Harmless where that is so, and else not understood.
+    fn fine(&self, fine: bool) -> Judgement {
+        if fine {
+            return J::Harmless;
+        }
+        J::strange(format!("walwise does not understand these arguments of {}", self.word.shape()))
+    }
+
+    /// One of these, then a single path or device.
+    fn looks(&self, options: &[&str]) -> bool {
+        match self.words {
+            [option, of] => options.contains(option) && path(of),
+            _ => false,
+        }
+    }
+
+    /// Whether the first argument is one of these, and no other is an option.
+    fn begins(&self, verbs: &[&str]) -> bool {
+        self.words.first().is_some_and(|verb| verbs.contains(verb))
+    }
+
+    fn all(&self, fits: impl Fn(&str) -> bool) -> bool {
+        self.words.iter().all(|word| fits(word))
+    }
+}
+
+fn path(word: &str) -> bool {
+    !word.starts_with('-')
+}
+
+type Judge = fn(&Call<'_>) -> Judgement;
+
+/// Every program that is understood, besides those that only look.
+const PROGRAMS: &[(&str, Judge)] = &[
+    ("mount", |call| mount(call.args)),
+    ("umount", |call| call.fine(!call.words.is_empty() && call.all(path))),
+    ("tee", |call| match (call.args, call.input) {
+        ([into], Some(said)) if path(&into.shape()) => values::written(into, said),
+        _ => call.fine(false),
+    }),
+    ("sync", |call| call.fine(call.words.is_empty())),
+    ("echo", |_| J::Harmless),
+    ("printf", |_| J::Harmless),
+    ("true", |_| J::Harmless),
+    ("sysctl", |call| sysctl(call.args)),
+    ("tune2fs", |call| tune2fs(call.args)),
+    ("e2fsck", |call| call.fine(call.looks(&["-f", "-n", "-fn"]))),
+    ("xfs_admin", |call| call.fine(call.looks(&["-l", "-u", "-lu"]))),
+    ("xfs_repair", |call| call.fine(call.looks(&["-n"]))),
+    ("fstrim", |call| call.fine(call.all(|word| path(word) || word == "-v" || word == "-n"))),
+    ("swapon", |call| call.fine(call.words == ["--show"])),
+    ("blkid", |call| call.fine(call.looks(&["-p"]) || call.words.len() == 1 && call.all(path))),
+    ("chattr", |call| call.fine(call.looks(&["+C", "-C"]))),
+    ("btrfs", |call| btrfs(call.words)),
+    ("zfs", |call| zfs(call.args, call.words)),
+    ("zpool", |call| call.fine(call.begins(&["status", "list", "get", "iostat"]))),
+    ("systemctl", |call| systemctl(call.words)),
+    ("psql", |call| client(call.args, Area::Pg, PSQL)),
+    ("mysql", |call| client(call.args, Area::Mysql, MYSQL)),
+    ("mariadb", |call| client(call.args, Area::Mysql, MYSQL)),
+    ("pg_checksums", |call| pg_checksums(call.args)),
+    ("hdparm", |call| match call.words {
+        ["-W", "0", device] if path(device) => J::Harmless,
+        ["-W1", device] | ["-W", "1", device] if path(device) => turned_on(call.word),
+        _ => call.fine(call.looks(&["-I", "-i", "-W", "-W0"])),
+    }),
+    ("sdparm", |call| match call.words {
+        ["--set=WCE" | "--set=WCE=1", device] | ["-s" | "--set", "WCE" | "WCE=1", device] if path(device) => {
+            turned_on(call.word)
+        }
+        ["-c" | "--clear", "WCE", device] | ["-s" | "--set", "WCE=0", device] if path(device) => J::Harmless,
+        _ => call.fine(call.looks(&["--get=WCE", "-a", "--clear=WCE", "--set=WCE=0"])),
+    }),
+    ("smartctl", |call| match call.words {
+        ["-s", "wcache,on", device] if path(device) => turned_on(call.word),
+        ["-s", "wcache,off", device] | ["-g", "wcache", device] if path(device) => J::Harmless,
+        _ => call.fine(call.looks(&["-a", "-i", "-x", "-H", "-A"])),
+    }),
+    ("nvme", |call| nvme(call.args, call.word)),
+    ("mdadm", |call| call.fine(call.looks(&["--detail", "-D", "--examine", "-E"]))),
+    ("dmsetup", |call| call.fine(call.begins(&["ls", "table", "status", "info", "deps"]))),
+    ("walwise", |call| {
+        let looks = call.begins(&["check", "explain", "facts", "rules", "upgrade"]);
+        call.fine(looks && call.all(|word| !word.starts_with("--output") && word != "-o"))
+    }),
+];
+
 fn of(name: &str, word: &Word, args: &[Word], input: Option<&Word>) -> Judgement {
+    let shapes: Vec<String> = args.iter().map(Word::shape).collect();
+    let words: Vec<&str> = shapes.iter().map(String::as_str).collect();
+    let call = Call { word, args, words: &words, input };
     if destroys(name) {
-        return match (name, args.iter().map(Word::shape).collect::<Vec<_>>().as_slice()) {
-            ("wipefs", [only]) if !only.starts_with('-') => J::Harmless,
-            _ => J::loses(word.range(), format!("{name} destroys data")),
-        };
+        // Without an option it lists what there is.
+        if name == "wipefs" && words.len() == 1 && call.all(path) {
+            return J::Harmless;
+        }
+        return J::loses(word.range(), format!("{name} destroys data"));
     }
     if let Some(looker) = readers::find(name) {
         return flagged(args, looker.known, |_| J::Harmless);
     }
-    let shapes: Vec<String> = args.iter().map(Word::shape).collect();
-    let words: Vec<&str> = shapes.iter().map(String::as_str).collect();
-    let path = |one: &str| !one.starts_with('-');
-    let strange = || J::strange(format!("walwise does not understand these arguments of {name}"));
-    let fine = |fine: bool| if fine { J::Harmless } else { strange() };
-    match name {
-        "mount" => mount(args),
-        "umount" => fine(!words.is_empty() && words.iter().all(|word| path(word))),
-        "tee" => match (args, input) {
-            ([into], Some(said)) if path(&into.shape()) => values::written(into, said),
-            _ => strange(),
-        },
-        "sync" => fine(words.is_empty()),
-        "echo" | "printf" | "true" => J::Harmless,
-        "sysctl" => sysctl(args),
-        "tune2fs" => tune2fs(args),
-        "e2fsck" => fine(matches!(words.as_slice(), ["-f" | "-n" | "-fn", device] if path(device))),
-        "xfs_admin" => fine(matches!(words.as_slice(), ["-l" | "-u" | "-lu", device] if path(device))),
-        "xfs_repair" => fine(matches!(words.as_slice(), ["-n", device] if path(device))),
-        "fstrim" => fine(words.iter().all(|word| path(word) || *word == "-v" || *word == "-n")),
-        "swapon" => fine(words.as_slice() == ["--show"]),
-        "blkid" => fine(matches!(words.as_slice(), ["-p", device] | [device] if path(device))),
-        "chattr" => fine(matches!(words.as_slice(), ["+C" | "-C", file] if path(file))),
-        "btrfs" => btrfs(&words, path),
-        "zfs" => zfs(args, &words),
-        "zpool" => fine(matches!(words.first(), Some(&("status" | "list" | "get" | "iostat")))),
-        "systemctl" => systemctl(&words),
-        "psql" => client(args, Area::Pg, PSQL),
-        "mysql" | "mariadb" => client(args, Area::Mysql, MYSQL),
-        "pg_checksums" => pg_checksums(args),
-        "hdparm" => match words.as_slice() {
-            ["-I" | "-i" | "-W", device] | ["-W0", device] | ["-W", "0", device] if path(device) => {
-                J::Harmless
-            }
-            ["-W1", device] | ["-W", "1", device] if path(device) => turned_on(word),
-            _ => strange(),
-        },
-        "sdparm" => match words.as_slice() {
-            ["--get=WCE" | "--get" | "-g" | "-a", ..] => fine(words.iter().skip(1).all(|word| path(word))),
-            ["--set=WCE" | "--set=WCE=1", device] | ["-s" | "--set", "WCE" | "WCE=1", device]
-                if path(device) =>
-            {
-                turned_on(word)
-            }
-            ["--clear=WCE" | "--set=WCE=0", device]
-            | ["-c" | "--clear", "WCE", device]
-            | ["-s" | "--set", "WCE=0", device]
-                if path(device) =>
-            {
-                J::Harmless
-            }
-            _ => strange(),
-        },
-        "smartctl" => match words.as_slice() {
-            ["-s", "wcache,on", device] if path(device) => turned_on(word),
-            ["-s", "wcache,off", device]
-            | ["-a" | "-i" | "-x" | "-H" | "-A", device]
-            | ["-g", "wcache", device]
-                if path(device) =>
-            {
-                J::Harmless
-            }
-            _ => strange(),
-        },
-        "nvme" => nvme(args, word),
-        "mdadm" => {
-            fine(matches!(words.as_slice(), ["--detail" | "-D" | "--examine" | "-E", device] if path(device)))
-        }
-        "dmsetup" => fine(matches!(words.first(), Some(&("ls" | "table" | "status" | "info" | "deps")))),
-        "walwise" => fine(
-            matches!(words.first(), Some(&("check" | "explain" | "facts" | "rules" | "upgrade")))
-                && words.iter().all(|word| !word.starts_with("--output") && *word != "-o"),
-        ),
-        _ => J::strange(format!("walwise does not know the program {name}")),
+    match PROGRAMS.iter().find(|(known, _)| *known == name) {
+        Some((_, judge)) => judge(&call),
+        None => J::strange(format!("walwise does not know the program {name}")),
     }
 }
 
@@ -317,7 +346,7 @@ fn mounted_by_default(word: &Word) -> Judgement {
     }
 }
 
-fn btrfs(words: &[&str], path: impl Fn(&str) -> bool) -> Judgement {
+fn btrfs(words: &[&str]) -> Judgement {
     match words {
         ["property", "get", ..]
         | ["filesystem", "show" | "usage" | "df", ..]
@@ -384,10 +413,10 @@ fn client(args: &[Word], area: Area, known: Known) -> Judgement {
             }
             _ => J::Harmless,
         });
-        match told && flags.rest.iter().all(|word| !word.shape().contains(['=', '/'])) {
-            true => judged,
-            false => judged.and(J::strange("it takes its statements from somewhere else")),
+        if told && flags.rest.iter().all(|word| !word.shape().contains(['=', '/'])) {
+            return judged;
         }
+        judged.and(J::strange("it takes its statements from somewhere else"))
     })
 }
 

@@ -91,13 +91,17 @@ fn pieces(command: &str, between: impl Fn(char) -> bool) -> Vec<Piece> {
 
 fn pieces_without_quotes(command: &str) -> Vec<Piece> {
     let mut pieces = pieces(command, |c| c.is_whitespace() || ";|&()<>`,".contains(c));
-    pieces.iter_mut().for_each(|piece| piece.text.retain(|c| !"'\"\\".contains(c)));
+    for piece in &mut pieces {
+        piece.text.retain(|c| !"'\"\\".contains(c));
+    }
     pieces
 }
 
 fn pieces_of_names(command: &str) -> Vec<Piece> {
     let mut pieces = pieces(command, |c| !(c.is_ascii_alphanumeric() || "_-".contains(c)));
-    pieces.iter_mut().for_each(|piece| piece.text = piece.text.trim_start_matches('-').replace('-', "_"));
+    for piece in &mut pieces {
+        piece.text = piece.text.trim_start_matches('-').replace('-', "_");
+    }
     pieces
 }
 
@@ -164,9 +168,9 @@ fn attribute(command: &str) -> Option<Judgement> {
     let setting = settings::find(setting)?;
     let text = command.to_ascii_lowercase();
     let words = pieces_of_names(command);
-    let loses = |value: &&&str| match value.contains(' ') {
-        true => text.contains(**value),
-        false => words.iter().any(|piece| piece.text == **value),
+    let loses = |value: &&&str| {
+        let several = value.contains(' ');
+        several && text.contains(**value) || words.iter().any(|piece| piece.text == **value)
     };
     let value = setting.loses.iter().find(loses)?;
     let start = command.find(word)?;

@@ -157,18 +157,18 @@ fn option(word: &Word) -> Judgement {
     let judged = given(setting, word);
     let known =
         OPTIONS.contains(&text.split('=').next().unwrap_or_default()) || VALUED.contains(&text.as_str());
-    match known {
-        true => judged,
-        false => judged.and(J::strange(format!("walwise does not know the mount option `{text}`"))),
+    if known {
+        return judged;
     }
+    judged.and(J::strange(format!("walwise does not know the mount option `{text}`")))
 }
 
 /// A sysctl that is given a value.
 pub fn sysctl(name: &str) -> Judgement {
-    match SYSCTLS.contains(&name) {
-        true => J::Harmless,
-        false => J::strange(format!("walwise does not know what the sysctl {name} does")),
+    if SYSCTLS.contains(&name) {
+        return J::Harmless;
     }
+    J::strange(format!("walwise does not know what the sysctl {name} does"))
 }
 
 /// What is written into a file.

@@ -196,9 +196,9 @@ fn fits(
     fitting
 }
 
-/// Whether a word is one option: what is judged is one, and a second behind a comma would be passed over.
-fn single(word: &Text, setting: Option<&'static Setting>, problems: &mut Problems) -> bool {
-    let Some(setting) = setting else { return true };
+/// Reports a word that is not one option: what is judged is one, and a second behind a comma would be passed over.
+fn single(word: &Text, setting: Option<&'static Setting>, problems: &mut Problems) {
+    let Some(setting) = setting else { return };
     // Options of mkfs are written as on its command line, with what belongs to them.
     let as_written = !setting.kind.is_list_of_words();
     let odd = |c: char| c == ',' || c.is_whitespace() || "'\"".contains(c);
@@ -210,12 +210,11 @@ fn single(word: &Text, setting: Option<&'static Setting>, problems: &mut Problem
             let what = if c == ',' { "a comma".to_owned() } else { format!("`{c}`") };
             (at..at + c.len_utf8(), format!("{what} within one option of {}", setting.name))
         }
-        (None, false) => return true,
+        (None, false) => return,
     };
     let words: Vec<String> =
         word.text.split(odd).filter(|one| !one.is_empty()).map(|one| format!("\"{one}\"")).collect();
     problems.report(word.at(at), what, format!("one option each: [{}]", words.join(", ")));
-    false
 }
 
 fn words(
@@ -233,8 +232,11 @@ fn words(
         problems.missing(fields.span.clone(), format!("`{key}` of nothing"), help);
         return None;
     }
-    let single = words.iter().map(|word| single(word, setting, problems)).fold(true, |all, one| all && one);
-    single.then(|| words.into_iter().map(|word| word.text).collect())
+    let before = problems.count();
+    for word in &words {
+        single(word, setting, problems);
+    }
+    (problems.count() == before).then(|| words.into_iter().map(|word| word.text).collect())
 }
 
 fn list_of(
@@ -274,7 +276,7 @@ fn set(value: &Text, setting: Option<&'static Setting>, problems: &mut Problems)
     }
     if let Some(setting) = setting.filter(|setting| !setting.can_be(&value.text)) {
         let message = format!("{} is never `{}`", setting.name, value.text);
-        let kind = setting.current.map_or_else(|| "text".into(), |fact| fact.kind.words().to_string());
+        let kind = setting.current.map_or_else(|| "text".to_owned(), |fact| fact.kind.words());
         problems.report(value.span.clone(), message, format!("it is {kind}"));
         return None;
     }

@@ -45,9 +45,8 @@ fn candidates(kind: Kind, tests: &[&Test]) -> Vec<Value> {
             let strange =
                 ('a'..='z').chain(['?']).find(|c| !all().any(|one| one.contains(*c))).unwrap_or('?');
             let other = std::iter::repeat_n(strange, 1 + all().map(String::len).max().unwrap_or(0)).collect();
-            let mut texts: Vec<String> = words.iter().cloned().collect();
-            texts.extend(joined(&fragments, strange));
-            texts.into_iter().chain([other]).map(Value::Text).collect()
+            let written = words.iter().cloned().chain(joined(&fragments, strange));
+            written.chain([other]).map(Value::Text).collect()
         }
         Kind::Count | Kind::Bytes => {
             let near = mentioned().filter_map(|value| match value {
@@ -139,11 +138,11 @@ fn versions(tests: &[&Test]) -> Vec<Version> {
     }
     // A piece of a version stands in its tail, or begins it.
     let fragments = fragments(tests);
-    let texts = fragments.iter().flat_map(|part| [part.clone(), format!("0-{part}"), format!("0-{part}-x")]);
+    let one = fragments.iter().flat_map(|part| [part.clone(), format!("0-{part}"), format!("0-{part}-x")]);
     let few: Vec<&String> = fragments.iter().take(MOST_WORDS).collect();
     let two =
         few.iter().flat_map(|a| few.iter().flat_map(move |b| [format!("{a}-{b}"), format!("0-{a}-{b}")]));
-    versions.extend(texts.chain(two).filter_map(|text| Version::parse(&text)));
+    versions.extend(one.chain(two).filter_map(|text| Version::parse(&text)));
     versions
 }
 
