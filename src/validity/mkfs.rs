@@ -114,7 +114,7 @@ pub fn present_feature(
             Ruling {
                 effect: Effect::Refused,
                 because: format!(
-                    "The e2fsck of e2fsprogs {tool} refuses to check it, and the boot stops there; {} and later know it.",
+                    "e2fsprogs {tool} does not know it and refuses to check it, and the boot stops there; {} and later do.",
                     known.tool
                 ),
                 source: known.source.clone(),
