@@ -267,6 +267,8 @@ mod tests {
     use crate::collect::testing::{Fake, shown};
     use crate::host::Question;
 
+    const UNITS: &str = "/etc/systemd/system";
+
     fn setting(line: u32, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> Vec<u8> {
         Setting::new(line, key.as_ref(), value.as_ref()).encode()
     }

@@ -4,6 +4,7 @@
 //! and a zram device is made anew at each boot by somebody who is not looked for, so of neither is it known whether it will be there.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use super::device;
 use crate::facts::catalog::boot::{self, NamedDevice};
@@ -18,7 +19,7 @@ pub fn put(host: &dyn Host, swaps: Vec<String>, facts: &mut FactSet) {
     let mut listed = BTreeMap::new();
     for swap in &swaps {
         let there = match swap.as_str() {
-            unit if unit.ends_with(".swap") => None,
+            unit if is_unit(unit) => None,
             zram if zram.starts_with("/dev/zram") => None,
             file if file.starts_with('/') && !file.starts_with("/dev/") => file_is_there(host, file),
             given => match device::of(host, facts, given, &written, &mut listed) {
@@ -37,6 +38,10 @@ pub fn put(host: &dyn Host, swaps: Vec<String>, facts: &mut FactSet) {
     facts.know(&machine, &boot::SWAPS, swaps, written.clone());
     facts.know(&machine, &boot::SWAPS_MISSING, missing, written.clone());
     facts.know(&machine, &boot::SWAPS_UNSEEN, unseen, written);
+}
+
+fn is_unit(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|extension| extension == "swap")
 }
 
 fn file_is_there(host: &dyn Host, file: &str) -> Option<bool> {

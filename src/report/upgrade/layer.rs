@@ -130,9 +130,10 @@ fn mapped(facts: &FactSet, subject: &Subject, judge: &impl Fn(Layer, &str) -> Ru
     if targets.is_empty() {
         let is_mapped = facts.value(subject, &device::DM_NAME).is_some();
         let kind = facts.value(subject, &device::KIND).map(DeviceKind::word).unwrap_or_default();
-        let what = match is_mapped {
-            true => "what it is made of is not known".to_owned(),
-            false => format!("whether that kernel has {kind} is not known"),
+        let what = if is_mapped {
+            "what it is made of is not known".to_owned()
+        } else {
+            format!("whether that kernel has {kind} is not known")
         };
         return vec![Item::open(subject, Level::Critical, what, unsaid(""))];
     }

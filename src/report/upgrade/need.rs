@@ -186,8 +186,12 @@ pub(super) fn uses_zfs(facts: &FactSet) -> bool {
 pub(super) fn kind_of(kind: DeviceKind) -> Option<Kind> {
     match kind {
         DeviceKind::Md => Some(Kind::Array),
-        DeviceKind::Lvm | DeviceKind::Dmraid | DeviceKind::Vdo | DeviceKind::Dm => Some(Kind::Volume),
-        DeviceKind::Bcache | DeviceKind::Drbd => Some(Kind::Volume),
+        DeviceKind::Lvm
+        | DeviceKind::Dmraid
+        | DeviceKind::Vdo
+        | DeviceKind::Dm
+        | DeviceKind::Bcache
+        | DeviceKind::Drbd => Some(Kind::Volume),
         DeviceKind::Crypt => Some(Kind::Crypt),
         // It is made anew at each boot, for swap mostly.
         DeviceKind::Zram => Some(Kind::Swap),
