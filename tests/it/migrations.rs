@@ -371,8 +371,9 @@ fn every_migration_is_answered_as_it_is() {
 impl Line {
     fn shown(&self) -> String {
         let Self { at, fs, options, source, format, on } = self;
-        let more =
-            [source, on, format].into_iter().flatten().map(|word| format!(" ({word})")).collect::<String>();
+        let more: Vec<String> =
+            [source, on, format].into_iter().flatten().map(|word| format!(" ({word})")).collect();
+        let more = more.concat();
         format!("`{at} {fs} {options}`{more}")
     }
 }
