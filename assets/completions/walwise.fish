@@ -69,7 +69,7 @@ complete -c walwise -n "__fish_walwise_using_subcommand check" -l no-probe -d 'M
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l fail-on-undecided -d 'Fail too when a rule that would reach --fail-on cannot be decided'
 complete -c walwise -n "__fish_walwise_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l kernel -d 'The kernel: its version, or its release as `uname -r` will print it' -r
-complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l os -d 'The distribution, such as rhel10, debian13, ubuntu24.04, sles15.6; without --kernel with the kernel it came with' -r
+complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l os -d 'The distribution, such as rhel10, debian13, ubuntu24.04, sles15.6, ol9-uek7, amzn2-5.10: its tools and, without --kernel, its kernel' -r
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l e2fsprogs -d 'Version of e2fsprogs' -r
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l xfsprogs -d 'Version of xfsprogs' -r
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l btrfs-progs -d 'Version of btrfs-progs' -r

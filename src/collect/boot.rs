@@ -335,7 +335,6 @@ mod tests {
 
     #[test]
     fn mount_units_and_root_flags_are_read() {
-        const UNITS: &str = "/etc/systemd/system";
         let unit = [
             setting(5, "what", "/dev/sdb1"),
             setting(6, "where", "/srv/pg"),

@@ -127,7 +127,7 @@ pub fn hold(row: &str, before: &Before, assumed: &[String], make: impl FnOnce())
             assert!(!real.is_empty(), "{row}: nothing changed");
             let only = |a: &Different, b: &Different| {
                 let rest = a.iter().filter(|(what, is)| b.get(*what) != Some(is));
-                rest.map(|(what, is)| format!("\n    {what}: {is}")).collect::<String>()
+                rest.map(|(what, is)| format!("\n    {what}: {is}")).collect::<Vec<_>>().concat()
             };
             assert!(
                 supposed == real,

@@ -129,7 +129,9 @@ fn what_a_report_says_of_two_files_the_command_that_it_names_shows() {
     let dir = tempfile::tempdir().unwrap();
     let good = fs::read_to_string(format!("{ROOT}/tests/rules/user/commands.toml")).unwrap();
     let files: [PathBuf; 2] = ["a.toml", "b.toml"].map(|name| dir.path().join(name));
-    files.iter().for_each(|file| fs::write(file, &good).unwrap());
+    for file in &files {
+        fs::write(file, &good).unwrap();
+    }
     let output = walwise().args(["check", "--host", &host(), "--rules"]).arg(dir.path()).output().unwrap();
     let complaint = stderr(&output);
     assert_eq!(output.status.code(), Some(2), "{complaint}");

@@ -47,7 +47,8 @@ fn settings_of_mariadb() {
         };
         let assumed: Vec<String> = assumed.iter().map(named).collect();
         let came = hold(line, &before, &assumed, || {
-            lines.push_str(&format!("{line}\n"));
+            lines.push_str(line);
+            lines.push('\n');
             server.write("conf.d/storage.cnf", &lines);
             server.restart_at_once();
         });
