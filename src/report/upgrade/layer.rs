@@ -5,7 +5,7 @@
 //! or later has its layout settled, while one that has not may be refused where its disks differ in size.
 
 use super::Item;
-use super::need::{Kind, ZFS, kind_of, uses_zfs};
+use super::need::{Kind, ZFS, devices, uses_zfs};
 use crate::facts::catalog::device::{ArrayLevel, DeviceKind};
 use crate::facts::catalog::{boot, device, host as machine, kernel};
 use crate::facts::{FactSet, Subject};
@@ -28,21 +28,21 @@ pub fn items(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
         Some((version, vendor)) => validity::layer(layer, name, version, vendor),
         None => unsaid("The kernel is not known."),
     };
-    for (subject, kind) in supposed.known(&device::KIND) {
-        match kind_of(kind) {
-            Some(Kind::Swap) => {
+    for (subject, kind) in &devices(supposed) {
+        match kind {
+            Kind::Swap => {
                 let what = "what sets it up at the next boot was not looked at".to_owned();
                 items.push(Item::open(subject, Level::Warning, what, unsaid("")));
             }
-            Some(Kind::Array) => {
+            Kind::Array => {
                 items.extend(array(supposed, subject, &judge));
                 let differs = now.as_ref().is_none_or(|(version, _)| !settles_layouts(version));
                 items.extend(layout(supposed, subject).filter(|_| differs));
             }
-            Some(Kind::Volume | Kind::Crypt | Kind::Multipath) => {
+            Kind::Volume | Kind::Crypt | Kind::Multipath => {
                 items.extend(mapped(supposed, subject, &judge));
             }
-            Some(Kind::Mount | Kind::Pool) | None => {}
+            Kind::Mount | Kind::Pool => {}
         }
     }
     if uses_zfs(supposed) {
@@ -157,10 +157,11 @@ fn unlocked(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
     let host = Subject::host();
     let Some(all) = supposed.value(&host, &boot::UNLOCKED) else {
         let what = "whether the boot unlocks it is not known";
-        let crypts = supposed.which(&device::KIND, |kind| kind_of(*kind).is_some_and(Kind::is_crypt));
-        let open =
-            |at: &Subject| Item::open(at, Level::Critical, what.to_owned(), unsaid("crypttab was not read."));
-        return crypts.iter().map(open).collect();
+        let crypts = devices(supposed).into_iter().filter(|(_, kind)| kind.is_crypt());
+        let open = |(at, _): (Subject, Kind)| {
+            Item::open(&at, Level::Critical, what.to_owned(), unsaid("crypttab was not read."))
+        };
+        return crypts.map(open).collect();
     };
     let list = |key| supposed.value(&host, key).unwrap_or_default();
     let (missing, unseen) = (list(&boot::UNLOCKED_MISSING), list(&boot::UNLOCKED_UNSEEN));

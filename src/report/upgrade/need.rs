@@ -66,6 +66,14 @@ impl Kind {
             Self::Mount | Self::Swap | Self::Array | Self::Volume | Self::Multipath | Self::Pool => false,
         }
     }
+
+    /// Whether it is swapped to.
+    pub fn is_swap(self) -> bool {
+        match self {
+            Self::Swap => true,
+            Self::Mount | Self::Crypt | Self::Array | Self::Volume | Self::Multipath | Self::Pool => false,
+        }
+    }
 }
 
 /// Something that the next boot needs.
@@ -104,10 +112,8 @@ pub fn needs(facts: &FactSet, items: &[Item]) -> Vec<Need> {
         let of: Vec<Subject> = std::iter::once(root.clone()).chain(facts.stack(&root)).collect();
         all.push(need(Kind::Mount, &root, &of, root.name().to_owned(), None, items));
     }
-    let mut kinds: BTreeMap<Subject, DeviceKind> = BTreeMap::new();
-    kinds.extend(facts.known(&device::KIND).into_iter().map(|(of, kind)| (of.clone(), kind)));
-    for (subject, kind) in &kinds {
-        let Some(kind) = kind_of(*kind) else { continue };
+    for (subject, kind) in &devices(facts) {
+        let kind = *kind;
         let name = facts.value(subject, &device::DM_NAME).unwrap_or_else(|| subject.name().to_owned());
         let of_it: Vec<&Item> = items
             .iter()
@@ -181,9 +187,18 @@ pub(super) fn uses_zfs(facts: &FactSet) -> bool {
         || !facts.which(&device::KIND, |kind| kind.is_zvol()).is_empty()
 }
 
+/// The devices that code of the kernel puts together, with what each is to the boot.
+pub(super) fn devices(facts: &FactSet) -> BTreeMap<Subject, Kind> {
+    let all = facts.known(&device::KIND).into_iter();
+    let kinds = all.filter_map(|(subject, kind)| Some((subject.clone(), kind_of(kind)?)));
+    // A zram without a size is one that nobody has set up.
+    let idle = |of: &Subject, kind: Kind| kind.is_swap() && facts.value(of, &device::SIZE) == Some(0);
+    kinds.filter(|(subject, kind)| !idle(subject, *kind)).collect()
+}
+
 /// What a device that stands between a file system and its disks is to the boot; nothing where no code of the kernel has to
 /// put it together.
-pub(super) fn kind_of(kind: DeviceKind) -> Option<Kind> {
+fn kind_of(kind: DeviceKind) -> Option<Kind> {
     match kind {
         DeviceKind::Md => Some(Kind::Array),
         DeviceKind::Lvm
@@ -202,5 +217,23 @@ pub(super) fn kind_of(kind: DeviceKind) -> Option<Kind> {
         | DeviceKind::Loop
         | DeviceKind::Ram
         | DeviceKind::Other => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::Source;
+
+    #[test]
+    fn a_zram_that_nobody_has_set_up_is_needed_by_nobody() {
+        let needed = |kind: DeviceKind, size: u64| {
+            let (mut facts, of) = (FactSet::default(), Subject::device("zram0"));
+            facts.know(&of, &device::KIND, kind, Source::call("x"));
+            facts.know(&of, &device::SIZE, size, Source::call("x"));
+            !devices(&facts).is_empty()
+        };
+        assert!(!needed(DeviceKind::Zram, 0) && needed(DeviceKind::Zram, 4096));
+        assert!(needed(DeviceKind::Md, 0), "an array that does not run is needed");
     }
 }
