@@ -37,6 +37,8 @@ pub struct Setting {
     /// Values, or options to add, that give up what a power failure would leave: never without
     /// [`Risk::DataLossIfWrong`](crate::rules::Risk::DataLossIfWrong), whatever a rule says.
     pub loses: &'static [&'static str],
+    /// The only values that do not, where most do.
+    pub keeps: Option<&'static [&'static str]>,
 }
 
 impl Setting {
@@ -50,11 +52,20 @@ impl Setting {
             };
             let mut parts = parts.into_iter().map(|part| (part.trim(), plain(part.trim())));
             parts.any(|(part, plain)| {
-                self.loses
-                    .iter()
-                    .any(|word| word.eq_ignore_ascii_case(part) || word.eq_ignore_ascii_case(&plain))
+                // A word that takes no value loses with one as without.
+                let bare = part.split('=').next().unwrap_or(part);
+                let loses = |word: &&str| {
+                    [part, plain.as_str(), bare].iter().any(|one| word.eq_ignore_ascii_case(one))
+                };
+                let keeps = |words: &[&str]| words.contains(&plain.as_str());
+                self.loses.iter().any(loses) || self.keeps.is_some_and(|words| !keeps(words))
             })
         })
+    }
+
+    /// Whether leaving these out can lose data: a feature whose absence does.
+    pub fn can_lose_without(&self, removed: &[String]) -> bool {
+        removed.iter().any(|one| self.loses.contains(&format!("^{one}").as_str()))
     }
 
     /// Whether the setting has such values at all, as far as its fact tells: a word that is none of its words is not one.
@@ -64,7 +75,8 @@ impl Setting {
         match self.current.map(|fact| fact.kind) {
             Some(Kind::Bool) => any_case(ON) || any_case(OFF),
             Some(Kind::Choice(words)) => any_case(words),
-            Some(Kind::Count | Kind::Micros | Kind::Number) => number(value),
+            Some(Kind::Count) => plain(value).parse::<u64>().is_ok(),
+            Some(Kind::Micros | Kind::Number) => number(value),
             Some(Kind::Bytes) => number(value.trim_end_matches(|c: char| c.is_ascii_alphabetic()).trim_end()),
             Some(Kind::Text | Kind::Version | Kind::List | Kind::Choices(_)) | None => true,
         }
@@ -73,6 +85,11 @@ impl Setting {
     /// Its name without the area: what a server calls its setting, or the kernel an attribute.
     pub fn own_name(&self) -> &'static str {
         self.name.split_once('.').map_or(self.name, |(_, own)| own)
+    }
+
+    const fn keeping(mut self, keeps: &'static [&'static str]) -> Self {
+        self.keeps = Some(keeps);
+        self
     }
 
     const fn losing(mut self, loses: &'static [&'static str]) -> Self {
@@ -131,6 +148,8 @@ const LOSING_OPTIONS: &[&str] = &[
     "nointegrity",
     "nolog",
     "journal_flush_disabled",
+    "checkpoint=disable",
+    "nostrictsync",
 ];
 
 /// A whole number at the end of a value as people write it: `00`, `+0` and `0x0` are 0.
@@ -168,7 +187,7 @@ const fn one(
     current: Option<&'static KeyInfo>,
     doc: &'static str,
 ) -> Setting {
-    Setting { name, kind, doc, shape: Shape::One, scope, current, loses: &[] }
+    Setting { name, kind, doc, shape: Shape::One, scope, current, loses: &[], keeps: None }
 }
 
 const fn options(
@@ -192,7 +211,8 @@ const fn server(
 
 /// Every setting, by area.
 pub const ALL: &[Setting] = &[
-    one("filesystem", Filesystem, Scope::Mount, Some(&mount::FSTYPE.info), "The file system type."),
+    one("filesystem", Filesystem, Scope::Mount, Some(&mount::FSTYPE.info), "The file system type.")
+        .losing(&["tmpfs", "ramfs", "ext2", "overlay", "vfat", "exfat", "msdos"]),
     options("mkfs.options", MkfsOptions, Scope::Mount, None, "Options to make the file system with.")
         .losing(&["-O ^has_journal"]),
     options(
@@ -402,14 +422,16 @@ pub const ALL: &[Setting] = &[
         &mysql::FLUSH_LOG.info,
         "Whether InnoDB flushes its redo log before it reports a commit.",
     )
-    .losing(&["0", "2"]),
+    .losing(&["0", "2"])
+    .keeping(&["1", "3"]),
     server(
         "mysql.sync_binlog",
         Mysql,
         &mysql::SYNC_BINLOG.info,
         "After how many commits the binary log is flushed; 0 is never.",
     )
-    .losing(&["0"]),
+    .losing(&["0"])
+    .keeping(&["1"]),
     server(
         "mysql.innodb_flush_method",
         Mysql,

@@ -106,7 +106,8 @@ fn likely(sentence: &str) -> Option<usize> {
     let mut last = words.next()?;
     for (at, word) in words {
         let (before, program) = last;
-        let called = word.starts_with('-') && word.len() > 1 || word == "set" || word.starts_with("/dev/");
+        let verb = ["set", "destroy", "rollback", "labelclear"].contains(&word);
+        let called = word.starts_with('-') && word.len() > 1 || verb || word.starts_with(['/', '{']);
         if called && programs::is_known(base(program)) {
             return Some(before);
         }

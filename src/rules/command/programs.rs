@@ -167,9 +167,11 @@ impl Call<'_> {
         }
     }
 
-    /// Whether the first argument is one of these, and no other is an option.
-    fn begins(&self, verbs: &[&str]) -> bool {
-        self.words.first().is_some_and(|verb| verbs.contains(verb))
+    /// Whether the first argument is one of these, and every option one of those.
+    fn begins(&self, verbs: &[&str], options: &[&str]) -> bool {
+        let mut words = self.words.iter();
+        words.next().is_some_and(|verb| verbs.contains(verb))
+            && words.all(|word| path(word) || options.contains(word))
     }
 
     fn all(&self, fits: impl Fn(&str) -> bool) -> bool {
@@ -197,7 +199,7 @@ const PROGRAMS: &[(&str, Judge)] = &[
     ("true", |_| J::Harmless),
     ("sysctl", |call| sysctl(call.args)),
     ("tune2fs", |call| tune2fs(call.args)),
-    ("e2fsck", |call| call.fine(call.looks(&["-f", "-n", "-fn"]))),
+    ("e2fsck", |call| call.fine(call.looks(&["-n", "-fn"]))),
     ("xfs_admin", |call| call.fine(call.looks(&["-l", "-u", "-lu"]))),
     ("xfs_repair", |call| call.fine(call.looks(&["-n"]))),
     ("fstrim", |call| call.fine(call.all(|word| path(word) || word == "-v" || word == "-n"))),
@@ -206,7 +208,7 @@ const PROGRAMS: &[(&str, Judge)] = &[
     ("chattr", |call| call.fine(call.looks(&["+C", "-C"]))),
     ("btrfs", |call| btrfs(call.words)),
     ("zfs", |call| zfs(call.args, call.words)),
-    ("zpool", |call| call.fine(call.begins(&["status", "list", "get", "iostat"]))),
+    ("zpool", |call| call.fine(call.begins(&["status", "list", "get", "iostat"], &["-v", "-x", "-H"]))),
     ("systemctl", |call| systemctl(call.words)),
     ("psql", |call| client(call.args, Area::Pg, PSQL)),
     ("mysql", |call| client(call.args, Area::Mysql, MYSQL)),
@@ -231,11 +233,8 @@ const PROGRAMS: &[(&str, Judge)] = &[
     }),
     ("nvme", |call| nvme(call.args, call.word)),
     ("mdadm", |call| call.fine(call.looks(&["--detail", "-D", "--examine", "-E"]))),
-    ("dmsetup", |call| call.fine(call.begins(&["ls", "table", "status", "info", "deps"]))),
-    ("walwise", |call| {
-        let looks = call.begins(&["check", "explain", "facts", "rules", "upgrade"]);
-        call.fine(looks && call.all(|word| !word.starts_with("--output") && word != "-o"))
-    }),
+    ("dmsetup", |call| call.fine(call.begins(&["ls", "table", "status", "info", "deps"], &["--tree"]))),
+    ("walwise", |call| call.fine(call.begins(&["check", "explain", "facts", "upgrade"], &["--no-probe"]))),
 ];
 
 fn of(name: &str, word: &Word, args: &[Word], input: Option<&Word>) -> Judgement {
@@ -243,8 +242,16 @@ fn of(name: &str, word: &Word, args: &[Word], input: Option<&Word>) -> Judgement
     let words: Vec<&str> = shapes.iter().map(String::as_str).collect();
     let call = Call { word, args, words: &words, input };
     if destroys(name) {
-        // Without an option it lists what there is.
-        if name == "wipefs" && words.len() == 1 && call.all(path) {
+        // So they list what there is.
+        let lists = match (name, words.as_slice()) {
+            ("wipefs", [device] | ["-n" | "--no-act", device]) => path(device),
+            ("fdisk" | "sfdisk", ["-l" | "-d", device]) | ("parted" | "sgdisk", ["-l", device]) => {
+                path(device)
+            }
+            ("fdisk" | "sfdisk" | "parted", ["-l"]) => true,
+            _ => false,
+        };
+        if lists {
             return J::Harmless;
         }
         return J::loses(word.range(), format!("{name} destroys data"));
@@ -277,11 +284,11 @@ fn each(flags: &Flags, judged: impl Fn(&str, &Word) -> Judgement) -> Judgement {
 }
 
 fn mount(args: &[Word]) -> Judgement {
-    let known =
-        Known { short: "o:t:vnrw", long: &["options=", "types=", "bind", "rbind", "verbose", "read-only"] };
+    let known = Known { short: "o:t:vnrw", long: &["options=", "types=", "verbose", "read-only"] };
     flagged(args, known, |flags| match flags.rest.len() {
         1 | 2 => each(flags, |name, value| match name {
             "o" | "options" => values::options(value),
+            "t" | "types" => values::named("filesystem", value),
             _ => J::Harmless,
         }),
         _ => J::strange("walwise does not understand what it mounts"),
@@ -383,12 +390,14 @@ fn zfs(args: &[Word], words: &[&str]) -> Judgement {
 
 fn systemctl(words: &[&str]) -> Judgement {
     let known = ["--now", "--no-pager", "-q"];
+    // A path is a unit of somebody's own, and a target can stop the machine.
+    let unit = |word: &&str| path(word) && !word.contains('/') && !word.ends_with(".target");
     let mut plain = words.iter().filter(|word| !known.contains(word));
     match plain.next() {
         Some(
             &("is-enabled" | "is-active" | "status" | "show" | "cat" | "daemon-reload" | "enable"
             | "disable" | "start" | "stop" | "restart" | "reload" | "list-timers"),
-        ) if plain.all(|word| !word.starts_with('-')) => J::Harmless,
+        ) if plain.all(unit) => J::Harmless,
         _ => J::strange("walwise does not understand what systemctl is told"),
     }
 }
@@ -399,7 +408,7 @@ const PSQL: Known = Known {
 };
 const MYSQL: Known = Known {
     short: "e:u:h:S:P:NBs",
-    long: &["execute=", "user=", "host=", "socket=", "port=", "batch", "skip-column-names", "defaults-file="],
+    long: &["execute=", "user=", "host=", "socket=", "port=", "batch", "skip-column-names"],
 };
 
 fn client(args: &[Word], area: Area, known: Known) -> Judgement {

@@ -27,7 +27,6 @@ pub const LOOKERS: &[Looker] = &[
     ),
     looker("grep", "wEFivnqc", &[]),
     looker("head", "n:", &[]),
-    looker("hostnamectl", "", &[]),
     looker("journalctl", "bkn:u:", &["no-pager", "boot", "dmesg", "unit="]),
     looker("ls", "lahdZ", &[]),
     looker("lsattr", "d", &[]),

@@ -43,7 +43,11 @@ const HARMLESS: &[&str] = &[
     "psql -c 'ALTER SYSTEM SET fsync = on' -c 'SELECT pg_reload_conf()'",
     "psql -Xc \"ALTER SYSTEM SET wal_compression TO 'lz4'; SELECT pg_reload_conf();\"",
     "mysql{mysql.socket? --socket=} -e 'SELECT @@sync_binlog'",
-    "mysql -e 'SET GLOBAL sync_binlog = 1, GLOBAL_x'",
+    "mysql -e 'SET GLOBAL sync_binlog = 1'",
+    "wipefs -n {device.path}",
+    "fdisk -l {device.path}",
+    "mount -t xfs {mount.source} {mount.point}",
+    "zpool status -v tank",
     "zfs set recordsize=32K {mount.source}",
     "zfs set sync=standard {mount.source}",
     "tune2fs -O fast_commit {mount.source}",
@@ -158,6 +162,11 @@ const LOSES: &[&str] = &[
     "zpool destroy tank",
     "eatmydata pg_ctl start",
     "echo b > /proc/sysrq-trigger",
+    "mysql -e 'SET GLOBAL sync_binlog = 1000'",
+    "mysql -e 'SET GLOBAL innodb_flush_log_at_trx_commit = 99'",
+    "mount -o remount,nobarrier=1 {mount.point}",
+    "dmsetup ls --exec 'wipefs -a'",
+    "hdparm -W0 {device.path} # -W1 {device.path}",
 ];
 
 /// What is not understood to the last word.
@@ -192,6 +201,18 @@ const STRANGE: &[&str] = &[
     "psql -c 'ALTER SYSTEM SET fsync = of'",
     "psql -c 'ALTER SYSTEM SET unheard_of = 1'",
     "psql -c 'SELECT do_things()'",
+    "mysql -e 'SET GLOBAL sync_binlog = 1, GLOBAL_x'",
+    "mysql --defaults-file=/tmp/x.cnf -e 'SELECT 1'",
+    "dmsetup ls --exec /opt/own",
+    "zpool status -c own",
+    "walwise check -o/srv/pg/global/pg_control",
+    "walwise check --save {mount.point}",
+    "mount --bind /dev/shm {mount.point}",
+    "mount -o bind /dev/shm {mount.point}",
+    "systemctl enable --now /opt/own/x.service",
+    "systemctl start poweroff.target",
+    "e2fsck -f {mount.source}",
+    "hostnamectl set-hostname x",
     "mysql -e 'source x.sql'",
     "mysql < x.sql",
     "zfs set sync={mount.zfs_sync} {mount.source}",
@@ -207,8 +228,7 @@ const STRANGE: &[&str] = &[
 fn what_is_understood_is_harmless_what_loses_is_found_and_the_rest_is_strange() {
     all_are("loses", LOSES);
     all_are("strange", STRANGE);
-    let but: Vec<&str> = HARMLESS.iter().copied().filter(|one| !one.contains("GLOBAL_x")).collect();
-    all_are("harmless", &but);
+    all_are("harmless", HARMLESS);
 }
 
 /// Every word that a setting says can lose data is found in every command that would set it.
@@ -224,6 +244,7 @@ fn every_word_that_a_setting_says_can_lose_data_is_found() {
                         format!("./own mount --options='ro,{word}'"),
                     ]
                 }
+                "filesystem" => vec![format!("mount -t {word} /dev/sda /srv")],
                 "mkfs.features" => vec![format!("tune2fs -O {word} /dev/sda")],
                 "mkfs.options" => vec![format!("tune2fs {word} /dev/sda")],
                 "block.write_cache" => vec![format!("echo '{word}' > /sys/block/sda/queue/{own}")],

@@ -17,7 +17,6 @@ const OPTIONS: &[&str] = &[
     "auto",
     "auto_da_alloc",
     "autodefrag",
-    "bind",
     "commit",
     "compress",
     "compress-force",

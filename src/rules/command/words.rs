@@ -144,7 +144,8 @@ fn is_plain_comment(rest: &[At]) -> bool {
     // A function is named with its brackets.
     let text: String = rest.iter().map(|(_, c)| *c).collect();
     let bad = |c: char| special(c).is_some_and(|_| c != '?') || ";|&>'\"\0".contains(c);
-    !text.replace("=(", "$").replace("()", "").contains(bad)
+    let option = text.split_whitespace().any(|word| word.starts_with('-'));
+    !option && !text.replace("=(", "$").replace("()", "").contains(bad)
 }
 
 impl Line {

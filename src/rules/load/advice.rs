@@ -1,5 +1,7 @@
 //! The advice of a rule: a setting, one change that fits it, who is affected, what could go wrong, and commands.
 
+use toml::Spanned;
+
 use super::cond::{self, Sight};
 use super::fields::{Fields, Item, Shape, Text};
 use super::{prose, template};
@@ -52,31 +54,41 @@ pub(super) fn advice(
     let rank = fields.get("rank").map(|item| rank(item, problems));
     if risk == Some(Risk::DataLossIfWrong) && level.is_some_and(|level| level != Level::Option) {
         problems.report(
-            fields.get("risk").map_or(fields.span.clone(), toml::Spanned::span),
+            fields.get("risk").map_or(fields.span.clone(), Spanned::span),
             "what can lose data is never more than an option",
             "level = \"option\", with its price".to_owned(),
         );
     }
     if author == Author::User && risk == Some(Risk::DataLossIfWrong) {
         problems.report(
-            fields.get("risk").map_or(fields.span.clone(), toml::Spanned::span),
+            fields.get("risk").map_or(fields.span.clone(), Spanned::span),
             "what can lose data is advised by the rules that come with walwise alone",
             "their tests show that nothing unknown leads to it; a rule may say its opinion in `because`"
                 .to_owned(),
         );
     }
     if let (Some(setting), Some(ChangeSpec::Fixed(change)), Some(risk)) = (setting, &change, risk)
-        && setting.can_lose(change.values())
+        && (setting.can_lose(change.values()) || setting.can_lose_without(change.removed()))
         && risk != Risk::DataLossIfWrong
     {
         problems.report(
-            fields.get("risk").map_or(fields.span.clone(), toml::Spanned::span),
+            fields.get("risk").map_or(fields.span.clone(), Spanned::span),
             format!("{}: {} can lose data", setting.name, change.words()),
             match author {
                 Author::Walwise => "risk = \"data-loss-if-wrong\"".to_owned(),
                 Author::User => "such advice is not a user's rule's to give".to_owned(),
             },
         );
+    }
+    if let (Author::User, Some(setting), Some(ChangeSpec::Fixed(change))) = (author, setting, &change) {
+        for word in change.values().iter().chain(change.removed()) {
+            if let Some(help) = odd(setting, word) {
+                let span =
+                    fields.get("add").or(fields.get("remove")).map_or(fields.span.clone(), Spanned::span);
+                let what = format!("`{word}` is no value of {} that walwise understands", setting.name);
+                problems.report(span, what, help.to_owned());
+            }
+        }
     }
     let keeps = matches!(change, Some(ChangeSpec::Fixed(Change::Keep)));
     if level == Some(Level::Option) && price.is_none() && !keeps && fields.get("price").is_none() {
@@ -194,6 +206,30 @@ fn fits(
         problems.report(span, format!("{} is {is}: `{change}` does not fit", setting.name), help.to_owned());
     }
     fitting
+}
+
+/// Options of mkfs that decide sizes and names, and not what a file system promises.
+const OF_MKFS: [&str; 12] = ["-b", "-d", "-E", "-i", "-I", "-l", "-L", "-m", "-n", "-N", "-s", "-T"];
+
+/// What is wrong with a word of a user's list of options, for it ends in a command or in a line of fstab.
+fn odd(setting: &Setting, word: &str) -> Option<&'static str> {
+    let of = |more: &'static str| move |c: char| c.is_ascii_alphanumeric() || more.contains(c);
+    if setting.kind.is_list_of_words() {
+        let name = word.strip_prefix('^').unwrap_or(word);
+        let begins = name.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+        let all = setting.kind.is_of_mkfs()
+            && (name.contains(|c: char| c.is_ascii_uppercase()) || ["none", "clear"].contains(&name));
+        let fits = begins && name.chars().all(of("_.:=%/+-@"));
+        return (all || !fits).then_some("write the name of one option, such as \"noatime\"");
+    }
+    if setting.kind.is_of_mkfs() {
+        let known = word.split_whitespace().next().is_some_and(|first| OF_MKFS.contains(&first));
+        let fits = known && word.chars().all(of("_.:=/,- "));
+        return (!fits).then_some(
+            "write one option with its value, such as \"-b 4096\"; features belong into mkfs.features",
+        );
+    }
+    None
 }
 
 /// Reports a word that is not one option: what is judged is one, and a second behind a comma would be passed over.

@@ -234,3 +234,44 @@ fn one_rule_has_one_level() {
         "rule a.b is raised from warning to critical: as we see it (1.toml:44)"
     );
 }
+
+/// What a user's rule says of options ends in commands and in lines of fstab.
+#[test]
+fn a_word_that_is_no_option_is_a_mistake() {
+    let with = |setting: &str, change: &str| {
+        let text = good("a.b").replace(
+            "  setting = \"mount.options\"\n  remove  = [\"nobarrier\"]",
+            &format!("  setting = \"{setting}\"\n  {change}"),
+        );
+        assert!(text.contains(change));
+        of_user(text).1.iter().flat_map(crate::rules::diagnostic::FileDiags::mistakes).count()
+    };
+    for (setting, change) in [
+        ("mount.options", "add = [\"noatime\"]"),
+        ("mount.options", "add = [\"x-systemd.device-timeout=10s\"]"),
+        ("mkfs.options", "add = [\"-b 4096\"]"),
+        ("mkfs.features", "add = [\"^64bit\"]"),
+    ] {
+        assert_eq!(with(setting, change), 0, "{setting} {change}");
+    }
+    for (setting, change) in [
+        ("mount.options", "add = [\"-onobarrier\"]"),
+        ("mount.options", "add = [\"noatime;id\"]"),
+        ("mount.options", "add = [\"nobarrier=1\"]"),
+        ("mount.options", "add = [\"checkpoint=disable\"]"),
+        ("mkfs.options", "add = [\"-O^has_journal\"]"),
+        ("mkfs.options", "add = [\"-O  ^has_journal\"]"),
+        ("mkfs.options", "add = [\"-t ext2\"]"),
+        ("mkfs.options", "add = [\"; rm -rf /\"]"),
+        ("mkfs.features", "add = [\"-has_journal\"]"),
+        ("mkfs.features", "add = [\"none\"]"),
+        ("mkfs.features", "add = [\"^FEATURE_C2\"]"),
+        ("mkfs.features", "remove = [\"has_journal\"]"),
+        ("filesystem", "set = \"tmpfs\""),
+        ("mysql.sync_binlog", "set = \"-1\""),
+        ("mysql.sync_binlog", "set = \"1000\""),
+        ("mysql.innodb_flush_log_at_trx_commit", "set = \"99\""),
+    ] {
+        assert!(with(setting, change) > 0, "{setting} {change}");
+    }
+}
