@@ -211,16 +211,19 @@ fn fits(
 /// Options of mkfs that decide sizes and names, and not what a file system promises.
 const OF_MKFS: [&str; 12] = ["-b", "-d", "-E", "-i", "-I", "-l", "-L", "-m", "-n", "-N", "-s", "-T"];
 
+/// Features that leave out all that mkfs would take, the journal among them (mke2fs(8)).
+const EMPTYING: [&str; 2] = ["none", "clear"];
+
 /// What is wrong with a word of a user's list of options, for it ends in a command or in a line of fstab.
 fn odd(setting: &Setting, word: &str) -> Option<&'static str> {
     let of = |more: &'static str| move |c: char| c.is_ascii_alphanumeric() || more.contains(c);
     if setting.kind.is_list_of_words() {
         let name = word.strip_prefix('^').unwrap_or(word);
         let begins = name.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
-        let all = setting.kind.is_of_mkfs()
-            && (name.contains(|c: char| c.is_ascii_uppercase()) || ["none", "clear"].contains(&name));
+        let hidden = setting.kind.is_of_mkfs()
+            && (name.contains(|c: char| c.is_ascii_uppercase()) || EMPTYING.contains(&name));
         let fits = begins && name.chars().all(of("_.:=%/+-@"));
-        return (all || !fits).then_some("write the name of one option, such as \"noatime\"");
+        return (hidden || !fits).then_some("write the name of one option, such as \"noatime\"");
     }
     if setting.kind.is_of_mkfs() {
         let known = word.split_whitespace().next().is_some_and(|first| OF_MKFS.contains(&first));
