@@ -132,7 +132,8 @@ pub struct Ruling {
 }
 
 impl Ruling {
-    fn unknown(because: impl Into<String>) -> Self {
+    /// Of what nobody knows, and why.
+    pub fn unknown(because: impl Into<String>) -> Self {
         Self { effect: Effect::Unknown, because: because.into(), source: String::new() }
     }
 

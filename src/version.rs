@@ -1,8 +1,9 @@
 //! Version numbers as kernels, file system tools and servers print them.
 //!
 //! The numbers are compared, `-rcN`, `betaN` and `devel` are below their release, and whatever follows is a *vendor tail*
-//! that is kept and shown and never compared, but for the builds of one vendor where somebody asks for them. Every published crate treats some vendor tail as a pre-release; and what the number cannot
-//! say (enterprise kernels backport features) is said by [`Version::backports`], which turns "below" into unknown.
+//! that is kept and shown and never compared, but for the builds of one vendor where somebody asks for them. Every published
+//! crate treats some vendor tail as a pre-release; and what the number cannot say (enterprise kernels backport features) is
+//! said by [`Version::backports`], which turns "below" into unknown.
 
 use std::cmp::Ordering;
 use std::fmt;

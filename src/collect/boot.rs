@@ -37,10 +37,11 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         whole.unwrap_or_else(|| Reading::known(true, Source::file(FSTAB))),
     );
     swaps.extend(units.swaps());
-    swap::put(host, swaps, facts);
-    crypt::put(host, facts);
     command_line(host, facts);
-    device::look(host, facts);
+    let mut listed = device::Listed::default();
+    swap::put(host, swaps, facts, &mut listed);
+    crypt::put(host, facts, &mut listed);
+    device::look(host, facts, &mut listed);
     same::conclude(host, facts);
     again::conclude(facts, unread.iter().flatten().next());
 }

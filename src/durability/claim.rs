@@ -15,7 +15,7 @@ use super::ask::{Ask, Asked};
 use super::controller;
 use super::{Bears, Evidence, Layer, Mend};
 pub use crate::facts::catalog::device::Cache;
-use crate::facts::catalog::device::{self, CacheType, DeviceKind, DriveCache, Transport, WriteCache};
+use crate::facts::catalog::device::{self, DeviceKind, Transport, WriteCache};
 use crate::facts::catalog::target::{Flush, Suppressor};
 use crate::facts::{FactSet, Key, Subject};
 use crate::truth::Truth;
@@ -134,28 +134,6 @@ pub fn leaf(facts: &FactSet, disk: &Subject) -> Leaf {
     }
 }
 
-fn is_write_back(queue: WriteCache) -> bool {
-    match queue {
-        WriteCache::WriteBack => true,
-        WriteCache::WriteThrough => false,
-    }
-}
-
-/// Whether a disk told its driver of a cache that holds writes.
-fn holds_writes(told: CacheType) -> bool {
-    match told {
-        CacheType::WriteBack | CacheType::WriteBackNoRead => true,
-        CacheType::WriteThrough | CacheType::None => false,
-    }
-}
-
-fn is_on(cache: DriveCache) -> bool {
-    match cache {
-        DriveCache::On => true,
-        DriveCache::Off => false,
-    }
-}
-
 fn opaque(ask: Ask, disk: &Subject, says: String) -> Leaf {
     let claim = claim(&ask, disk, &device::KIND, Bears::Unproven, says);
     done(ask, Cache::Unknown, Passage::Unknown, Truth::Unknown, vec![claim])
@@ -173,7 +151,7 @@ fn claim<T>(ask: &Ask, disk: &Subject, from: &Key<T>, bears: Bears, says: String
 /// A real disk, or what passes for one.
 fn attached(mut ask: Ask, disk: &Subject) -> Leaf {
     let transport = ask.need(disk, &device::TRANSPORT);
-    let queue = ask.need(disk, &device::WRITE_CACHE).map(is_write_back);
+    let queue = ask.need(disk, &device::WRITE_CACHE).map(WriteCache::is_write_back);
     let attached = controller::is_behind_one(&mut ask, disk, transport);
     let passed_on = attached && controller::is_passed_on(&mut ask, disk);
     let raid = attached && !passed_on;

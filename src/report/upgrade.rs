@@ -1,9 +1,9 @@
 //! What the next kernel changes: the report of this machine beside that of the same machine with the next kernel, distribution
 //! and tools assumed, told as what an administrator has to do before.
 //!
-//! Everything that the next boot needs has an answer. Every line that is wrong then is named, option by option, also where it is wrong today; of everything
-//! else only what changes. The surprise: which part of the telling a finding belongs to is read off the facts in its
-//! condition, so that rules can be added, switched off or given another level without a word here.
+//! Everything that the next boot needs has an answer. Every line that is wrong then is named, option by option, also where
+//! it is wrong today; of everything else only what changes. The surprise: which part of the telling a finding belongs to is
+//! read off the facts in its condition, so that rules can be added, switched off or given another level without a word here.
 
 mod boot;
 mod layer;
@@ -19,9 +19,11 @@ use serde::Serialize;
 
 use super::Report;
 use super::exit::FailOn;
-use crate::facts::{Scope, Subject};
+use crate::facts::catalog::kernel;
+use crate::facts::{FactSet, Scope, Subject};
 use crate::rules::{Finding, Level, Outcome, Trace};
 use crate::validity::Ruling;
+use crate::version::Version;
 
 pub use need::{Answer, Kind, Need};
 
@@ -112,10 +114,10 @@ pub struct Item {
 }
 
 impl Item {
-    /// Something of which it cannot be told whether the next boot can do it.
-    fn open(subject: &Subject, level: Level, what: String, ruling: Ruling) -> Self {
+    /// Something that is told, and is no answer to what the next boot needs.
+    fn told(part: Part, level: Level, subject: &Subject, what: String, ruling: Ruling) -> Self {
         Self {
-            part: Part::NotKnown,
+            part,
             level,
             subject: subject.clone(),
             place: None,
@@ -123,12 +125,18 @@ impl Item {
             because: ruling.because,
             sources: if ruling.source.is_empty() { Vec::new() } else { vec![ruling.source] },
             already: false,
-            undecided: true,
+            undecided: false,
             rule: None,
             sure: None,
-            answer: Some(Answer::CannotBeTold),
+            answer: None,
             name: None,
         }
+    }
+
+    /// Something of which it cannot be told whether the next boot can do it.
+    fn open(subject: &Subject, level: Level, what: String, ruling: Ruling) -> Self {
+        let answer = Some(Answer::CannotBeTold);
+        Self { undecided: true, answer, ..Self::told(Part::NotKnown, level, subject, what, ruling) }
     }
 
     /// The same as something that the next boot cannot do.
@@ -178,6 +186,12 @@ impl Upgrade {
             None => 0,
         }
     }
+}
+
+/// The kernel's version and its vendor.
+fn kernel_of(facts: &FactSet) -> Option<(Version, String)> {
+    let host = Subject::host();
+    facts.value(&host, &kernel::VERSION).zip(facts.value(&host, &kernel::VENDOR))
 }
 
 /// The order of the telling: parts, what matters most, and lines of a file as they stand there.

@@ -78,6 +78,13 @@ fn btrfs_takes_and_refuses_what_the_table_says() {
 
 const FAMILIES: [&str; 3] = ["ext4", "xfs", "btrfs"];
 
+/// Options as they compare.
+fn sorted(mut options: Vec<String>) -> Vec<String> {
+    options.sort();
+    options.dedup();
+    options
+}
+
 /// What the kernel makes of one option, with what it needs beside it.
 fn effect(fs: &str, example: &Example) -> (String, Effect) {
     let words: Vec<String> = example.beside.iter().chain([&example.option]).cloned().collect();
@@ -90,11 +97,6 @@ fn effect(fs: &str, example: &Example) -> (String, Effect) {
 fn what_has_no_effect_or_is_the_default_changes_nothing_in_force() {
     for fs in FAMILIES {
         let disk = disk(fs);
-        let sorted = |mut options: Vec<String>| {
-            options.sort();
-            options.dedup();
-            options
-        };
         let without = sorted(disk.in_force_with("").unwrap());
         let (mut wrong, mut tried) = (Vec::new(), 0);
         for (line, effect) in examples(fs).iter().map(|example| effect(fs, example)) {
@@ -167,11 +169,6 @@ fn lines_of_options_do_what_the_table_says() {
     let (mut taken, mut refused, mut same, mut wrong) = (0, 0, 0, Vec::new());
     for fs in FAMILIES {
         let disk = disk(fs);
-        let sorted = |mut options: Vec<String>| {
-            options.sort();
-            options.dedup();
-            options
-        };
         for line in option_lines(fs) {
             let words: Vec<String> = line.split(',').map(str::to_owned).collect();
             let rulings = mount_options(fs, &words, &[], &kernel, "mainline");
@@ -195,9 +192,8 @@ fn lines_of_options_do_what_the_table_says() {
             }
         }
     }
-    assert!(taken > 300 && refused > 100 && same > 100, "{taken} taken, {refused} refused, {same} compared");
     assert!(wrong.is_empty(), "on {kernel}:\n{}", wrong.join("\n"));
-    assert!(taken > 150 && refused > 120 && same > 80, "{taken} taken, {refused} refused, {same} compared");
+    assert!(taken > 300 && refused > 120 && same > 100, "{taken} taken, {refused} refused, {same} compared");
 }
 
 /// The options that rules would put in, by rule.

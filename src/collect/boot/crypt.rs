@@ -3,7 +3,6 @@
 //! What is unlocked now is read with the other devices. The surprise: a plain device has no header, so the defaults of cryptsetup are a
 //! part of it where its line does not say them; one with a random key is made anew at each boot, and needs none.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::device;
@@ -16,7 +15,7 @@ use crate::text::safe;
 const CRYPTTAB: &str = "/etc/crypttab";
 
 /// Records them; none where there is no such file.
-pub fn put(host: &dyn Host, facts: &mut FactSet) {
+pub fn put(host: &dyn Host, facts: &mut FactSet, listed: &mut device::Listed) {
     let machine = Subject::host();
     let settings = match host.config(Path::new(CRYPTTAB), Dialect::Crypttab) {
         Ok(settings) => settings,
@@ -24,7 +23,6 @@ pub fn put(host: &dyn Host, facts: &mut FactSet) {
         Err(miss) => return facts.put(&machine, &boot::UNLOCKED, refused(&miss, CRYPTTAB)),
     };
     let [mut all, mut optional, mut missing, mut unseen, mut by_defaults] = [const { Vec::new() }; 5];
-    let mut listed = BTreeMap::new();
     for setting in settings {
         let name = safe(&setting.key);
         let fields: Vec<String> = setting.value.split(|b| *b == b'\t').map(safe).collect();
@@ -51,7 +49,7 @@ pub fn put(host: &dyn Host, facts: &mut FactSet) {
             by_defaults.push(name.clone());
         }
         let written = Source::line(CRYPTTAB, setting.line);
-        match device::of(host, facts, device, &written, &mut listed) {
+        match device::of(host, facts, device, &written, listed) {
             Reading::Known { value: NamedDevice::There, .. } if kept == "whole" => {}
             Reading::Known { value: NamedDevice::Missing, .. } => missing.push(name.clone()),
             Reading::Known { value: NamedDevice::There | NamedDevice::None, .. }
@@ -99,7 +97,7 @@ mod tests {
             .answer(Question::List("/dev/disk/by-uuid".into()), b"1\0");
         let mut facts = FactSet::default();
         facts.know(&Subject::host(), &machine::CONTAINER, "none".to_owned(), Source::file("cgroup"));
-        put(&host, &mut facts);
+        put(&host, &mut facts, &mut device::Listed::default());
         let list = |key: &Key<Vec<String>>| facts.value(&Subject::host(), key).unwrap().join(" ");
         assert_eq!(list(&boot::UNLOCKED), "data gone odd plain said swap");
         assert_eq!(list(&boot::UNLOCKED_OPTIONAL), "gone");

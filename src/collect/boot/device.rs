@@ -25,19 +25,18 @@ const TAGS: [(&str, &str); 5] = [
     ("ID=", "/dev/disk/by-id"),
 ];
 
-/// The names in a directory of links, or why they are not known.
-type Names = Reading<BTreeSet<OsString>>;
+/// The names in each directory of links that was asked for, or why they are not known.
+pub type Listed = BTreeMap<&'static str, Reading<BTreeSet<OsString>>>;
 
 /// Records it for every line. The kernel's own command line led to the root file system of this very boot.
-pub fn look(host: &dyn Host, facts: &mut FactSet) {
+pub fn look(host: &dyn Host, facts: &mut FactSet, listed: &mut Listed) {
     let lines: Vec<Subject> = facts.subjects(Scope::Boot).cloned().collect();
-    let mut listed: BTreeMap<&str, Names> = BTreeMap::new();
     for line in lines {
         let found = match facts.get(&line, &boot::SOURCE) {
             Reading::Known { source, .. } if source == Source::file(super::COMMAND_LINE) => {
                 Reading::known(NamedDevice::There, source)
             }
-            Reading::Known { value, source } => of(host, facts, &value, &source, &mut listed),
+            Reading::Known { value, source } => of(host, facts, &value, &source, listed),
             Reading::Unknown { why, detail, remedy } => Reading::Unknown { why, detail, remedy },
         };
         facts.put(&line, &boot::DEVICE, found);
@@ -50,7 +49,7 @@ pub fn of(
     facts: &FactSet,
     given: &str,
     written: &Source,
-    listed: &mut BTreeMap<&'static str, Names>,
+    listed: &mut Listed,
 ) -> Reading<NamedDevice> {
     let found = if let Some((directory, value)) = tagged(given) {
         let names = listed.entry(directory).or_insert_with(|| match host.list(Path::new(directory)) {
@@ -139,7 +138,7 @@ mod tests {
             Source::file("sysfs"),
         );
         facts.know(&line, &boot::SOURCE, named.to_owned(), Source::line("/etc/fstab", 3));
-        look(host, &mut facts);
+        look(host, &mut facts, &mut Listed::default());
         facts.value(&line, &boot::DEVICE).map(|found| found.word().to_owned())
     }
 

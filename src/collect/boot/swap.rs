@@ -3,7 +3,6 @@
 //! Lines of fstab and the names of swap units come from the files beside this one. The surprise: what a unit swaps to is not read,
 //! and a zram device is made anew at each boot by somebody who is not looked for, so of neither is it known whether it will be there.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::device;
@@ -13,16 +12,15 @@ use crate::host::{Host, MissKind};
 use crate::text;
 
 /// Records them.
-pub fn put(host: &dyn Host, swaps: Vec<String>, facts: &mut FactSet) {
+pub fn put(host: &dyn Host, swaps: Vec<String>, facts: &mut FactSet, listed: &mut device::Listed) {
     let written = Source::file(super::FSTAB);
     let (mut missing, mut unseen) = (Vec::new(), Vec::new());
-    let mut listed = BTreeMap::new();
     for swap in &swaps {
         let there = match swap.as_str() {
             unit if is_unit(unit) => None,
             zram if zram.starts_with("/dev/zram") => None,
             file if file.starts_with('/') && !file.starts_with("/dev/") => file_is_there(host, file),
-            given => match device::of(host, facts, given, &written, &mut listed) {
+            given => match device::of(host, facts, given, &written, listed) {
                 Reading::Known { value: NamedDevice::There, .. } => Some(true),
                 Reading::Known { value: NamedDevice::Missing, .. } => Some(false),
                 Reading::Known { value: NamedDevice::None, .. } | Reading::Unknown { .. } => None,

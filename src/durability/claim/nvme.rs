@@ -5,10 +5,10 @@
 //! The surprise: drives whose capacitors keep their cache alive often say that they have none, which holds only as long
 //! as they do not warn of the capacitors; and what they say of atomic writes (AWUPF) is not used anywhere here.
 
-use super::{Word, is_on};
+use super::Word;
 use crate::durability::ask::Ask;
 use crate::facts::Subject;
-use crate::facts::catalog::device;
+use crate::facts::catalog::device::{self, DriveCache};
 
 const IDENTIFY: &str = "read the controller's own word as root: nvme id-ctrl -H DEVICE (line vwc)";
 const HEALTH: &str = "read the drive's warnings as root: nvme smart-log DEVICE (line critical_warning)";
@@ -17,7 +17,7 @@ const HEALTH: &str = "read the drive's warnings as root: nvme smart-log DEVICE (
 pub fn word(ask: &mut Ask, disk: &Subject) -> Word {
     let name = disk.name();
     let has_one = ask.value(disk, &device::NVME_VOLATILE);
-    let asked = ask.value(disk, &device::DRIVE_CACHE).map(is_on);
+    let asked = ask.value(disk, &device::DRIVE_CACHE).map(DriveCache::is_on);
     match (has_one, asked) {
         (Some(false), Some(true)) => {
             Word::Torn(format!("{name} says that it has no volatile cache and answers that this cache is on"))

@@ -5,10 +5,10 @@
 //! itself. The surprise: only the second can say *write through* to be believed. sd assumes it where a disk has no such
 //! page, and `temporary write through` makes queue and `cache_type` say it together while the disk caches on.
 
-use super::{Word, holds_writes, is_on};
+use super::Word;
 use crate::durability::ask::Ask;
 use crate::facts::Subject;
-use crate::facts::catalog::device;
+use crate::facts::catalog::device::{self, CacheType, DriveCache};
 
 const ASK_IT: &str =
     "ask the disk itself as root: smartctl -g wcache DEVICE, hdparm -W DEVICE or sdparm --get=WCE DEVICE";
@@ -16,8 +16,8 @@ const ASK_IT: &str =
 /// What a disk says.
 pub fn word(ask: &mut Ask, disk: &Subject) -> Word {
     let name = disk.name();
-    let kept = ask.value(disk, &device::CACHE_TYPE).map(holds_writes);
-    let asked = ask.value(disk, &device::DRIVE_CACHE).map(is_on);
+    let kept = ask.value(disk, &device::CACHE_TYPE).map(CacheType::holds_writes);
+    let asked = ask.value(disk, &device::DRIVE_CACHE).map(DriveCache::is_on);
     match (kept, asked) {
         (Some(false), Some(true)) => Word::Torn(format!(
             "{name} answers that its write cache is on, although the kernel was told that it has none"
@@ -40,7 +40,7 @@ pub fn word(ask: &mut Ask, disk: &Subject) -> Word {
 /// What the volume of a RAID controller shows to the kernel. What it would answer when asked is its controller's cache,
 /// of which the controller's own tool tells in full; so it is not asked.
 pub fn as_shown(ask: &mut Ask, disk: &Subject) -> Word {
-    match ask.value(disk, &device::CACHE_TYPE).map(holds_writes) {
+    match ask.value(disk, &device::CACHE_TYPE).map(CacheType::holds_writes) {
         Some(true) => Word::Volatile,
         Some(false) => Word::Without("shown to the kernel".to_owned()),
         None => Word::Silent(String::new()),

@@ -4,14 +4,14 @@
 //! It is the hypervisor's word. The surprise: a guest can set it too, and then the hypervisor obeys; whether it obeys
 //! a flush is another question, which no guest can answer.
 
-use super::{Word, holds_writes};
+use super::Word;
 use crate::durability::ask::Ask;
 use crate::facts::Subject;
-use crate::facts::catalog::device;
+use crate::facts::catalog::device::{self, CacheType};
 
 /// What a disk says.
 pub fn word(ask: &mut Ask, disk: &Subject) -> Word {
-    match ask.value(disk, &device::CACHE_TYPE).map(holds_writes) {
+    match ask.value(disk, &device::CACHE_TYPE).map(CacheType::holds_writes) {
         Some(true) => Word::Volatile,
         Some(false) => Word::Without("its hypervisor's word, which a guest can also set itself".to_owned()),
         None => {

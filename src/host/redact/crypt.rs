@@ -3,6 +3,7 @@
 //! Of a key only the kind is told, never where it lies; of options those whose names are known, with a value where that is a number or
 //! an algorithm. The surprise: a line says of itself whether that is all of its options.
 
+use super::mounts::whole;
 use super::options::LOCAL_SOURCES;
 use crate::host::Setting;
 
@@ -54,8 +55,7 @@ pub fn table(text: &[u8]) -> Vec<Setting> {
         let written = fields.next().filter(|written| !matches!(*written, b"none" | b"-")).unwrap_or_default();
         let kept: Vec<Vec<u8>> = written.split(|b| *b == b',').filter_map(option).collect();
         let all = written.split(|b| *b == b',').filter(|option| !option.is_empty()).count() == kept.len();
-        let whole: &[u8] = if all { b"whole" } else { b"part" };
-        Some(Setting::new(number, name, [device, key, &kept.join(&b',')[..], whole].join(&b'\t')))
+        Some(Setting::new(number, name, [device, key, &kept.join(&b',')[..], whole(all)].join(&b'\t')))
     };
     (1..).zip(text.split(|b| *b == b'\n')).filter_map(row).collect()
 }

@@ -62,7 +62,7 @@ fn is_number(word: &[u8]) -> bool {
 }
 
 /// How it is said that nothing was left out, or that something was.
-fn whole(all: bool) -> &'static [u8] {
+pub fn whole(all: bool) -> &'static [u8] {
     if all { b"whole" } else { b"part" }
 }
 

@@ -180,11 +180,12 @@ impl Of<'_> {
         let Some(told) = real.value(disk, &device::CACHE_TYPE) else { return Ok(Vec::new()) };
         let is_on = DriveCache::from_value(&self.one.value)
             .filter(|_| self.one.key.name == device::DRIVE_CACHE.name())
-            .map(drive_is_on)
-            .or_else(|| CacheType::from_value(&self.one.value).map(holds_back));
+            .map(DriveCache::is_on)
+            .or_else(|| CacheType::from_value(&self.one.value).map(CacheType::holds_writes));
         let Some(is_on) = is_on else { return Ok(Vec::new()) };
-        let known = [drive.map(drive_is_on), Some(holds_back(told)), queue.map(sends_flushes)];
-        if known.iter().flatten().any(|other| *other != holds_back(told)) {
+        let known =
+            [drive.map(DriveCache::is_on), Some(told.holds_writes()), queue.map(WriteCache::is_write_back)];
+        if known.iter().flatten().any(|other| *other != told.holds_writes()) {
             let keys = [&device::DRIVE_CACHE.info, &device::CACHE_TYPE.info, &device::WRITE_CACHE.info];
             let mut open = keys.into_iter().filter(|key| !self.is_assumed(key));
             return match open.next() {
@@ -299,25 +300,4 @@ fn with_access_of(options: &[String], other: &[String]) -> Vec<String> {
 fn is_of_command_line(facts: &FactSet, line: &Subject) -> bool {
     let source = facts.reading(line, boot::OPTIONS.name()).source();
     source.is_some_and(|source| *source == Source::file(COMMAND_LINE))
-}
-
-fn drive_is_on(cache: DriveCache) -> bool {
-    match cache {
-        DriveCache::On => true,
-        DriveCache::Off => false,
-    }
-}
-
-fn holds_back(cache: CacheType) -> bool {
-    match cache {
-        CacheType::WriteBack | CacheType::WriteBackNoRead => true,
-        CacheType::WriteThrough | CacheType::None => false,
-    }
-}
-
-fn sends_flushes(cache: WriteCache) -> bool {
-    match cache {
-        WriteCache::WriteBack => true,
-        WriteCache::WriteThrough => false,
-    }
 }

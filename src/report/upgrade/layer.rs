@@ -1,13 +1,13 @@
-//! What stands between the file systems and the disks, and what the next kernel needs to put it together: arrays, volumes, encrypted
-//! devices, paths, swap, and the module of ZFS.
+//! What stands between the file systems and the disks, and what the next kernel needs to put it together: arrays, volumes,
+//! encrypted devices, paths, swap, and the module of ZFS.
 //!
-//! What was read here is judged by the table; what was not read is told to be unknown. The surprise: a RAID 0 that has run on Linux 5.4
-//! or later has its layout settled, while one that has not may be refused where its disks differ in size.
+//! What was read here is judged by the table; what was not read is told to be unknown. The surprise: a RAID 0 that has run on
+//! Linux 5.4 or later has its layout settled, while one that has not may be refused where its disks differ in size.
 
-use super::Item;
 use super::need::{Kind, ZFS, devices, uses_zfs};
+use super::{Item, kernel_of};
 use crate::facts::catalog::device::{ArrayLevel, DeviceKind};
-use crate::facts::catalog::{boot, device, host as machine, kernel};
+use crate::facts::catalog::{boot, device, host as machine};
 use crate::facts::{FactSet, Subject};
 use crate::rules::Level;
 use crate::validity::{self, Layer, Ruling};
@@ -15,9 +15,7 @@ use crate::version::Version;
 
 /// Everything that does not work, or of which that cannot be told.
 pub fn items(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
-    let host = Subject::host();
-    let of = |facts: &FactSet| facts.value(&host, &kernel::VERSION).zip(facts.value(&host, &kernel::VENDOR));
-    let (now, then) = (of(real), of(supposed));
+    let (now, then) = (kernel_of(real), kernel_of(supposed));
     let mut items = swaps(supposed);
     items.extend(unlocked(real, supposed));
     // What this kernel has put together, it puts together again.
@@ -26,13 +24,13 @@ pub fn items(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
     }
     let judge = |layer: Layer, name: &str| match &then {
         Some((version, vendor)) => validity::layer(layer, name, version, vendor),
-        None => unsaid("The kernel is not known."),
+        None => Ruling::unknown("The kernel is not known."),
     };
     for (subject, kind) in &devices(supposed) {
         match kind {
             Kind::Swap => {
                 let what = "what sets it up at the next boot was not looked at".to_owned();
-                items.push(Item::open(subject, Level::Warning, what, unsaid("")));
+                items.push(Item::open(subject, Level::Warning, what, Ruling::unknown("")));
             }
             Kind::Array => {
                 items.extend(array(supposed, subject, &judge));
@@ -50,7 +48,7 @@ pub fn items(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
         let what = "whether there is a module of ZFS for that kernel is not known";
         items.push(Item {
             name: Some(ZFS.to_owned()),
-            ..Item::open(&host, Level::Critical, what.to_owned(), unsaid(because))
+            ..Item::open(&Subject::host(), Level::Critical, what.to_owned(), Ruling::unknown(because))
         });
     }
     items
@@ -58,7 +56,7 @@ pub fn items(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
 
 /// Whether a kernel wants the layout of a RAID 0 settled, and so has it settled for what it runs.
 fn settles_layouts(kernel: &Version) -> bool {
-    kernel.number(0) > 5 || kernel.number(0) == 5 && kernel.number(1) >= 4
+    (kernel.number(0), kernel.number(1)) >= (5, 4)
 }
 
 fn array(facts: &FactSet, subject: &Subject, judge: &impl Fn(Layer, &str) -> Ruling) -> Vec<Item> {
@@ -69,7 +67,7 @@ fn array(facts: &FactSet, subject: &Subject, judge: &impl Fn(Layer, &str) -> Rul
         Some(level) => items.extend(ruled(subject, level.word(), judge(Layer::Md, level.word()))),
         None => {
             let what = "of which level the array is, is not known".to_owned();
-            items.push(Item::open(subject, Level::Critical, what, unsaid("")));
+            items.push(Item::open(subject, Level::Critical, what, Ruling::unknown("")));
         }
     }
     match facts.value(subject, &device::MD_METADATA) {
@@ -81,7 +79,7 @@ fn array(facts: &FactSet, subject: &Subject, judge: &impl Fn(Layer, &str) -> Rul
         }
         None => {
             let what = "which superblock the array has, is not known".to_owned();
-            items.push(Item::open(subject, Level::Critical, what, unsaid("")));
+            items.push(Item::open(subject, Level::Critical, what, Ruling::unknown("")));
         }
     }
     items
@@ -111,7 +109,7 @@ fn layout(facts: &FactSet, subject: &Subject) -> Option<Item> {
         .is_some_and(|sizes| sizes.len() > 1 && sizes.windows(2).all(|pair| pair.first() == pair.last()));
     let ruling = Ruling {
         source: "kernel: md/raid0: avoid RAID0 data corruption due to layout confusion".to_owned(),
-        ..unsaid(
+        ..Ruling::unknown(
             "Kernels from 5.4 on refuse a RAID 0 of disks that differ in size unless raid0.default_layout says how it was written.",
         )
     };
@@ -135,7 +133,7 @@ fn mapped(facts: &FactSet, subject: &Subject, judge: &impl Fn(Layer, &str) -> Ru
         } else {
             format!("whether that kernel has {kind} is not known")
         };
-        return vec![Item::open(subject, Level::Critical, what, unsaid(""))];
+        return vec![Item::open(subject, Level::Critical, what, Ruling::unknown(""))];
     }
     targets.iter().filter_map(|target| ruled(subject, target, judge(Layer::DeviceMapper, target))).collect()
 }
@@ -159,7 +157,7 @@ fn unlocked(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
         let what = "whether the boot unlocks it is not known";
         let crypts = devices(supposed).into_iter().filter(|(_, kind)| kind.is_crypt());
         let open = |(at, _): (Subject, Kind)| {
-            Item::open(&at, Level::Critical, what.to_owned(), unsaid("crypttab was not read."))
+            Item::open(&at, Level::Critical, what.to_owned(), Ruling::unknown("crypttab was not read."))
         };
         return crypts.map(open).collect();
     };
@@ -174,15 +172,21 @@ fn unlocked(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
             ..Item::open(&host, level, format!("{name} in crypttab: {what}"), ruling)
         };
         if missing.contains(&name) {
-            items
-                .push(open("its device is not there", unsaid("What lies on it cannot be mounted.")).blocks());
+            items.push(
+                open("its device is not there", Ruling::unknown("What lies on it cannot be mounted."))
+                    .blocks(),
+            );
         } else if unseen.contains(&name) {
-            items.push(open("whether it is unlocked is not known", unsaid("Not all of its line is known.")));
+            items.push(open(
+                "whether it is unlocked is not known",
+                Ruling::unknown("Not all of its line is known."),
+            ));
         }
         if by_defaults.contains(&name) && changes_system(real, supposed) {
             let because = "A plain device whose line names neither cipher nor hash depends on the defaults of cryptsetup, which are \
                            others since 2.7.";
-            let ruling = Ruling { source: "cryptsetup 2.7.0 release notes".to_owned(), ..unsaid(because) };
+            let ruling =
+                Ruling { source: "cryptsetup 2.7.0 release notes".to_owned(), ..Ruling::unknown(because) };
             items.push(open("whether it is opened as before is not known", ruling));
         }
     }
@@ -204,17 +208,13 @@ fn swaps(facts: &FactSet) -> Vec<Item> {
     let list = |key| facts.value(&host, key).unwrap_or_default();
     let (missing, unseen) = (list(&boot::SWAPS_MISSING), list(&boot::SWAPS_UNSEEN));
     let gone = missing.into_iter().map(|swap| {
-        let says = unsaid("The boot waits for it and goes on without.");
+        let says = Ruling::unknown("The boot waits for it and goes on without.");
         let item = Item::open(&host, Level::Warning, format!("the swap {swap} is not there"), says);
         Item { name: Some(swap), ..item }.blocks()
     });
     let open = unseen.into_iter().map(|swap| {
         let what = format!("whether the swap {swap} will be there is not known");
-        Item { name: Some(swap), ..Item::open(&host, Level::Warning, what, unsaid("")) }
+        Item { name: Some(swap), ..Item::open(&host, Level::Warning, what, Ruling::unknown("")) }
     });
     gone.chain(open).collect()
-}
-
-fn unsaid(because: &str) -> Ruling {
-    Ruling { effect: validity::Effect::Unknown, because: because.to_owned(), source: String::new() }
 }

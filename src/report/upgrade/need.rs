@@ -1,7 +1,7 @@
 //! Everything that the next boot needs, and for each what will become of it.
 //!
-//! The answer to each is the worst that an item says of it, so that the items, the closing line, the exit code and this list cannot
-//! differ. The surprise: what no item speaks of *works*, so whatever looks at a need has to make an item of all that is not known.
+//! The answer to each is the worst that an item says of it, so that the items, the closing line, the exit code and this list
+//! cannot differ. The surprise: what no item speaks of *works*, so whatever looks at a need has to make an item of all that is not known.
 
 use std::collections::BTreeMap;
 
@@ -66,14 +66,6 @@ impl Kind {
             Self::Mount | Self::Swap | Self::Array | Self::Volume | Self::Multipath | Self::Pool => false,
         }
     }
-
-    /// Whether it is swapped to.
-    pub fn is_swap(self) -> bool {
-        match self {
-            Self::Swap => true,
-            Self::Mount | Self::Crypt | Self::Array | Self::Volume | Self::Multipath | Self::Pool => false,
-        }
-    }
 }
 
 /// Something that the next boot needs.
@@ -99,6 +91,11 @@ pub(super) const ZFS: &str = "the pools of ZFS";
 
 /// Everything that the next boot needs, in the order of kinds.
 pub fn needs(facts: &FactSet, items: &[Item]) -> Vec<Need> {
+    let of_any =
+        |of: &[Subject]| -> Vec<&Item> { items.iter().filter(|item| of.contains(&item.subject)).collect() };
+    let of_name = |name: &str| -> Vec<&Item> {
+        items.iter().filter(|item| item.name.as_deref() == Some(name)).collect()
+    };
     let mut all = Vec::new();
     for line in facts.subjects(Scope::Boot) {
         let mounted = facts.resolve(line, Scope::Mount);
@@ -106,52 +103,37 @@ pub fn needs(facts: &FactSet, items: &[Item]) -> Vec<Need> {
         // What does not come up takes along all that stands on it.
         let beneath = mounted.iter().flat_map(|mounted| facts.stack(mounted));
         let of: Vec<Subject> = std::iter::once(line.clone()).chain(mounted.clone()).chain(beneath).collect();
-        all.push(need(Kind::Mount, line, &of, point, facts.value(line, &boot::WHERE), items));
+        all.push(answered(Kind::Mount, line, point, facts.value(line, &boot::WHERE), &of_any(&of)));
     }
     if let Some(root) = root_without_line(facts) {
         let of: Vec<Subject> = std::iter::once(root.clone()).chain(facts.stack(&root)).collect();
-        all.push(need(Kind::Mount, &root, &of, root.name().to_owned(), None, items));
+        all.push(answered(Kind::Mount, &root, root.name().to_owned(), None, &of_any(&of)));
     }
-    for (subject, kind) in &devices(facts) {
-        let kind = *kind;
-        let name = facts.value(subject, &device::DM_NAME).unwrap_or_else(|| subject.name().to_owned());
-        let of_it: Vec<&Item> = items
-            .iter()
-            .filter(|item| item.subject == *subject || kind.is_crypt() && item.name.as_ref() == Some(&name))
-            .collect();
-        all.push(answered(kind, subject, name, None, &of_it));
+    for (subject, kind) in devices(facts) {
+        let name = facts.value(&subject, &device::DM_NAME).unwrap_or_else(|| subject.name().to_owned());
+        let mut of_it = of_any(std::slice::from_ref(&subject));
+        if kind.is_crypt() {
+            of_it.extend(of_name(&name));
+        }
+        all.push(answered(kind, &subject, name, None, &of_it));
     }
     let host = Subject::host();
     let active: Vec<String> = facts.known(&device::DM_NAME).into_iter().map(|(_, name)| name).collect();
     for name in facts.value(&host, &boot::UNLOCKED).unwrap_or_default() {
         if !active.contains(&name) {
-            let of_it: Vec<&Item> =
-                items.iter().filter(|item| item.name.as_deref() == Some(&*name)).collect();
+            let of_it = of_name(&name);
             all.push(answered(Kind::Crypt, &host, name, None, &of_it));
         }
     }
     for swap in facts.value(&host, &boot::SWAPS).unwrap_or_default() {
-        let of_it: Vec<&Item> = items.iter().filter(|item| item.name.as_deref() == Some(&*swap)).collect();
+        let of_it = of_name(&swap);
         all.push(answered(Kind::Swap, &host, swap, None, &of_it));
     }
     if uses_zfs(facts) {
-        let of_it: Vec<&Item> = items.iter().filter(|item| item.name.as_deref() == Some(ZFS)).collect();
-        all.push(answered(Kind::Pool, &host, ZFS.to_owned(), None, &of_it));
+        all.push(answered(Kind::Pool, &host, ZFS.to_owned(), None, &of_name(ZFS)));
     }
     all.sort_by(|a, b| (a.kind, &a.subject, &a.name).cmp(&(b.kind, &b.subject, &b.name)));
     all
-}
-
-fn need(
-    kind: Kind,
-    subject: &Subject,
-    of: &[Subject],
-    name: String,
-    place: Option<String>,
-    items: &[Item],
-) -> Need {
-    let of_it: Vec<&Item> = items.iter().filter(|item| of.contains(&item.subject)).collect();
-    answered(kind, subject, name, place, &of_it)
 }
 
 fn answered(kind: Kind, subject: &Subject, name: String, place: Option<String>, items: &[&Item]) -> Need {
@@ -190,15 +172,13 @@ pub(super) fn uses_zfs(facts: &FactSet) -> bool {
 /// The devices that code of the kernel puts together, with what each is to the boot.
 pub(super) fn devices(facts: &FactSet) -> BTreeMap<Subject, Kind> {
     let all = facts.known(&device::KIND).into_iter();
-    let kinds = all.filter_map(|(subject, kind)| Some((subject.clone(), kind_of(kind)?)));
-    // A zram without a size is one that nobody has set up.
-    let idle = |of: &Subject, kind: Kind| kind.is_swap() && facts.value(of, &device::SIZE) == Some(0);
-    kinds.filter(|(subject, kind)| !idle(subject, *kind)).collect()
+    let size = |of: &Subject| facts.value(of, &device::SIZE);
+    all.filter_map(|(subject, kind)| Some((subject.clone(), kind_of(kind, size(subject))?))).collect()
 }
 
 /// What a device that stands between a file system and its disks is to the boot; nothing where no code of the kernel has to
 /// put it together.
-fn kind_of(kind: DeviceKind) -> Option<Kind> {
+fn kind_of(kind: DeviceKind, size: Option<u64>) -> Option<Kind> {
     match kind {
         DeviceKind::Md => Some(Kind::Array),
         DeviceKind::Lvm
@@ -208,8 +188,8 @@ fn kind_of(kind: DeviceKind) -> Option<Kind> {
         | DeviceKind::Bcache
         | DeviceKind::Drbd => Some(Kind::Volume),
         DeviceKind::Crypt => Some(Kind::Crypt),
-        // It is made anew at each boot, for swap mostly.
-        DeviceKind::Zram => Some(Kind::Swap),
+        // It is made anew at each boot, for swap mostly; one without a size is one that nobody has set up.
+        DeviceKind::Zram => (size != Some(0)).then_some(Kind::Swap),
         DeviceKind::Multipath => Some(Kind::Multipath),
         DeviceKind::Disk
         | DeviceKind::Partition

@@ -2,13 +2,13 @@
 
 use super::layer::changes_system;
 use super::need::ZFS;
-use super::{Answer, Item, Part, applies, by_name, is_open, item, looks_at, of_boot};
+use super::{Answer, Item, Part, applies, by_name, is_open, item, kernel_of, looks_at, of_boot};
 use crate::durability::{Standing, Verdict};
 use crate::facts::catalog::{boot, device, host, kernel, mount};
 use crate::facts::{FactSet, Scope, Subject};
 use crate::report::Report;
 use crate::rules::{Finding, Level};
-use crate::validity::{self, Format};
+use crate::validity::{self, Format, Ruling};
 use crate::version::Version;
 
 /// Everything of that kind.
@@ -77,21 +77,10 @@ fn verdicts(real: &Report, supposed: &Report) -> Vec<Item> {
             Standing::Unproven => Level::Warning,
             Standing::ProvenByDrill | Standing::Durable => Level::Keep,
         };
-        items.push(Item {
-            part: if *standing < before { Part::Changes } else { Part::Better },
-            level,
-            subject: target.clone(),
-            place: None,
-            what: format!("the verdict was {}, and is {} then", before.word(), standing.word()),
-            because: sentence.clone(),
-            sources: Vec::new(),
-            already: false,
-            undecided: false,
-            rule: None,
-            sure: None,
-            answer: None,
-            name: None,
-        });
+        let part = if *standing < before { Part::Changes } else { Part::Better };
+        let what = format!("the verdict was {}, and is {} then", before.word(), standing.word());
+        let because = sentence.clone();
+        items.push(Item { because, ..Item::told(part, level, target, what, Ruling::unknown("")) });
     }
     items
 }
@@ -104,10 +93,8 @@ fn tools(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
             "xfs" => &host::XFSPROGS,
             _ => &host::BTRFSPROGS,
         };
-        let machine = Subject::host();
-        let kernel = facts.value(&machine, &kernel::VERSION)?;
-        let vendor = facts.value(&machine, &kernel::VENDOR)?;
-        Some(validity::mkfs_defaults(fs, &facts.value(&machine, key)?, &kernel, &vendor, &[]))
+        let (version, vendor) = kernel_of(facts)?;
+        Some(validity::mkfs_defaults(fs, &facts.value(&Subject::host(), key)?, &version, &vendor, &[]))
     };
     let mut items = Vec::new();
     for fs in ["ext4", "xfs", "btrfs"] {
@@ -116,21 +103,9 @@ fn tools(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
             continue;
         }
         let already = of(real, fs).is_some_and(|now| now.effect == then.effect);
-        items.push(Item {
-            part: if already { Part::Already } else { Part::Changes },
-            level: Level::Warning,
-            subject: Subject::host(),
-            place: None,
-            what: format!("a new {fs} may not mount with this kernel and these tools"),
-            because: then.because,
-            sources: vec![then.source],
-            already,
-            undecided: false,
-            rule: None,
-            sure: None,
-            answer: None,
-            name: None,
-        });
+        let part = if already { Part::Already } else { Part::Changes };
+        let what = format!("a new {fs} may not mount with this kernel and these tools");
+        items.push(Item { already, ..Item::told(part, Level::Warning, &Subject::host(), what, then) });
     }
     items
 }
@@ -152,16 +127,14 @@ fn formats(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
     // It is in use, so whatever the table says of the running kernel, that one has the code.
     let same = runs_alike(real, supposed);
     let mut items = Vec::new();
+    let Some((version, vendor)) = kernel_of(supposed) else { return items };
     for (subject, format) in found {
-        let Some(then) =
-            kernel_of(supposed).map(|(version, vendor)| validity::format(format, &version, &vendor))
-        else {
-            continue;
-        };
-        let is = Item::open(&subject, Level::Critical, format!("it is {}", format.words()), then.clone());
-        if then.effect.is_refused() {
+        let then = validity::format(format, &version, &vendor);
+        let effect = then.effect;
+        let is = Item::open(&subject, Level::Critical, format!("it is {}", format.words()), then);
+        if effect.is_refused() {
             items.push(is.blocks());
-        } else if then.effect.is_unknown() && !same {
+        } else if effect.is_unknown() && !same {
             items.push(is);
         }
     }
@@ -170,11 +143,6 @@ fn formats(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
         items.extend(xfs_features(supposed));
     }
     items
-}
-
-fn kernel_of(facts: &FactSet) -> Option<(Version, String)> {
-    let machine = Subject::host();
-    facts.value(&machine, &kernel::VERSION).zip(facts.value(&machine, &kernel::VENDOR))
 }
 
 /// File systems of XFS whose superblock was not read, where that kernel does not mount every format.
@@ -238,11 +206,9 @@ fn runs_alike(real: &FactSet, supposed: &FactSet) -> bool {
 
 /// Features of file systems that are there, and that stop the boot of the kernel with the tools: the way back to older ones.
 fn features(supposed: &FactSet) -> Vec<Item> {
-    let machine = Subject::host();
-    let version = supposed.value(&machine, &kernel::VERSION);
-    let vendor = supposed.value(&machine, &kernel::VENDOR);
-    let kernel = version.as_ref().zip(vendor.as_deref());
-    let tools = supposed.value(&machine, &host::E2FSPROGS);
+    let kernel = kernel_of(supposed);
+    let kernel = kernel.as_ref().map(|(version, vendor)| (version, vendor.as_str()));
+    let tools = supposed.value(&Subject::host(), &host::E2FSPROGS);
     let mut items = Vec::new();
     for mounted in supposed.subjects(Scope::Mount) {
         for feature in supposed.value(mounted, &mount::EXT4_FEATURES).unwrap_or_default() {

@@ -1,11 +1,11 @@
-//! What cannot be told of the lines of the next boot: options and file systems that the table does not know, and what nobody looked
-//! at.
+//! What cannot be told of the lines of the next boot: options and file systems that the table does not know, and what nobody
+//! looked at.
 //!
 //! It makes an item of each, so that a line of which nothing is said is one that works. The surprise: an option is looked up anew and
 //! not taken from a finding, so that switching a rule off makes nothing known.
 
 use super::need::root_without_line;
-use super::{Item, applies, looks_at};
+use super::{Item, applies, kernel_of, looks_at};
 use crate::facts::catalog::boot::NamedDevice;
 use crate::facts::catalog::{boot, kernel, mount};
 use crate::facts::{FactSet, Scope, Subject};
@@ -17,7 +17,7 @@ use crate::version::Version;
 /// An item of every reason.
 pub fn items(real: &Report, supposed: &Report) -> Vec<Item> {
     let mut items = Vec::new();
-    let (now, then) = (kernel(&real.facts), kernel(&supposed.facts));
+    let (now, then) = (kernel_of(&real.facts), kernel_of(&supposed.facts));
     let facts = &supposed.facts;
     for line in facts.subjects(Scope::Boot) {
         let of_line = |what: String, ruling: Ruling| Item {
@@ -29,7 +29,7 @@ pub fn items(real: &Report, supposed: &Report) -> Vec<Item> {
         items.extend(
             unseen(facts, line)
                 .into_iter()
-                .map(|what| Item { sure: None, ..of_line(what.to_owned(), unsaid()) }),
+                .map(|what| Item { sure: None, ..of_line(what.to_owned(), Ruling::unknown("")) }),
         );
         items.extend(
             file_system(real, now.as_ref(), then.as_ref(), facts, line)
@@ -51,19 +51,9 @@ pub fn items(real: &Report, supposed: &Report) -> Vec<Item> {
     }
     if facts.value(&Subject::host(), &boot::READ) != Some(true) {
         let what = "what fstab and the mount units mount is not known whole".to_owned();
-        items.push(Item::open(&Subject::host(), Level::Critical, what, unsaid()));
+        items.push(Item::open(&Subject::host(), Level::Critical, what, Ruling::unknown("")));
     }
     items
-}
-
-/// The kernel's version and vendor.
-fn kernel(facts: &FactSet) -> Option<(Version, String)> {
-    let host = Subject::host();
-    facts.value(&host, &kernel::VERSION).zip(facts.value(&host, &kernel::VENDOR))
-}
-
-fn unsaid() -> Ruling {
-    Ruling { effect: validity::Effect::Unknown, because: String::new(), source: String::new() }
 }
 
 /// What a line that fails comes to: the boot stops, or goes on without it.

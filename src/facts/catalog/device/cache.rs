@@ -73,6 +73,36 @@ choice! {
     pub enum DriveCache { On = "on", Off = "off" }
 }
 
+impl WriteCache {
+    /// Whether the kernel takes the cache for one that holds writes.
+    pub fn is_write_back(self) -> bool {
+        match self {
+            Self::WriteBack => true,
+            Self::WriteThrough => false,
+        }
+    }
+}
+
+impl CacheType {
+    /// Whether a disk told its driver of a cache that holds writes.
+    pub fn holds_writes(self) -> bool {
+        match self {
+            Self::WriteBack | Self::WriteBackNoRead => true,
+            Self::WriteThrough | Self::None => false,
+        }
+    }
+}
+
+impl DriveCache {
+    /// Whether it is on.
+    pub fn is_on(self) -> bool {
+        match self {
+            Self::On => true,
+            Self::Off => false,
+        }
+    }
+}
+
 choice! {
     /// A bit of an NVMe controller's critical warning. The list of warnings takes other words too: there are bits that
     /// nobody has given a meaning yet.
