@@ -99,12 +99,14 @@ fn works(upgrade: &Upgrade) -> Option<String> {
     let all = upgrade.needs.len();
     let names: Vec<&str> =
         upgrade.needs.iter().filter(|need| need.answer.is_works()).map(|need| need.name.as_str()).collect();
-    let more = names.len().saturating_sub(NAMES);
-    let first = names.get(..names.len() - more)?.join(", ");
+    let count = names.len();
+    let more = count.saturating_sub(NAMES);
+    let first = names.get(..count - more)?.join(", ");
     let more = if more > 0 { format!(", and {more} more (`--format json` has all)") } else { String::new() };
-    let of = words::count(all, "thing");
-    (!names.is_empty())
-        .then(|| format!("Of {of} that the next boot needs {} work as they are: {first}{more}.", names.len()))
+    let does = if count == 1 { "works as it is" } else { "work as they are" };
+    (count > 0).then(|| {
+        format!("{count} of {} that the next boot needs {does}: {first}{more}.", words::count(all, "thing"))
+    })
 }
 
 fn ending(upgrade: &Upgrade, told: bool) -> String {
