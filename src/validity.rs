@@ -12,6 +12,7 @@ mod life;
 mod load;
 mod mkfs;
 mod mount;
+mod on_disk;
 mod server;
 mod table;
 #[cfg(test)]
@@ -26,13 +27,12 @@ use serde::{Deserialize, Serialize};
 
 pub use derive::{derive, rulings};
 pub use guard::{Beside, guard, guard_with};
-pub use mkfs::{
-    FeatureExample, features, leave_out, mkfs_defaults, mkfs_feature, mkfs_flag, present_feature,
-};
+pub use mkfs::{FeatureExample, features, leave_out, mkfs_defaults, mkfs_feature, mkfs_flag};
 pub use mount::{
     Example, Format, Layer, examples, file_system, format, holding, layer, mount_option, mount_options,
     mount_options_here, scheduler,
 };
+pub use on_disk::{feature_checked, feature_on_disk};
 pub use server::{
     ChangedBy, ServerSetting, mysql_setting, postgres_setting, postgres_value, server_settings,
 };

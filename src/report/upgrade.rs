@@ -6,6 +6,7 @@
 //! read off the facts in its condition, so that rules can be added, switched off or given another level without a word here.
 
 mod boot;
+mod feature;
 mod layer;
 mod need;
 mod other;
@@ -159,8 +160,14 @@ impl Upgrade {
     pub fn between(real: &Report, supposed: &Report) -> Self {
         let mut items = boot::items(real, supposed);
         items.extend(other::items(real, supposed));
+        items.extend(feature::items(&real.facts, &supposed.facts));
         items.extend(unknown::items(real, supposed));
         items.extend(layer::items(&real.facts, &supposed.facts));
+        // What fails is no better for anything.
+        let fails = |item: &Item| item.answer == Some(Answer::Fails);
+        let failing: Vec<Subject> =
+            items.iter().filter(|item| fails(item)).map(|item| item.subject.clone()).collect();
+        items.retain(|item| item.part != Part::Better || !failing.contains(&item.subject));
         items.sort_by(|a, b| place(a).cmp(&place(b)));
         items.dedup();
         let needs = need::needs(&supposed.facts, &items);

@@ -124,8 +124,20 @@ struct RawFeature {
     by_build: bool,
     #[serde(default)]
     needed: bool,
+    on_disk: Option<String>,
     #[serde(default)]
     because: String,
+    source: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawPresent {
+    of: String,
+    names: Vec<String>,
+    kind: FeatureKind,
+    tool: String,
+    kernel: String,
     source: String,
 }
 
@@ -152,7 +164,7 @@ impl Problems {
 /// Reads a table; everything that is wrong with it otherwise.
 pub fn load(text: &str) -> Result<Table, Vec<String>> {
     let mut table = Table::default();
-    read(text, &["options", "undone", "conflict", "mkfs"], |document, problems| {
+    read(text, &["options", "undone", "conflict", "mkfs", "present"], |document, problems| {
         for (place, raw) in rows::<RawOptions>(document, "options", problems) {
             options(&mut table, &place, raw, problems);
         }
@@ -166,6 +178,9 @@ pub fn load(text: &str) -> Result<Table, Vec<String>> {
         }
         for (place, raw) in rows::<RawFeature>(document, "mkfs", problems) {
             table.features.extend(feature(&place, raw, problems));
+        }
+        for (place, raw) in rows::<RawPresent>(document, "present", problems) {
+            table.present.extend(raw.features().filter_map(|raw| feature(&place, raw, problems)));
         }
     })?;
     Ok(table)
@@ -330,6 +345,28 @@ fn steps_of(
     read
 }
 
+impl RawPresent {
+    fn features(self) -> impl Iterator<Item = RawFeature> {
+        let Self { of, names, kind, tool, kernel, source } = self;
+        names.into_iter().map(move |feature| RawFeature {
+            of: of.clone(),
+            feature,
+            kind,
+            tool: tool.clone(),
+            told: None,
+            default: None,
+            advised: None,
+            kernel: kernel.clone(),
+            vendors: BTreeMap::new(),
+            by_build: false,
+            needed: false,
+            on_disk: None,
+            because: String::new(),
+            source: source.clone(),
+        })
+    }
+}
+
 fn feature(place: &str, raw: RawFeature, problems: &mut Problems) -> Option<Feature> {
     let mut optional = |text: Option<String>| text.and_then(|text| problems.version(place, &text));
     let (told, default, advised) = (optional(raw.told), optional(raw.default), optional(raw.advised));
@@ -341,6 +378,7 @@ fn feature(place: &str, raw: RawFeature, problems: &mut Problems) -> Option<Feat
     }
     Some(Feature {
         of: raw.of,
+        on_disk: raw.on_disk.unwrap_or_else(|| raw.feature.clone()),
         name: raw.feature,
         tool: tool?,
         told,

@@ -9,7 +9,7 @@ use crate::version::Version;
 
 impl Feature {
     /// Whether a kernel mounts it; unknown where a vendor may have carried it into an older one.
-    fn mounted_by(&self, kernel: &Version, vendor: &str) -> Truth {
+    pub(super) fn mounted_by(&self, kernel: &Version, vendor: &str) -> Truth {
         let by_vendor = self.vendors.get(vendor).is_some_and(|from| reached(from, kernel));
         if by_vendor || kernel >= &self.kernel {
             Truth::True
@@ -26,7 +26,7 @@ impl Feature {
     }
 
     /// What a kernel makes of it that does not know it.
-    fn unknown_to(&self, kernel: &Version) -> Ruling {
+    pub(super) fn unknown_to(&self, kernel: &Version) -> Ruling {
         let (effect, does) = match self.kind {
             FeatureKind::Compatible => (Effect::NoEffect, "mounts it and makes no use of it"),
             FeatureKind::ReadOnly => (Effect::Refused, "mounts it for reading only"),
@@ -41,8 +41,17 @@ impl Feature {
         Ruling { effect, because, source: self.source.clone() }
     }
 
+    /// The same of a kernel of which that is not known.
+    pub(super) fn may_be_known_to(&self, kernel: &Version) -> Ruling {
+        Ruling::unknown(format!(
+            "Kernels from {} on {}; whether the vendor carried that into {kernel} is not known.",
+            self.kernel,
+            if self.is_needed_of_kernels() { "can mount it" } else { "make use of it" }
+        ))
+    }
+
     /// Whether it keeps a kernel from using the file system that does not know it.
-    fn is_needed_of_kernels(&self) -> bool {
+    pub(super) fn is_needed_of_kernels(&self) -> bool {
         match self.kind {
             FeatureKind::Compatible => false,
             FeatureKind::ReadOnly | FeatureKind::Incompatible => true,
@@ -85,42 +94,13 @@ pub fn mkfs_feature(
         (_, Some((kernel, Truth::False))) => found.unknown_to(kernel),
         (None, _) => Ruling::unknown("The version of the tools is not known."),
         (_, None) => Ruling::unknown("The kernel's version is not known."),
-        (_, Some((kernel, Truth::Unknown))) => Ruling::unknown(format!(
-            "Kernels from {} on {}; whether the vendor carried that into {kernel} is not known.",
-            found.kernel,
-            if found.is_needed_of_kernels() { "can mount it" } else { "make use of it" }
-        )),
+        (_, Some((kernel, Truth::Unknown))) => found.may_be_known_to(kernel),
         (Some(tool), Some((_, Truth::True))) => match &found.advised {
             Some(advised) if tool < advised => {
                 ruling(Effect::Deprecated, format!("Use tools from {advised} on. {}", found.because))
             }
             _ => ruling(Effect::Ok, String::new()),
         },
-    }
-}
-
-/// What becomes of a file system that has the feature already, with this kernel and, where they are known, these tools: ext4 is
-/// checked at every boot, and an e2fsck refuses to touch what it does not know, of whatever kind.
-pub fn present_feature(
-    fs: &str,
-    feature: &str,
-    tool: Option<&Version>,
-    kernel: Option<(&Version, &str)>,
-) -> Ruling {
-    let by_kernel = mkfs_feature(fs, feature, None, kernel);
-    let known = table().features.iter().find(|known| known.of == fs && known.name == feature);
-    match (known, tool) {
-        (Some(known), Some(tool)) if fs == "ext4" && *tool < known.tool && !by_kernel.effect.is_refused() => {
-            Ruling {
-                effect: Effect::Refused,
-                because: format!(
-                    "e2fsprogs {tool} does not know it and refuses to check it, and the boot stops there; {} and later do.",
-                    known.tool
-                ),
-                source: known.source.clone(),
-            }
-        }
-        (Some(_) | None, _) => by_kernel,
     }
 }
 

@@ -221,6 +221,24 @@ fn not_listed(fs: &str, family: Option<&str>, option: &str, kernel: &Version) ->
             source: format!("kernel: the mount options of fs/{family}"),
         };
     }
+    if let Some(family) = family.filter(|_| covered) {
+        let has = |name: &str| table.names.contains_key(&(family.to_owned(), name.to_owned()));
+        let (name, with_value) = (key(option), option.contains('='));
+        let because = match (has(name), has(&format!("{name}="))) {
+            (true, false) if with_value && !SUPERBLOCK_FLAGS.contains(&name) => {
+                format!("{name} takes no value.")
+            }
+            (false, true) if !with_value => format!("{name} wants a value."),
+            (true | false, true | false) => String::new(),
+        };
+        if !because.is_empty() {
+            return Ruling {
+                effect: Effect::Refused,
+                because,
+                source: format!("kernel: the mount options of fs/{family}"),
+            };
+        }
+    }
     let of_it = table.names.keys().filter(|(of, _)| of == "vfs" || Some(of.as_str()) == family);
     let others = of_it
         .map(|(_, name)| key(name))
@@ -229,6 +247,10 @@ fn not_listed(fs: &str, family: Option<&str>, option: &str, kernel: &Version) ->
     let near = near.map(|near| format!(" {}", capital(&near))).unwrap_or_default();
     Ruling::unknown(format!("The table does not know the option {option} of {fs}.{near}"))
 }
+
+/// Flags that the kernel takes before the file system sees them, with a value behind them or without (fs/fs_context.c).
+const SUPERBLOCK_FLAGS: [&str; 10] =
+    ["async", "dirsync", "lazytime", "mand", "nolazytime", "nomand", "posixacl", "ro", "rw", "sync"];
 
 /// Options that can lose data: nobody who misspelt something is told that one of these was meant.
 const NEVER_MEANT: [&str; 7] =

@@ -89,6 +89,8 @@ pub struct Feature {
     pub of: String,
     /// Its name.
     pub name: String,
+    /// Its name in the superblock, where that is another one.
+    pub on_disk: String,
     /// The tool that knows it.
     pub tool: Version,
     /// The tool from which on its option for features takes it, where that is a later one.
@@ -120,8 +122,10 @@ pub struct Table {
     pub rows: Vec<Row>,
     /// Which row an option of something is in, by (what takes it, its name as written in the table).
     pub names: BTreeMap<(String, String), usize>,
-    /// Features of file systems.
+    /// Features of file systems that are chosen when one is made.
     pub features: Vec<Feature>,
+    /// Features that are found on file systems besides those.
+    pub present: Vec<Feature>,
     /// What takes what back.
     pub undone: Vec<Undone>,
     /// What is refused beside what.

@@ -226,29 +226,13 @@ fn some_options_are_refused_beside_others() {
         ("xfs", "ro,rw,norecovery", "6.18", Refused),
         ("xfs", "rw,ro,norecovery", "6.18", Effect::Ok),
         ("ext4", "data=writeback,data=ordered,journal_async_commit", "6.18", Refused),
+        ("ext4", "discard=async", "6.18", Refused),
+        ("ext4", "commit", "5.10", Refused),
+        ("btrfs", "barrier=0", "6.18", Refused),
+        ("btrfs", "discard=async", "6.18", Effect::Ok),
+        ("xfs", "lazytime=1", "6.18", Unknown),
     ] {
         assert_eq!(effect(fs, line, kernel, "mainline"), expect, "{fs} {line} on {kernel}");
-    }
-}
-
-/// A file system that is there, on the way back to an older kernel or older tools.
-#[test]
-fn features_of_file_systems_that_are_there() {
-    let judge = |feature: &str, tool: &str, kernel: &str| {
-        let tool = Version::parse(tool);
-        present_feature("ext4", feature, tool.as_ref(), Some((&v(kernel), "mainline")))
-    };
-    for (feature, tool, kernel, expect, says) in [
-        ("orphan_file", "1.47.0", "5.10", NoEffect, "mounts it and makes no use of it"),
-        ("orphan_file", "1.46.5", "5.10", Refused, "refuses to check it"),
-        ("orphan_file", "1.46.5", "6.1", Refused, "refuses to check it"),
-        ("metadata_csum_seed", "1.47.0", "4.3", Refused, "cannot mount it"),
-        ("metadata_csum", "1.47.0", "3.16", Refused, "for reading only"),
-        ("large_dir", "1.47.0", "6.1", Unknown, ""),
-    ] {
-        let ruling = judge(feature, tool, kernel);
-        assert_eq!(ruling.effect, expect, "{feature} {tool} {kernel}: {}", ruling.because);
-        assert!(ruling.because.contains(says), "{feature} {tool} {kernel}: {}", ruling.because);
     }
 }
 
@@ -575,7 +559,6 @@ fn a_misspelt_option_is_told_which_was_meant() {
         ("ext4", "comit", Some("commit")),
         ("xfs", "logbsiez", Some("logbsize")),
         ("btrfs", "autodefarg", Some("autodefrag")),
-        ("btrfs", "barrier=0", None),
         ("ext4", "noload1", None),
         ("xfs", "frobnicate", None),
     ] {

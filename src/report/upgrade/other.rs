@@ -1,22 +1,21 @@
-//! What changes besides the lines of the next boot: findings, verdicts, and what tools make that the kernel cannot mount.
+//! What changes besides the lines of the next boot: findings, verdicts, what tools make that the
+//! kernel cannot mount, and formats that kernels have no code for.
 
 use super::layer::changes_system;
 use super::need::ZFS;
 use super::{Answer, Item, Part, applies, by_name, is_open, item, kernel_of, looks_at, of_boot};
 use crate::durability::{Standing, Verdict};
-use crate::facts::catalog::{boot, device, host, kernel, mount};
-use crate::facts::{FactSet, Scope, Subject};
+use crate::facts::catalog::{device, host, kernel, mount};
+use crate::facts::{FactSet, Subject};
 use crate::report::Report;
 use crate::rules::{Finding, Level};
 use crate::validity::{self, Format, Ruling};
-use crate::version::Version;
 
 /// Everything of that kind.
 pub fn items(real: &Report, supposed: &Report) -> Vec<Item> {
     let mut items = findings(real, supposed);
     items.extend(verdicts(real, supposed));
     items.extend(tools(&real.facts, &supposed.facts));
-    items.extend(features(&supposed.facts));
     items.extend(formats(&real.facts, &supposed.facts));
     items
 }
@@ -138,63 +137,6 @@ fn formats(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
             items.push(is);
         }
     }
-    if !same {
-        items.extend(unread(supposed));
-        items.extend(xfs_features(supposed));
-    }
-    items
-}
-
-/// File systems of XFS whose superblock was not read, where that kernel does not mount every format.
-fn unread(supposed: &FactSet) -> Vec<Item> {
-    let Some((version, vendor)) = kernel_of(supposed) else { return Vec::new() };
-    let then = validity::format(Format::XfsV4, &version, &vendor);
-    if !then.effect.is_refused() && !then.effect.is_unknown() {
-        return Vec::new();
-    }
-    let is_xfs = |fstype: &String| fstype == "xfs";
-    let mounted = supposed.which(&mount::FSTYPE, is_xfs);
-    let closed = mounted.into_iter().filter(|at| supposed.value(at, &mount::XFS_FEATURES).is_none());
-    let lines = supposed.which(&boot::FSTYPE, is_xfs);
-    let unmounted = lines.into_iter().filter(|line| supposed.resolve(line, Scope::Mount).is_none());
-    let open = |subject: Subject| {
-        let what = format!("whether it is {} is not known", Format::XfsV4.words());
-        Item::open(&subject, Level::Critical, what, then.clone())
-    };
-    closed.chain(unmounted).map(open).collect()
-}
-
-/// Features of XFS in the words of the superblock and in those of mkfs, which the table has.
-const XFS_FEATURES: [(&str, &str); 9] = [
-    ("finobt", "finobt"),
-    ("sparse_inodes", "sparse"),
-    ("rmapbt", "rmapbt"),
-    ("reflink", "reflink"),
-    ("bigtime", "bigtime"),
-    ("inobtcnt", "inobtcount"),
-    ("nrext64", "nrext64"),
-    ("parent", "parent"),
-    ("exchange", "exchange"),
-];
-
-/// Features of XFS that are there, and that the kernel cannot mount, or may not: the way back to an older one.
-fn xfs_features(supposed: &FactSet) -> Vec<Item> {
-    let Some((version, vendor)) = kernel_of(supposed) else { return Vec::new() };
-    // They are made already, so no tool is too old for them.
-    let any_tool = Version::parse("999");
-    let mut items = Vec::new();
-    for (mounted, found) in supposed.known(&mount::XFS_FEATURES) {
-        let there = XFS_FEATURES.iter().filter(|(own, _)| found.iter().any(|feature| feature == own));
-        for (_, name) in there {
-            let ruling = validity::mkfs_feature("xfs", name, any_tool.as_ref(), Some((&version, &vendor)));
-            let what = format!("the file system has the feature {name}");
-            if ruling.effect.is_refused() {
-                items.push(Item::open(mounted, Level::Critical, what, ruling).blocks());
-            } else if ruling.effect.is_unknown() {
-                items.push(Item::open(mounted, Level::Critical, what, ruling));
-            }
-        }
-    }
     items
 }
 
@@ -202,22 +144,4 @@ fn xfs_features(supposed: &FactSet) -> Vec<Item> {
 fn runs_alike(real: &FactSet, supposed: &FactSet) -> bool {
     let release = |facts: &FactSet| facts.value(&Subject::host(), &kernel::RELEASE);
     release(real) == release(supposed)
-}
-
-/// Features of file systems that are there, and that stop the boot of the kernel with the tools: the way back to older ones.
-fn features(supposed: &FactSet) -> Vec<Item> {
-    let kernel = kernel_of(supposed);
-    let kernel = kernel.as_ref().map(|(version, vendor)| (version, vendor.as_str()));
-    let tools = supposed.value(&Subject::host(), &host::E2FSPROGS);
-    let mut items = Vec::new();
-    for mounted in supposed.subjects(Scope::Mount) {
-        for feature in supposed.value(mounted, &mount::EXT4_FEATURES).unwrap_or_default() {
-            let ruling = validity::present_feature("ext4", &feature, tools.as_ref(), kernel);
-            if ruling.effect.is_refused() {
-                let what = format!("the file system has the feature {feature}");
-                items.push(Item::open(mounted, Level::Critical, what, ruling).blocks());
-            }
-        }
-    }
-    items
 }
