@@ -7,6 +7,7 @@
 
 mod boot;
 mod feature;
+mod ground;
 mod layer;
 mod need;
 mod other;
@@ -163,6 +164,7 @@ impl Upgrade {
         items.extend(feature::items(&real.facts, &supposed.facts));
         items.extend(unknown::items(real, supposed));
         items.extend(layer::items(&real.facts, &supposed.facts));
+        items.extend(need::raised(&supposed.facts, &items));
         // What fails is no better for anything.
         let fails = |item: &Item| item.answer == Some(Answer::Fails);
         let failing: Vec<Subject> =

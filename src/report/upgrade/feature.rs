@@ -4,8 +4,9 @@
 //! A feature is judged by its name in the superblock. The surprise: a file system whose features nobody read is told only on the
 //! way back, since kernels and tools of later versions know what earlier ones knew; XFS is the exception, whose version 4 went.
 
-use super::{Item, kernel_of, layer::changes_system};
-use crate::facts::catalog::{boot, host, kernel, mount};
+use super::layer::{changes_system, runs_alike};
+use super::{Item, kernel_of};
+use crate::facts::catalog::{boot, host, mount};
 use crate::facts::{FactSet, Key, Scope, Subject};
 use crate::rules::Level;
 use crate::validity::{self, Effect, Format, Ruling};
@@ -55,13 +56,12 @@ struct Next<'f> {
 
 impl<'f> Next<'f> {
     fn new(real: &FactSet, supposed: &'f FactSet) -> Self {
-        let release = |facts: &FactSet| facts.value(&Subject::host(), &kernel::RELEASE);
         let (now, then) = (kernel_of(real), kernel_of(supposed));
         let is_back = match (&now, &then) {
             (Some((now, _)), Some((then, _))) => then < now,
             (None, _) | (_, None) => true,
         };
-        let kernel = then.filter(|_| release(real) != release(supposed));
+        let kernel = then.filter(|_| !runs_alike(real, supposed));
         Self { facts: supposed, kernel, is_back, checker: checker(real, supposed) }
     }
 
@@ -75,17 +75,28 @@ impl<'f> Next<'f> {
         let Some(features) = self.facts.value(mounted, key) else {
             return self.unread(mounted, fstype).into_iter().collect();
         };
+        let is_checked = self.is_checked(mounted);
         let mut items = Vec::new();
         for feature in features {
             if let Some((version, vendor)) = &self.kernel {
                 let ruling = validity::feature_on_disk(fs, &feature, version, vendor);
                 items.extend(told(mounted, &feature, "that kernel mounts", ruling));
             }
-            if fs == "ext4" {
+            if fs == "ext4" && is_checked {
                 items.extend(told(mounted, &feature, "that e2fsck checks", self.checked(&feature)));
             }
         }
         items
+    }
+
+    /// Whether the boot checks it: the root file system, and what a line with a pass mounts (fstab(5)).
+    fn is_checked(&self, mounted: &Subject) -> bool {
+        let has_pass = |line: &Subject| {
+            let fields = self.facts.value(line, &boot::DUMP_AND_PASS);
+            fields.is_none_or(|fields| fields.split_whitespace().nth(1).is_some_and(|pass| pass != "0"))
+        };
+        let of_it = |line: &&Subject| self.facts.resolve(line, Scope::Mount).as_ref() == Some(mounted);
+        mounted.name() == "/" || self.facts.subjects(Scope::Boot).filter(of_it).any(has_pass)
     }
 
     /// What e2fsck then makes of a feature. Where none is known now either, nothing changes.
@@ -162,6 +173,7 @@ fn told(mounted: &Subject, feature: &str, does: &str, ruling: Ruling) -> Option<
 mod tests {
     use super::*;
     use crate::facts::Source;
+    use crate::facts::catalog::kernel;
     use crate::report::upgrade::Answer;
 
     const HERE: Source = Source::Assumed;
@@ -176,7 +188,7 @@ mod tests {
 
     fn machine(of: Machine, fstype: &str, features: Option<&str>) -> FactSet {
         let (id, release, kernel_release, vendor, e2fsprogs) = of;
-        let (mut facts, host, mounted) = (FactSet::default(), Subject::host(), Subject::mount("/data"));
+        let (mut facts, host, mounted) = (FactSet::default(), Subject::host(), Subject::mount("/"));
         facts.know(&host, &host::OS_ID, id.to_owned(), HERE);
         facts.know(&host, &host::OS_VERSION, release.to_owned(), HERE);
         facts.know(&host, &kernel::RELEASE, kernel_release.to_owned(), HERE);

@@ -6,8 +6,8 @@
 
 use super::need::{Kind, ZFS, devices, uses_zfs};
 use super::{Item, kernel_of};
-use crate::facts::catalog::device::{ArrayLevel, DeviceKind};
-use crate::facts::catalog::{boot, device, host as machine};
+use crate::facts::catalog::device::{ArrayLevel, ArrayState, ConsistencyPolicy, DeviceKind};
+use crate::facts::catalog::{boot, device, host as machine, kernel};
 use crate::facts::{FactSet, Subject};
 use crate::rules::Level;
 use crate::validity::{self, Layer, Ruling};
@@ -18,8 +18,14 @@ pub fn items(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
     let (now, then) = (kernel_of(real), kernel_of(supposed));
     let mut items = swaps(supposed);
     items.extend(unlocked(real, supposed));
+    items.extend(by_hand(supposed));
+    for (subject, kind) in &devices(supposed) {
+        if kind.is_array() {
+            items.extend(stopped(supposed, subject));
+        }
+    }
     // What this kernel has put together, it puts together again.
-    if then.is_some() && now == then {
+    if runs_alike(real, supposed) {
         return items;
     }
     let judge = |layer: Layer, name: &str| match &then {
@@ -34,8 +40,13 @@ pub fn items(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
             }
             Kind::Array => {
                 items.extend(array(supposed, subject, &judge));
-                let differs = now.as_ref().is_none_or(|(version, _)| !settles_layouts(version));
+                let settles = |kernel: &Option<(Version, String)>| {
+                    kernel.as_ref().map(|(version, _)| settles_layouts(version))
+                };
+                // Neither a later kernel nor an earlier one has to take what these two both do.
+                let differs = settles(&now).is_none_or(|now| settles(&then) != Some(now));
                 items.extend(layout(supposed, subject).filter(|_| differs));
+                items.extend(then.as_ref().and_then(|(then, _)| policy(supposed, subject, then)));
             }
             Kind::Volume | Kind::Crypt | Kind::Multipath => {
                 items.extend(mapped(supposed, subject, &judge));
@@ -52,6 +63,84 @@ pub fn items(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
         });
     }
     items
+}
+
+/// An array that is not running as it stands: nothing tells that the boot puts it together.
+fn stopped(facts: &FactSet, subject: &Subject) -> Option<Item> {
+    let open = |what: String| Item::open(subject, Level::Critical, what, Ruling::unknown(""));
+    match facts.value(subject, &device::MD_STATE) {
+        Some(
+            state @ (ArrayState::Clear | ArrayState::Inactive | ArrayState::Suspended | ArrayState::Broken),
+        ) => {
+            return Some(open(format!("the array is {} now", state.word())));
+        }
+        Some(
+            ArrayState::ReadOnly
+            | ArrayState::ReadAuto
+            | ArrayState::Clean
+            | ArrayState::Active
+            | ArrayState::WritePending
+            | ArrayState::ActiveIdle,
+        ) => {}
+        None => return Some(open("whether the array runs is not known".to_owned())),
+    }
+    let spare = match facts.value(subject, &device::MD_LEVEL)? {
+        ArrayLevel::Raid0 | ArrayLevel::Linear | ArrayLevel::Faulty => 0,
+        ArrayLevel::Raid4 | ArrayLevel::Raid5 => 1,
+        ArrayLevel::Raid6 => 2,
+        ArrayLevel::Raid1 | ArrayLevel::Raid10 | ArrayLevel::Multipath => {
+            facts.value(subject, &device::MD_DISKS)?.saturating_sub(1)
+        }
+        ArrayLevel::Container => return None,
+    };
+    let lacks = facts.value(subject, &device::MD_DEGRADED)?;
+    (lacks > spare).then(|| open(format!("the array lacks {lacks} of its disks, and can do without {spare}")))
+}
+
+/// How an array keeps itself consistent, before a kernel that does not know the way.
+fn policy(facts: &FactSet, subject: &Subject, then: &Version) -> Option<Item> {
+    let (name, from, source) = match facts.value(subject, &device::MD_CONSISTENCY)? {
+        ConsistencyPolicy::Journal => ("a journal", [4, 4], "kernel: md/raid5-cache, 4.4"),
+        ConsistencyPolicy::Ppl => ("a partial parity log", [4, 12], "kernel: md/raid5-ppl, 4.12"),
+        ConsistencyPolicy::None
+        | ConsistencyPolicy::Resync
+        | ConsistencyPolicy::Bitmap
+        | ConsistencyPolicy::Unknown => return None,
+    };
+    if [then.number(0), then.number(1)] >= from {
+        return None;
+    }
+    let because = format!("Kernels from {}.{} on put an array with {name} together.", from[0], from[1]);
+    let ruling = Ruling { source: source.to_owned(), ..Ruling::unknown(because) };
+    let item = Item::open(subject, Level::Critical, format!("the array has {name}"), ruling);
+    Some(if then.backports() { item } else { item.blocks() })
+}
+
+/// Devices of the device mapper that are neither LVM's nor anybody's whose files were read.
+fn by_hand(facts: &FactSet) -> Vec<Item> {
+    let of = |kind: DeviceKind| match kind {
+        DeviceKind::Dm => true,
+        DeviceKind::Lvm
+        | DeviceKind::Dmraid
+        | DeviceKind::Vdo
+        | DeviceKind::Bcache
+        | DeviceKind::Drbd
+        | DeviceKind::Md
+        | DeviceKind::Crypt
+        | DeviceKind::Zram
+        | DeviceKind::Multipath
+        | DeviceKind::Disk
+        | DeviceKind::Partition
+        | DeviceKind::Zvol
+        | DeviceKind::Loop
+        | DeviceKind::Ram
+        | DeviceKind::Other => false,
+    };
+    let open = |subject: Subject| {
+        let what = "what sets it up at the next boot was not looked at".to_owned();
+        Item::open(&subject, Level::Critical, what, Ruling::unknown(""))
+    };
+    facts.which(&device::KIND, |kind| of(*kind)).into_iter().map(open).collect()
 }
 
 /// Whether a kernel wants the layout of a RAID 0 settled, and so has it settled for what it runs.
@@ -163,9 +252,15 @@ fn unlocked(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
     };
     let list = |key| supposed.value(&host, key).unwrap_or_default();
     let (missing, unseen) = (list(&boot::UNLOCKED_MISSING), list(&boot::UNLOCKED_UNSEEN));
+    let unlisted =
+        |subject: &Subject| supposed.value(subject, &device::DM_NAME).is_none_or(|name| !all.contains(&name));
+    let crypts = devices(supposed).into_iter().filter(|(subject, kind)| kind.is_crypt() && unlisted(subject));
+    let mut items: Vec<Item> = crypts.map(|(subject, _)| {
+        let because = "It has no line in crypttab; what else unlocks it, such as rd.luks on the kernel's command line, is not looked at.";
+        Item::open(&subject, Level::Critical, "whether the boot unlocks it is not known".to_owned(), Ruling::unknown(because))
+    }).collect();
     let (optional, by_defaults) = (list(&boot::UNLOCKED_OPTIONAL), list(&boot::UNLOCKED_BY_DEFAULTS));
-    let mut items = Vec::new();
-    for name in all {
+    for name in all.clone() {
         let level = if optional.contains(&name) { Level::Warning } else { Level::Critical };
         let open = |what: &str, ruling: Ruling| Item {
             name: Some(name.clone()),
@@ -199,7 +294,22 @@ pub(super) fn changes_system(real: &FactSet, supposed: &FactSet) -> bool {
         let host = Subject::host();
         (facts.value(&host, &machine::OS_ID), facts.value(&host, &machine::OS_VERSION))
     };
-    of(real) != of(supposed)
+    let ((now, release), (then, next)) = (of(real), of(supposed));
+    // "9" is any release of 9.
+    let covers = |short: &Option<String>, long: &Option<String>| match (short, long) {
+        (Some(short), Some(long)) => {
+            long.strip_prefix(short.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        }
+        (None, None) => true,
+        (Some(_), None) | (None, Some(_)) => false,
+    };
+    now != then || !(covers(&release, &next) || covers(&next, &release))
+}
+
+/// Whether it is one kernel, so that what is in use now stays in use.
+pub(super) fn runs_alike(real: &FactSet, supposed: &FactSet) -> bool {
+    let release = |facts: &FactSet| facts.value(&Subject::host(), &kernel::RELEASE);
+    release(real).is_some() && release(real) == release(supposed)
 }
 
 /// Swap whose device is gone, or was not looked for. The boot goes on without it.

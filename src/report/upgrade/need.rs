@@ -9,10 +9,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Item;
+use super::ground::{Ground, Node};
+use super::unknown::weight;
 use crate::facts::catalog::device::DeviceKind;
 use crate::facts::catalog::mount::MountClass;
 use crate::facts::catalog::{boot, device, mount};
 use crate::facts::{FactSet, Scope, Subject};
+use crate::validity::Ruling;
 
 /// What becomes of something that the next boot needs, the worst last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -59,6 +62,14 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Whether md puts it together.
+    pub fn is_array(self) -> bool {
+        match self {
+            Self::Array => true,
+            Self::Mount | Self::Swap | Self::Volume | Self::Crypt | Self::Multipath | Self::Pool => false,
+        }
+    }
+
     /// Whether it is encrypted.
     pub fn is_crypt(self) -> bool {
         match self {
@@ -91,56 +102,105 @@ pub(super) const ZFS: &str = "the pools of ZFS";
 
 /// Everything that the next boot needs, in the order of kinds.
 pub fn needs(facts: &FactSet, items: &[Item]) -> Vec<Need> {
-    let of_any =
-        |of: &[Subject]| -> Vec<&Item> { items.iter().filter(|item| of.contains(&item.subject)).collect() };
-    let of_name = |name: &str| -> Vec<&Item> {
-        items.iter().filter(|item| item.name.as_deref() == Some(name)).collect()
-    };
-    let mut all = Vec::new();
-    for line in facts.subjects(Scope::Boot) {
-        let mounted = facts.resolve(line, Scope::Mount);
-        let point = facts.value(line, &boot::POINT).unwrap_or_else(|| line.name().to_owned());
-        // What does not come up takes along all that stands on it.
-        let beneath = mounted.iter().flat_map(|mounted| facts.stack(mounted));
-        let of: Vec<Subject> = std::iter::once(line.clone()).chain(mounted.clone()).chain(beneath).collect();
-        all.push(answered(Kind::Mount, line, point, facts.value(line, &boot::WHERE), &of_any(&of)));
-    }
-    if let Some(root) = root_without_line(facts) {
-        let of: Vec<Subject> = std::iter::once(root.clone()).chain(facts.stack(&root)).collect();
-        all.push(answered(Kind::Mount, &root, root.name().to_owned(), None, &of_any(&of)));
-    }
-    for (subject, kind) in devices(facts) {
-        let name = facts.value(&subject, &device::DM_NAME).unwrap_or_else(|| subject.name().to_owned());
-        let mut of_it = of_any(std::slice::from_ref(&subject));
-        if kind.is_crypt() {
-            of_it.extend(of_name(&name));
-        }
-        all.push(answered(kind, &subject, name, None, &of_it));
-    }
-    let host = Subject::host();
-    let active: Vec<String> = facts.known(&device::DM_NAME).into_iter().map(|(_, name)| name).collect();
-    for name in facts.value(&host, &boot::UNLOCKED).unwrap_or_default() {
-        if !active.contains(&name) {
-            let of_it = of_name(&name);
-            all.push(answered(Kind::Crypt, &host, name, None, &of_it));
-        }
-    }
-    for swap in facts.value(&host, &boot::SWAPS).unwrap_or_default() {
-        let of_it = of_name(&swap);
-        all.push(answered(Kind::Swap, &host, swap, None, &of_it));
-    }
-    if uses_zfs(facts) {
-        all.push(answered(Kind::Pool, &host, ZFS.to_owned(), None, &of_name(ZFS)));
-    }
+    let ground = Ground::new(facts);
+    let mut all: Vec<Need> = things(facts).into_iter().map(|thing| thing.answered(&ground, items)).collect();
     all.sort_by(|a, b| (a.kind, &a.subject, &a.name).cmp(&(b.kind, &b.subject, &b.name)));
     all
 }
 
-fn answered(kind: Kind, subject: &Subject, name: String, place: Option<String>, items: &[&Item]) -> Need {
-    let answer = items.iter().filter_map(|item| item.answer).max().unwrap_or(Answer::Works);
-    let says = items.iter().filter(|item| item.answer.is_some_and(|answer| !answer.is_works()));
-    let why = says.map(|item| item.what.clone()).collect();
-    Need { kind, subject: subject.clone(), place, name, answer, why }
+/// Lines that matter more than what they stand on: an encrypted device that the boot can do without, under a file system for
+/// which it waits.
+pub fn raised(facts: &FactSet, items: &[Item]) -> Vec<Item> {
+    let ground = Ground::new(facts);
+    let mut raised = Vec::new();
+    for thing in things(facts) {
+        let level = weight(facts, &thing.subject);
+        let counts = match thing.kind {
+            Kind::Mount => thing.subject.scope() == Scope::Boot,
+            Kind::Swap | Kind::Array | Kind::Volume | Kind::Crypt | Kind::Multipath | Kind::Pool => false,
+        };
+        let reached = ground.reached(&thing.node, items);
+        let worst = reached.iter().filter_map(|(at, item)| at.answer(item)).max();
+        let Some(worst) = worst.filter(|worst| counts && *worst >= Answer::CannotBeTold) else { continue };
+        let mut weights =
+            reached.iter().filter(|(at, item)| at.answer(item) == Some(worst)).map(|(_, item)| item.level);
+        if weights.any(|found| found >= level) {
+            continue;
+        }
+        let what = "what it stands on does not come up, or may not".to_owned();
+        let item =
+            Item { place: thing.place, ..Item::open(&thing.subject, level, what, Ruling::unknown("")) };
+        raised.push(if worst == Answer::Fails { item.blocks() } else { item });
+    }
+    raised
+}
+
+/// Something that the next boot needs, before it has an answer.
+struct Thing {
+    kind: Kind,
+    subject: Subject,
+    name: String,
+    place: Option<String>,
+    node: Node,
+}
+
+impl Thing {
+    fn answered(self, ground: &Ground, items: &[Item]) -> Need {
+        let Self { kind, subject, name, place, node } = self;
+        let reached = ground.reached(&node, items);
+        let answer = reached.iter().filter_map(|(at, item)| at.answer(item)).max().unwrap_or(Answer::Works);
+        let mut why: Vec<String> = Vec::new();
+        for (at, item) in reached {
+            let over = at.other_line(&node).and_then(|line| point_of(ground.facts, line));
+            let what = match (&at, over) {
+                (Node::Unresolved, _) => "whether it stands on what may not come up is not known".to_owned(),
+                (Node::Of(_) | Node::Named(_), Some(point)) => format!("{point}: {}", item.what),
+                (Node::Of(_) | Node::Named(_), None) => item.what.clone(),
+            };
+            if !why.contains(&what) {
+                why.push(what);
+            }
+        }
+        Need { kind, subject, place, name, answer, why }
+    }
+}
+
+fn point_of(facts: &FactSet, line: &Subject) -> Option<String> {
+    facts.value(line, &boot::POINT)
+}
+
+fn things(facts: &FactSet) -> Vec<Thing> {
+    let of = |kind, subject: &Subject, name, place| {
+        let node = Node::Of(subject.clone());
+        Thing { kind, subject: subject.clone(), name, place, node }
+    };
+    let named = |kind, name: String| {
+        let node = Node::Named(name.clone());
+        Thing { kind, subject: Subject::host(), name, place: None, node }
+    };
+    let mut all = Vec::new();
+    for line in facts.subjects(Scope::Boot) {
+        let point = point_of(facts, line).unwrap_or_else(|| line.name().to_owned());
+        all.push(of(Kind::Mount, line, point, facts.value(line, &boot::WHERE)));
+    }
+    if let Some(root) = root_without_line(facts) {
+        all.push(of(Kind::Mount, &root, root.name().to_owned(), None));
+    }
+    for (subject, kind) in devices(facts) {
+        let name = facts.value(&subject, &device::DM_NAME).unwrap_or_else(|| subject.name().to_owned());
+        all.push(of(kind, &subject, name, None));
+    }
+    let host = Subject::host();
+    let active: Vec<String> = facts.known(&device::DM_NAME).into_iter().map(|(_, name)| name).collect();
+    let unlocked = facts.value(&host, &boot::UNLOCKED).unwrap_or_default();
+    let closed = unlocked.into_iter().filter(|name| !active.contains(name));
+    all.extend(closed.map(|name| named(Kind::Crypt, name)));
+    let swaps = facts.value(&host, &boot::SWAPS).unwrap_or_default();
+    all.extend(swaps.into_iter().map(|name| named(Kind::Swap, name)));
+    if uses_zfs(facts) {
+        all.push(named(Kind::Pool, ZFS.to_owned()));
+    }
+    all
 }
 
 /// The root file system, where neither fstab nor the kernel's command line has a line for it that could be asked.

@@ -1,7 +1,7 @@
 //! What changes besides the lines of the next boot: findings, verdicts, what tools make that the
 //! kernel cannot mount, and formats that kernels have no code for.
 
-use super::layer::changes_system;
+use super::layer::{changes_system, runs_alike};
 use super::need::ZFS;
 use super::{Answer, Item, Part, applies, by_name, is_open, item, kernel_of, looks_at, of_boot};
 use crate::durability::{Standing, Verdict};
@@ -138,10 +138,4 @@ fn formats(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
         }
     }
     items
-}
-
-/// Whether it is one kernel, so that what is in use now stays in use.
-fn runs_alike(real: &FactSet, supposed: &FactSet) -> bool {
-    let release = |facts: &FactSet| facts.value(&Subject::host(), &kernel::RELEASE);
-    release(real) == release(supposed)
 }
