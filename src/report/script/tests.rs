@@ -231,3 +231,36 @@ fn a_shell_can_read_it() {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
 }
+
+/// As it comes and as somebody has edited it.
+#[test]
+#[ignore = "needs shellcheck"]
+fn a_linter_of_shells_finds_nothing() {
+    use std::io::Write as _;
+    use std::process::{Command, Stdio};
+    for report in sample::all() {
+        let script = render(&report);
+        let edited = script.replace("I_HAVE_READ_THIS=no ", "I_HAVE_READ_THIS=yes");
+        let edited = edited.replace("MOUNTPOINT= ", "MOUNTPOINT=/srv/new");
+        for script in [script, edited] {
+            let mut linter = Command::new("shellcheck")
+                .args(["--norc", "--shell=sh", "--severity=style", "-"])
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .spawn()
+                .unwrap();
+            linter.stdin.take().unwrap().write_all(script.as_bytes()).unwrap();
+            let output = linter.wait_with_output().unwrap();
+            assert!(output.status.success(), "{}\n{script}", String::from_utf8_lossy(&output.stdout));
+        }
+    }
+}
+
+#[test]
+fn every_blank_of_the_template_is_filled_in_and_nothing_else() {
+    for report in sample::all() {
+        let script = render(&report);
+        assert!(!script.contains('@'), "{script}");
+    }
+    assert_eq!(new::fill("a @b@ @c@", &[("b", "@c@"), ("c", "d")]), "a @c@ d");
+}

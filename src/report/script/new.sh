@@ -1,0 +1,124 @@
+# Makes @fstype@ on @node@ and mounts it. All that is on the disk would be lost.
+# @read@
+@notes@
+MOUNTPOINT=             # EDIT: an absolute path, such as /srv/postgresql
+
+DEVICE=@node@
+NAME=@name@
+SIZE=@size@             # bytes
+SERIAL=@serial@
+IDENTITY_FILE=@file@    # below /sys/class/block/@name@
+IDENTITY=@value@
+
+# Every byte of the disk is read before mkfs, up to the first that is neither 0x00 nor 0xFF. EDIT to leave that out:
+READ_ALL=yes            # no: trust the report instead
+@known@
+case $MOUNTPOINT in
+    '') stop 'set MOUNTPOINT to the directory to mount on; nothing was done' ;;
+    / | *[!A-Za-z0-9/._-]*) stop 'MOUNTPOINT may hold letters, digits and /._- only, and not be /; nothing was done' ;;
+    /*) ;;
+    *) stop 'MOUNTPOINT must be an absolute path; nothing was done' ;;
+esac
+if [ -e "$MOUNTPOINT" ]; then
+    [ -d "$MOUNTPOINT" ] || stop "$MOUNTPOINT is no directory; nothing was done"
+    [ -z "$(ls -A "$MOUNTPOINT")" ] || stop "$MOUNTPOINT is not empty; nothing was done"
+fi
+for tool in mkfs.@fstype@ blockdev wipefs blkid lsblk cmp mount; do
+    command -v "$tool" >/dev/null || stop "$tool is not installed; nothing was done"
+done
+
+# Whether so many bytes of the disk, from this byte on, are nothing but zeros or nothing but ones.
+is_blank() {
+    cmp -s -n "$2" -i "$1:0" "$DEVICE" /dev/zero && return 0
+    tr '\000' '\377' </dev/zero 2>/dev/null | cmp -s -n "$2" -i "$1:0" "$DEVICE" -
+}
+
+# The same where pieces of zeros and pieces of ones follow each other; stops at the first MiB that holds anything else.
+mixed_blank() {
+    from=$1
+    while [ "$from" -lt "$2" ]; do
+        count=$(($2 - from))
+        [ "$count" -le 1048576 ] || count=1048576
+        is_blank "$from" "$count" || stop "$DEVICE holds data, or cannot be read, in the MiB that begins at byte $from; nothing was done"
+        from=$((from + count))
+    done
+}
+
+# Reads all of the disk, a GiB at a time, and says after four of them how long all of it takes.
+read_all() {
+    piece=1073741824
+    begun=$(date +%s)
+    at=0
+    printf 'reading all of %s; reading stops at the first byte that is neither 0x00 nor 0xFF\n' "$DEVICE"
+    while [ "$at" -lt "$SIZE" ]; do
+        length=$((SIZE - at))
+        [ "$length" -le "$piece" ] || length=$piece
+        is_blank "$at" "$length" || mixed_blank "$at" "$((at + length))"
+        at=$((at + length))
+        if [ "$at" = $((4 * piece)) ]; then
+            minutes=$((($(date +%s) - begun + 1) * (SIZE / 1048576) / 4096 / 60))
+            printf 'reading the whole disk takes about %s hours and %s minutes\n' "$((minutes / 60))" "$((minutes % 60))"
+        fi
+    done
+}
+
+# The same disk as in the report, in nobody's use, and still free as far as that is seen at once.
+check_disk() {
+    sys=/sys/class/block/$NAME
+    { [ -b "$DEVICE" ] && [ ! -L "$DEVICE" ]; } || stop "$DEVICE is no block device; nothing was done"
+    [ -d "$sys" ] || stop "$NAME is not known to the kernel; nothing was done"
+    [ "$(lsblk -dno MAJ:MIN "$DEVICE" | tr -d ' ')" = "$(cat "$sys/dev")" ] || stop "$DEVICE is the node of another device; nothing was done"
+    [ "$(blockdev --getsize64 "$DEVICE")" = "$SIZE" ] || stop "$DEVICE has another size than in the report: another disk? nothing was done"
+    if [ -n "$SERIAL" ]; then
+        [ "$(lsblk -dno SERIAL "$DEVICE" | tr -d ' ')" = "$SERIAL" ] || stop "$DEVICE has another serial number than in the report; nothing was done"
+    fi
+    if [ -n "$IDENTITY_FILE" ]; then
+        found=$(tr -s '[:space:]' ' ' 2>/dev/null <"$sys/$IDENTITY_FILE") || found=
+        found=${found# }
+        found=${found% }
+        [ "$found" = "$IDENTITY" ] || stop "$DEVICE has another identity ($IDENTITY_FILE) than in the report; nothing was done"
+    fi
+    [ "$(cat "$sys/ro")" = 0 ] || stop "$DEVICE is read-only; nothing was done"
+    [ -z "$(ls -A "$sys/holders")" ] || stop "$DEVICE is in use by $(ls "$sys/holders"); nothing was done"
+    for part in "$sys/$NAME"*; do
+        [ ! -e "$part" ] || stop "$DEVICE has partitions; nothing was done"
+    done
+    if awk -v number="$(cat "$sys/dev")" '$3 == number { found = 1 } END { exit !found }' /proc/self/mountinfo; then
+        stop "$DEVICE is mounted; nothing was done"
+    fi
+    for table in /proc/mounts /proc/swaps; do
+        if awk -v node="$DEVICE" '$1 == node { found = 1 } END { exit !found }' "$table"; then
+            stop "$DEVICE is in $table; nothing was done"
+        fi
+    done
+    # What is read from here on is the disk, not what was read of it earlier.
+    blockdev --flushbufs "$DEVICE" || stop "$DEVICE cannot be read anew; nothing was done"
+    found=$(wipefs -n "$DEVICE") || stop "wipefs cannot read $DEVICE; nothing was done"
+    [ -z "$found" ] || stop "$DEVICE is no longer free: $found; nothing was done"
+    status=0
+    blkid -p "$DEVICE" >/dev/null 2>&1 || status=$?
+    [ "$status" = 2 ] || stop "blkid finds something on $DEVICE or cannot read it; nothing was done"
+    is_blank 0 1048576 || stop "$DEVICE holds data in its first MiB, or it cannot be read; nothing was done"
+    is_blank "$((SIZE - 1048576))" 1048576 || stop "$DEVICE holds data in its last MiB, or it cannot be read; nothing was done"
+}
+
+lsblk -o NAME,SIZE,MODEL,SERIAL,WWN "$DEVICE"
+check_disk
+case $READ_ALL in
+    yes) read_all ;;
+    no) ;;
+    *) stop 'READ_ALL must be yes or no; nothing was done' ;;
+esac
+# Reading may have taken hours.
+check_disk
+@mkfs@ "$DEVICE"
+mkdir -p "$MOUNTPOINT"
+mount -t @fstype@ -o @mount@ "$DEVICE" "$MOUNTPOINT"
+@nocow@
+# For the next boot, in /etc/fstab; not written by this script:
+uuid=$(blkid -p -s UUID -o value "$DEVICE")
+printf 'UUID=%s %s @fstype@ @mount@ 0 @pass@\n' "$uuid" "$MOUNTPOINT"
+# printf 'UUID=%s %s @fstype@ @mount@ 0 @pass@\n' "$uuid" "$MOUNTPOINT" >>/etc/fstab
+
+# Make the database in a directory beneath, not in the mount point itself, then ask for the settings of that directory:
+#   walwise check "$MOUNTPOINT/EDIT" --format conf
