@@ -20,6 +20,8 @@ use crate::{validity, workers};
 pub mod assume;
 mod drilled;
 mod measuring;
+#[cfg(test)]
+mod notes;
 mod pack;
 mod raw;
 pub mod upgrade;
