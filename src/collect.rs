@@ -44,6 +44,7 @@ pub use block::device::is_of_whole_disk;
 pub use named::unusable;
 pub use targets::{ask_of_all, mistake};
 
+use crate::facts::note::{RunNote, StorageNote};
 use crate::facts::{FactSet, Reading, Remedy, Subject, Why};
 use crate::host::{Host, Miss, MissKind};
 use crate::workers;
@@ -121,8 +122,8 @@ pub fn run_upon(
     let ((), found) = workers::beside(storage, || databases::look(host, request));
     facts.merge(found);
     run_in_turn(UPON_BOTH, host, request, &mut facts, progress);
-    for note in host.notes() {
-        facts.warn(note);
+    for sentence in host.notes() {
+        facts.warn(RunNote::Answers { sentence });
     }
     facts
 }
@@ -157,6 +158,11 @@ fn describe_all<T: Sync>(
     for (piece, part) in parts {
         facts.put_back(part, piece.iter().map(&subject));
     }
+}
+
+/// That nobody knows what the file systems of a type that spans devices are made of.
+fn no_members(directory: &'static str, miss: &Miss, fstype: &'static str) -> StorageNote {
+    StorageNote::NoMembers { directory, reason: miss.to_string(), fstype }
 }
 
 /// A refusal as a reading. `what` says what was asked, such as a path.

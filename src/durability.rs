@@ -28,6 +28,7 @@ pub use verdict::{Evidence, Layer, Path, Redundancy, Standing, Verdict};
 
 use crate::facts::catalog::device::{self, DeviceKind};
 use crate::facts::catalog::target::{self, TargetKind};
+use crate::facts::note::StorageNote;
 use crate::facts::{FactSet, Scope, Subject};
 use crate::workers;
 use claim::Leaf;
@@ -61,10 +62,7 @@ pub fn judge(facts: &mut FactSet, live: bool) -> Vec<Verdict> {
     for (of, (found, interlock)) in targets.iter().zip(judged) {
         facts::put_target(facts, of, &found, interlock);
         if found.merged {
-            facts.warn(format!(
-                "{of} reaches its disks in more than {} ways; they were judged together, each layer by its worst",
-                route::MOST_ROUTES
-            ));
+            facts.warn(StorageNote::RoutesBeyondBound { target: of.clone(), most: route::MOST_ROUTES });
         }
         verdicts.push(found.verdict);
     }

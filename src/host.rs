@@ -256,6 +256,11 @@ impl Miss {
         self.kind == MissKind::Failed && self.detail == nix::errno::Errno::EIO.desc()
     }
 
+    /// Whether the system call failed with EPERM: being root is no help where a container or the system forbids it.
+    pub fn is_forbidden(&self) -> bool {
+        self.kind == MissKind::Denied && self.detail == nix::errno::Errno::EPERM.desc()
+    }
+
     /// A refusal with its detail.
     pub fn new(kind: MissKind, detail: impl Into<String>) -> Self {
         Self { kind, detail: detail.into() }

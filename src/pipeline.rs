@@ -9,7 +9,8 @@ use std::mem;
 use crate::collect::{self, Request};
 use crate::drill::{Record, Stack};
 use crate::durability;
-use crate::facts::{FactSet, Subject};
+use crate::facts::note::{MeasurementNote, RulesNote};
+use crate::facts::{FactSet, Note, Subject};
 use crate::host::Host;
 use crate::measure::Measurement;
 use crate::report::{self, Report};
@@ -19,6 +20,8 @@ use crate::{validity, workers};
 pub mod assume;
 mod drilled;
 mod measuring;
+#[cfg(test)]
+mod notes;
 mod pack;
 mod raw;
 pub mod upgrade;
@@ -82,10 +85,9 @@ impl Session {
             match changed {
                 _ if !there.contains(&target) => {}
                 None => drop(self.measured.insert(target, measurement)),
-                Some(changed) => self.read.warn(format!(
-                    "what was measured of {} before is not shown any more: {changed}",
-                    target.name()
-                )),
+                Some(change) => {
+                    self.read.warn(MeasurementNote::Age { target: target.name().to_owned(), change });
+                }
             }
         }
     }
@@ -138,24 +140,23 @@ impl Session {
             },
             guard: &guard,
         });
-        let said = self.of_users_rules(&report);
-        report.warnings.extend(said);
+        let notes = self.of_users_rules(&report);
+        report.warnings.extend(notes);
         report
     }
 
     /// What the user's rule files changed, and what in them changes nothing here.
-    fn of_users_rules(&self, report: &Report) -> Vec<String> {
+    fn of_users_rules(&self, report: &Report) -> Vec<Note> {
         let Self { rules, .. } = self;
-        let mut said = rules.not_in_force().to_vec();
-        said.extend(rules.off().iter().map(rules::Off::sentence));
+        let not_in_force = rules.not_in_force().iter().cloned();
+        let mut notes: Vec<_> = not_in_force.map(|sentence| RulesNote::Loss { sentence }).collect();
+        notes.extend(rules.off().iter().map(rules::Off::note));
         for given in rules.overrides() {
             let tally = report.rules.iter().find(|tally| tally.rule == given.rule);
-            let idle = tally.is_some_and(rules::Tally::is_idle);
-            let note = if idle { "; nothing here is what it is about" } else { "" };
-            said.push(given.sentence() + note);
+            notes.push(given.note(tally.is_some_and(rules::Tally::is_idle)));
         }
-        said.extend_from_slice(rules.remarks());
-        said
+        notes.extend(rules.remarks().iter().cloned().map(|sentence| RulesNote::Remark { sentence }));
+        notes.into_iter().map(Note::from).collect()
     }
 
     /// What all rules come to, by all processors.
@@ -212,7 +213,7 @@ mod tests {
             assert_eq!(now.measured.is_empty(), !stays, "{option}");
             let said = "what was measured of /db before is not shown any more: mount 1 mount.super_options was nobarrier and \
                         is barrier";
-            assert_eq!(now.read.warnings().iter().any(|warning| warning == said), !stays, "{option}");
+            assert_eq!(now.read.warnings().iter().any(|note| note.to_string() == said), !stays, "{option}");
         }
     }
 }

@@ -9,6 +9,8 @@ use super::host::{self, look_at};
 use super::out::{Delivery, Done};
 use super::probe::measure;
 use super::{CliError, baseline, out, rule_files};
+use crate::facts::Note;
+use crate::facts::note::MeasurementNote;
 use crate::host::{Host, RememberingHost};
 use crate::pipeline::{self, Options, Session};
 use crate::report::difference::{Kept, difference};
@@ -36,7 +38,7 @@ pub(super) fn run(args: &Check) -> Done {
     };
     session.traced = args.format == Format::Json || args.save;
     let mut report = session.report();
-    report.warnings.extend(not_measured);
+    report.warnings.extend(not_measured.map(Note::from));
     let fail_on = FailOn { level: args.fail_on.level(), undecided: args.fail_on_undecided };
     // What is kept is the report alone, without what it was compared with.
     let kept = keep.map(|(place, found)| (place, found, json::render(&report)));
@@ -56,12 +58,12 @@ pub(super) fn run(args: &Check) -> Done {
     Ok(code)
 }
 
-/// Measures in the target, where it is a directory; gives the sentence that says why it could not.
-fn measure_target(session: &mut Session, options: &Measure) -> Result<Option<String>, CliError> {
+/// Measures in the target, where it is a directory; gives what is to be said where it could not.
+fn measure_target(session: &mut Session, options: &Measure) -> Result<Option<MeasurementNote>, CliError> {
     let (facts, _) = session.judged();
     let Some(target) = pipeline::measurable(&facts).into_iter().next() else {
         let why = pipeline::unreadable(&facts).or_else(|| pipeline::to_be_made(&facts));
-        return Ok(why.map(|why| format!("not measured: {why}")));
+        return Ok(why.map(|reason| MeasurementNote::Absence { reason }));
     };
     let Measure { scratch, probe_seconds } = options;
     let options = Options { scratch: scratch.clone(), ..Options::new(*probe_seconds) };
@@ -73,7 +75,7 @@ fn measure_target(session: &mut Session, options: &Measure) -> Result<Option<Str
             }
             (outcome, None) => outcome,
         },
-        Err(refusal) => return Ok(Some(format!("not measured: {refusal}"))),
+        Err(refusal) => return Ok(Some(MeasurementNote::Absence { reason: refusal.to_string() })),
     };
     match outcome {
         Ok(measurement) => {
@@ -81,9 +83,9 @@ fn measure_target(session: &mut Session, options: &Measure) -> Result<Option<Str
             Ok(None)
         }
         Err(error) => {
-            let says = Some(format!("not measured to the end: {error}"));
+            let says = MeasurementNote::Fragment { reason: error.to_string() };
             session.measured.extend(error.partial.map(|partial| (target, *partial)));
-            Ok(says)
+            Ok(Some(says))
         }
     }
 }

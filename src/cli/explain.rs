@@ -64,7 +64,7 @@ fn about(page: &mut Page, rule: &Rule, rules: &RuleSet) {
         }
     }
     if let Some(given) = rules.overrides().iter().find(|given| given.rule == rule.id) {
-        page.para(0, &given.sentence());
+        page.para(0, &given.note(false).to_string());
     }
     page.para(0, &pipeline::pack(rules).words());
 }

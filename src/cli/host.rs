@@ -9,7 +9,7 @@ pub(super) use super::rule_files::rules;
 use super::{input, out};
 use crate::collect::{self, Request};
 use crate::drill::Record;
-use crate::facts::{FactSet, Scope};
+use crate::facts::{FactSet, Note, Scope};
 use crate::host::{Host, LiveHost, RecordedHost, RememberingHost, path_bytes};
 use crate::pipeline::Session;
 use crate::pipeline::assume::{self, Assumption};
@@ -170,8 +170,8 @@ pub(super) fn look_at(
     }
     match target {
         Some(_) if session.read.subjects(Scope::Target).next().is_none() => {
-            let why = session.read.warnings().join("; ");
-            Err(CliError::Usage(format!("nothing to check: {why}")))
+            let why: Vec<String> = session.read.warnings().iter().map(Note::to_string).collect();
+            Err(CliError::Usage(format!("nothing to check: {}", why.join("; "))))
         }
         _ => Ok(session),
     }

@@ -10,7 +10,7 @@ use super::rule_files;
 use crate::pipeline;
 use crate::rules::explain::{self, Drawing};
 use crate::rules::model::AdviceSpec;
-use crate::rules::{Off, Override, Rule, RuleSet, examples};
+use crate::rules::{Off, Rule, RuleSet, examples};
 use crate::settings::{self, Shape};
 use crate::text::page::Page;
 
@@ -121,8 +121,9 @@ fn rule_list(rules: &RuleSet) -> String {
 
 /// What the user's files changed.
 fn changed(rules: &RuleSet) -> impl Iterator<Item = String> {
-    let off = rules.off().iter().map(Off::sentence);
-    off.chain(rules.overrides().iter().map(Override::sentence)).chain(rules.remarks().iter().cloned())
+    let notes =
+        rules.off().iter().map(Off::note).chain(rules.overrides().iter().map(|given| given.note(false)));
+    notes.map(|note| note.to_string()).chain(rules.remarks().iter().cloned())
 }
 
 fn rule_text(rule: &Rule, rules: &RuleSet) -> String {
@@ -135,7 +136,7 @@ fn rule_text(rule: &Rule, rules: &RuleSet) -> String {
     page.para(0, &format!("for {scope}, {level}, {confidence}, since {since}, {file}:{line}"));
     if let Some(given) = rules.overrides().iter().find(|given| given.rule == rule.id) {
         page.gap();
-        page.para(0, &given.sentence());
+        page.para(0, &given.note(false).to_string());
     }
     page.gap();
     page.para(0, &rule.because.source());

@@ -14,7 +14,8 @@ use super::args::{Bare, From};
 use super::host;
 use super::out::{self, Done};
 use crate::collect::{self, Request};
-use crate::facts::{FactSet, Scope, Source, Subject};
+use crate::facts::note::MeasurementNote;
+use crate::facts::{FactSet, Note, Scope, Source, Subject};
 use crate::host::{Host, RememberingHost, path_bytes};
 use crate::measure::Progress;
 use crate::output::{Destination, OutputError, Wish};
@@ -142,7 +143,8 @@ impl Desk {
     /// The report of now.
     fn report(&self) -> Result<Report, String> {
         let mut report = self.with(|looked| Ok(looked.session.report()))?;
-        report.warnings.extend(self.failed.lock().unwrap_or_else(PoisonError::into_inner).clone());
+        let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        report.warnings.extend(failed.map(|reason| Note::from(MeasurementNote::Failure { reason })));
         Ok(report)
     }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::block::topology;
-use super::{Collector, Request};
+use super::{Collector, Request, no_members};
 use crate::facts::catalog::mount;
 use crate::facts::{FactSet, Subject};
 use crate::host::Host;
@@ -26,7 +26,7 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     let names = match host.list(Path::new(ALL)) {
         Ok(names) => names,
         Err(miss) => {
-            return facts.warn(format!("{ALL}: {miss}; members of bcachefs file systems are not known"));
+            return facts.warn(no_members(ALL, &miss, "bcachefs"));
         }
     };
     let mut of_device: BTreeMap<Subject, usize> = BTreeMap::new();

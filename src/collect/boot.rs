@@ -15,6 +15,7 @@ use std::path::Path;
 
 use super::{Collector, Request, mountinfo, refused};
 use crate::facts::catalog::{boot, mount};
+use crate::facts::note::BootNote;
 use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
 use crate::host::{Dialect, Host, Miss, Setting, path_bytes};
 use crate::text::safe;
@@ -128,19 +129,12 @@ fn fstab(
             }
             Some(entry) => {
                 if setting.value.ends_with(b"\texcess") {
-                    facts.warn(format!(
-                        "{FSTAB}:{}: more than two numbers follow the options, as after a space that is not escaped; \
-                         systemd leaves that out, mount(8) the whole line",
-                        setting.line
-                    ));
+                    facts.warn(BootNote::ExcessNumbers { file: FSTAB, line: setting.line });
                 }
                 lines.insert(units::name_of(&entry.point));
                 units.overlay(host, entry, facts).put(facts);
             }
-            None => facts.warn(format!(
-                "{FSTAB}:{}: not a device, an absolute mount point and a type; the line was left out",
-                setting.line
-            )),
+            None => facts.warn(BootNote::NoMountLine { file: FSTAB, line: setting.line }),
         }
     }
     None
@@ -253,7 +247,7 @@ fn note(facts: &mut FactSet, miss: &Miss, path: &str) -> Unread {
     let unread = refused(miss, path);
     match &unread {
         Reading::Unknown { why, detail, .. } if *why != Why::Absent => {
-            facts.warn(format!("{detail} ({why}): what it mounts at boot is not known"));
+            facts.warn(BootNote::Gap { detail: detail.clone(), why: *why });
             Some(unread)
         }
         _ => None,
@@ -265,7 +259,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::collect::testing::{Fake, shown};
+    use crate::collect::testing::{Fake, sentences, shown};
     use crate::host::Question;
 
     const UNITS: &str = "/etc/systemd/system";
@@ -313,8 +307,7 @@ mod tests {
         assert_eq!(names, ["/", "/cut", "/my data", "/srv", "/srv#2"]);
         assert_eq!(facts.value(&Subject::boot("/cut"), &boot::WHOLE), Some(false));
         assert!(
-            facts
-                .warnings()
+            sentences(&facts)
                 .iter()
                 .any(|warning| warning.starts_with("/etc/fstab:10: more than two numbers"))
         );
@@ -331,7 +324,7 @@ mod tests {
         assert_eq!(facts.value(&entry, &boot::OPTIONS), Some(options));
         assert_eq!(facts.resolve(&entry, Scope::Mount), Some(Subject::mount("/my data#2")));
         assert_eq!(facts.resolve(&Subject::boot("/srv"), Scope::Mount), None);
-        assert!(facts.warnings().iter().any(|warning| warning.starts_with("/etc/fstab:9")));
+        assert!(sentences(&facts).iter().any(|warning| warning.starts_with("/etc/fstab:9")));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::block::topology;
-use super::{Collector, Request, refused};
+use super::{Collector, Request, no_members, refused};
 use crate::facts::catalog::mount;
 use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
 use crate::host::{Host, path_bytes};
@@ -134,7 +134,7 @@ fn over_devices(host: &dyn Host, devinfo: &Path, file: &str, count: Count) -> Re
 /// The directory of each btrfs file system and its member devices.
 fn members(host: &dyn Host, facts: &mut FactSet) -> Vec<(PathBuf, Vec<Subject>)> {
     let names = host.list(Path::new(ALL)).unwrap_or_else(|miss| {
-        facts.warn(format!("{ALL}: {miss}; members of btrfs file systems are not known"));
+        facts.warn(no_members(ALL, &miss, "btrfs"));
         Vec::new()
     });
     let is_uuid = |name: &&OsString| name.to_str().is_some_and(|name| name.len() == 36 && name.contains('-'));
@@ -189,7 +189,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::collect::testing::Fake;
+    use crate::collect::testing::{Fake, sentences};
 
     const HOME: &str = "/sys/fs/btrfs/0c5f0f7c-7c1c-4d52-9f5b-2f4f0d1f5a11";
 
@@ -274,7 +274,7 @@ mod tests {
     fn a_file_system_that_is_not_found_is_unknown() {
         let facts = collect(&Fake::default());
         assert!(!facts.get(&Subject::mount("/"), &mount::BTRFS_DATA_PROFILES).is_known());
-        assert_eq!(facts.warnings().len(), 1);
+        assert_eq!(sentences(&facts).len(), 1);
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub fn look(host: &dyn Host, request: &Request) -> FactSet {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collect::testing::Fake;
+    use crate::collect::testing::{Fake, sentences};
     use crate::facts::Scope;
     use crate::facts::catalog::{mysql as of_mysql, postgres as of_postgres};
     use crate::host::{Moment, Question, Stat, Tool};
@@ -89,7 +89,7 @@ mod tests {
         let fake = machine();
         let facts = look(&fake, &Request::default());
         let clusters: Vec<_> = facts.subjects(Scope::Cluster).cloned().collect();
-        assert_eq!(clusters.len(), 3, "{clusters:?} {:?}", facts.warnings());
+        assert_eq!(clusters.len(), 3, "{clusters:?} {:?}", sentences(&facts));
         let versions = |base: &str| {
             let of = |cluster| {
                 let postgres = facts.value(cluster, &of_postgres::VERSION);

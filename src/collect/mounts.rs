@@ -11,6 +11,7 @@ use std::path::Path;
 
 use super::{Collector, Request, describe_all, fstype, mountinfo, refused, sight};
 use crate::facts::catalog::mount::{self, Atime, MountClass};
+use crate::facts::note::MountNote;
 use crate::facts::{FactSet, Reading, Source, Subject, Why};
 use crate::host::{Host, StatFs, path_bytes};
 use crate::text::{raw, safe};
@@ -24,15 +25,13 @@ const MOUNTINFO: &str = "/proc/self/mountinfo";
 fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let table = match host.read(Path::new(MOUNTINFO)) {
         Ok(bytes) => mountinfo::parse(&bytes),
-        Err(miss) => return facts.warn(format!("{MOUNTINFO}: {miss}; no mount is known")),
+        Err(miss) => return facts.warn(MountNote::NoTable { file: MOUNTINFO, reason: miss.to_string() }),
     };
-    for (line, complaint) in &table.malformed {
-        facts.warn(format!("{MOUNTINFO}:{line}: {complaint}; the line was left out"));
+    for &(line, complaint) in &table.malformed {
+        facts.warn(MountNote::MalformedLine { file: MOUNTINFO, line, complaint });
     }
-    for line in &table.blanks {
-        facts.warn(format!(
-            "{MOUNTINFO}:{line}: a space that is not escaped; the text after it was read as further options"
-        ));
+    for &line in &table.blanks {
+        facts.warn(MountNote::BareSpace { file: MOUNTINFO, line });
     }
     let in_sight = sight::in_sight(&table.entries);
     let mut subjects = Vec::with_capacity(table.entries.len());
@@ -202,7 +201,7 @@ pub fn mount_of(facts: &FactSet, path: &[u8]) -> Option<Subject> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collect::testing::Fake;
+    use crate::collect::testing::{Fake, sentences};
     use crate::host::Question;
 
     const TABLE: &str = "20 1 8:1 / / rw,relatime - ext4 /dev/sda1 rw\n\
@@ -261,8 +260,8 @@ mod tests {
     #[test]
     fn bad_lines_warn_and_secrets_stay_out() {
         let (facts, _) = collect(None);
-        assert_eq!(facts.warnings().len(), 1);
-        assert!(facts.warnings()[0].contains("mountinfo:3"), "{:?}", facts.warnings());
+        assert_eq!(sentences(&facts).len(), 1);
+        assert!(sentences(&facts)[0].contains("mountinfo:3"), "{:?}", sentences(&facts));
         let options = facts.value(&Subject::mount("/net"), &mount::SUPER_OPTIONS).unwrap();
         assert_eq!(options, ["rw", "password=<hidden>"]);
     }

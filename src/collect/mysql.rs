@@ -25,14 +25,12 @@ use super::inside::Inside;
 use super::named::Named;
 use super::servers::Proof;
 use crate::facts::FactSet;
+use crate::facts::note::{MysqlNote, ServerNote};
 use crate::host::{Host, MissKind};
 use instance::{Lead, View};
 
 /// Where distributions put the data.
 const USUAL: &str = "/var/lib/mysql";
-
-/// Why an option file that was named says nothing of a server that runs.
-const SERVED: &str = "a server runs on the data directory, and its own command line names what it reads";
 
 /// What there is of servers.
 pub fn look(host: &dyn Host, request: &Request) -> FactSet {
@@ -62,21 +60,21 @@ pub fn look(host: &dyn Host, request: &Request) -> FactSet {
             (Ok(Some(found)), _) => found,
             (Ok(None), None) => continue,
             (Ok(None), Some(named)) => {
-                facts.warn(named.unused("the data directory that it leads to holds no server's data"));
+                facts.warn(named.unused(MysqlNote::NoData));
                 continue;
             }
-            (Err(reason), _) => {
-                facts.warn(reason);
+            (Err(note), _) => {
+                facts.warn(note);
                 continue;
             }
         };
         let stopped = if seen.contains(&found.data) {
-            Err(SERVED.to_owned())
+            Err(ServerNote::Runs)
         } else {
             found.is_stopped(&view, &unproven)
         };
         if let (Some(named), Err(why)) = (named, stopped) {
-            facts.warn(named.unused(&why));
+            facts.warn(named.unused(why));
             continue;
         }
         if seen.contains(&found.data) {
@@ -88,7 +86,7 @@ pub fn look(host: &dyn Host, request: &Request) -> FactSet {
                 found.put(&view, &unproven, &mut own);
                 facts.merge(own);
             }
-            Proof::Elsewhere(reason) => facts.warn(reason),
+            Proof::Elsewhere(note) => facts.warn(note),
             Proof::Unreadable(process) => unproven.push(process),
         }
     }

@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 use super::behalf::Behalf;
 use super::{Request, mysql, postgres};
+use crate::facts::Note;
+use crate::facts::note::ServerNote;
 use crate::host::{Dialect, Host, MissKind, path_bytes};
 use crate::text::safe;
 
@@ -41,18 +43,15 @@ impl<'a> Named<'a> {
     }
 
     /// That it is not used, and why.
-    pub fn unused(self, why: &str) -> String {
-        format!("{} {} is not used: {why}", self.option, safe(path_bytes(self.file)))
+    pub fn unused(self, why: impl Into<Note>) -> ServerNote {
+        let file = safe(path_bytes(self.file));
+        ServerNote::IdleFile { option: self.option, file, why: Box::new(why.into()) }
     }
 
     /// That it is about another directory than the target.
-    pub fn elsewhere(self, data: &Path, target: &Path) -> String {
-        let [data, target] = [data, target].map(|path| safe(path_bytes(path)));
-        format!(
-            "{} {} names {data} as the data directory, so it says nothing of {target}",
-            self.option,
-            safe(path_bytes(self.file))
-        )
+    pub fn elsewhere(self, data: &Path, target: &Path) -> ServerNote {
+        let [file, data, target] = [self.file, data, target].map(|path| safe(path_bytes(path)));
+        ServerNote::OtherData { option: self.option, file, data, target }
     }
 
     fn unusable(self, host: &dyn Host, data: Option<&PathBuf>) -> Option<String> {

@@ -25,13 +25,11 @@ use super::inside::Inside;
 use super::named::Named;
 use super::servers::{Proof, our_uid};
 use crate::facts::FactSet;
+use crate::facts::note::{PostgresNote, ServerNote};
 use crate::host::{Host, MissKind, path_bytes};
 use crate::text::safe;
 use cluster::Lead;
 pub use installed::asked_for;
-
-/// Why a configuration that was named says nothing of a server that runs.
-const SERVED: &str = "a server runs on the data directory, and its own command line names what it reads";
 
 /// What there is of clusters.
 pub fn look(host: &dyn Host, request: &Request) -> FactSet {
@@ -97,8 +95,8 @@ impl Seen {
         let real = |path: &PathBuf| view.real_path(path).unwrap_or_else(|_| path.clone());
         let config_file = match view.real_path(&lead.config_file) {
             Err(miss) if miss.kind == MissKind::TimedOut => {
-                let path = safe(path_bytes(&lead.config_file));
-                return facts.warn(format!("{path} did not answer in time: nothing is known of its cluster"));
+                let file = safe(path_bytes(&lead.config_file));
+                return facts.warn(PostgresNote::ConfigSilence { file });
             }
             found => found.unwrap_or_else(|_| lead.config_file.clone()),
         };
@@ -108,7 +106,6 @@ impl Seen {
         let config_file = (lead.reader, config_file);
         let known_file = lead.server.is_none() && self.config_files.contains(&config_file);
         let by_hand = lead.by_hand;
-        let unused = |why: &str| by_hand.map(|named| named.unused(why));
         if by_hand.is_none() && (known_home || known_file) {
             return;
         }
@@ -117,14 +114,22 @@ impl Seen {
             (lead.server.is_none() && (lead.home.is_none() || by_hand.is_some())).then(|| lead.clone());
         let found = match lead.follow(view, inside.as_ref(), &mut own) {
             Ok(found) => found,
-            Err(reason) => return facts.warn(unused(&reason).unwrap_or(reason)),
+            Err(why) => {
+                return match by_hand {
+                    Some(named) => facts.warn(named.unused(why)),
+                    None => facts.warn(why),
+                };
+            }
         };
         if self.directories.contains(&found.data) {
-            return unused(SERVED).into_iter().for_each(|says| facts.warn(says));
+            if let Some(named) = by_hand {
+                facts.warn(named.unused(ServerNote::Runs));
+            }
+            return;
         }
         match found.proof(view, inside.as_ref()) {
             Proof::Serves | Proof::NoServer => {}
-            Proof::Elsewhere(reason) => return facts.warn(reason),
+            Proof::Elsewhere(note) => return facts.warn(note),
             Proof::Unreadable(_) => return self.unproven.push(found.data),
         }
         // A configuration is read as its owner, and the data as theirs: where those are two, both as the latter.
@@ -138,7 +143,7 @@ impl Seen {
         let directory = found.data.clone();
         if let Some(named) = by_hand {
             if let Err(why) = found.is_stopped(view) {
-                return facts.warn(named.unused(&why));
+                return facts.warn(named.unused(why));
             }
             if let Some(asked) = asked_for(host, request).filter(|asked| *asked != directory) {
                 facts.warn(named.elsewhere(&directory, &asked));
@@ -152,7 +157,7 @@ impl Seen {
                     self.config_files.insert(config_file);
                 }
             }
-            Err(reason) => facts.warn(reason),
+            Err(note) => facts.warn(note),
         }
     }
 }
@@ -161,12 +166,12 @@ fn running(host: &dyn Host, request: &Request, facts: &mut FactSet) -> Vec<Lead<
     let servers = match process::servers(host, request, facts) {
         Ok(servers) => servers,
         Err(miss) => {
-            facts.warn(format!("running servers cannot be listed: {miss}"));
+            facts.warn(ServerNote::NoList { reason: miss.to_string() });
             return Vec::new();
         }
     };
     let mut leads = Vec::new();
-    let or_as_root = if our_uid(host) == Some(0) { "" } else { ", or run walwise as root" };
+    let or_as_root = our_uid(host) != Some(0);
     for server in servers {
         let home = server.home.clone().filter(|home| home.is_absolute());
         let named = server.setting("config_file").map(|path| super::path_of(path.to_vec()));
@@ -174,12 +179,16 @@ fn running(host: &dyn Host, request: &Request, facts: &mut FactSet) -> Vec<Lead<
         match config_file.or_else(|| Some(home.as_ref()?.join("postgresql.conf"))) {
             Some(config_file) => {
                 let reader = server.uid;
-                leads.push(Lead { config_file, home, server: Some(server), named_by: None, by_hand: None, reader });
+                leads.push(Lead {
+                    config_file,
+                    home,
+                    server: Some(server),
+                    named_by: None,
+                    by_hand: None,
+                    reader,
+                });
             }
-            None => facts.warn(format!(
-                "PostgreSQL process {} does not say where its data directory is: name the directory{or_as_root}",
-                server.pid
-            )),
+            None => facts.warn(PostgresNote::NoHome { pid: server.pid, or_as_root }),
         }
     }
     leads

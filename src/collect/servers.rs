@@ -10,7 +10,8 @@ use std::num::ParseIntError;
 use std::path::Path;
 
 use super::{Request, refused};
-use crate::facts::{Reading, Source, Why};
+use crate::facts::note::ServerNote;
+use crate::facts::{Note, Reading, Source, Why};
 use crate::host::{Host, Miss, MissKind, Question};
 use crate::text::{raw, safe};
 
@@ -98,8 +99,8 @@ fn user(word: &str) -> Result<Option<u32>, ParseIntError> {
 pub enum Proof {
     /// Its user owns the directory, and what only the server writes or holds there names it.
     Serves,
-    /// It does not; the sentence says what speaks against it.
-    Elsewhere(String),
+    /// It does not; the note says what speaks against it.
+    Elsewhere(Note),
     /// What would prove it cannot be read.
     Unreadable(Unproven),
     /// There is no process to be proven.
@@ -107,18 +108,12 @@ pub enum Proof {
 }
 
 /// The user that a process is read as; the error says why there is none.
-pub fn reader(row: &Row) -> Result<u32, String> {
+pub fn reader(row: &Row) -> Result<u32, ServerNote> {
     let pid = row.pid;
     match row.uid {
-        Some(0) => Err(format!(
-            "database process {pid} runs as root, and nothing is read as root for a server: run the server as a user of \
-             its own"
-        )),
+        Some(0) => Err(ServerNote::RootProcess { pid }),
         Some(uid) => Ok(uid),
-        None => Err(format!(
-            "process {pid} is called {} and does not run as one user known here, so nothing is read for it",
-            safe(row.name.as_bytes())
-        )),
+        None => Err(ServerNote::NobodysProcess { pid, name: safe(row.name.as_bytes()) }),
     }
 }
 

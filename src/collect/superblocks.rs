@@ -33,10 +33,7 @@ pub fn features(
             }
             None => Reading::unknown(Why::Malformed, format!("{source}: no features")),
         },
-        // The container or the system forbids even root to open the device: being root is no help.
-        Err(miss) if miss.detail.contains("Operation not permitted") => {
-            Reading::unknown(Why::Denied, format!("{source}: {miss}"))
-        }
+        Err(miss) if miss.is_forbidden() => Reading::unknown(Why::Denied, format!("{source}: {miss}")),
         Err(miss) => refused(&miss, &source),
     }
 }

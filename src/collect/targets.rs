@@ -19,6 +19,7 @@ use self::role::Home;
 use super::{Collector, Request, mounts, path_of};
 use crate::facts::catalog::target::TargetKind;
 use crate::facts::catalog::{device, mount};
+use crate::facts::note::TargetNote;
 use crate::facts::{FactSet, Reading, Scope, Subject};
 use crate::host::{Host, path_bytes};
 use crate::text::{raw, safe};
@@ -28,7 +29,7 @@ use crate::workers;
 pub const COLLECTOR: Collector = Collector { id: "targets", run };
 
 /// What is wrong with the target that was asked for, as far as that is seen before anything is read.
-pub fn mistake(host: &dyn Host, request: &Request) -> Option<String> {
+pub fn mistake(host: &dyn Host, request: &Request) -> Option<TargetNote> {
     let path = request.target.as_deref()?;
     asked::mistake(host, path, &host.stat(path), request.new, &FactSet::default())
 }

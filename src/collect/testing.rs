@@ -81,9 +81,14 @@ impl Host for Fake {
     }
 }
 
+/// What was noted, in sentences.
+pub(crate) fn sentences(facts: &FactSet) -> Vec<String> {
+    facts.warnings().iter().map(ToString::to_string).collect()
+}
+
 /// Everything that a set would show to somebody: names, values, sources, reasons and warnings.
 pub(crate) fn shown(facts: &FactSet) -> String {
-    let mut out = facts.warnings().to_vec();
+    let mut out = sentences(facts);
     for FactRow { subject, reading, .. } in facts.rows() {
         out.push(subject.to_string());
         match reading {

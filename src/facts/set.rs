@@ -15,6 +15,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 
 use super::choice::checked;
+use super::note::Note;
 use super::row::{About, Row};
 use super::{FactValue, Key, KeyInfo, Reading, Scope, Source, Subject, Value, Why};
 use crate::workers;
@@ -46,7 +47,7 @@ pub struct FactSet {
     foreign: BTreeSet<(Subject, Area)>,
     /// What was assumed, of subjects that need not be there.
     assumed: Map<Subject, Row>,
-    warnings: Vec<String>,
+    warnings: Vec<Note>,
 }
 
 /// Judgement looks up millions of facts on a large host; what is shown goes by `order`.
@@ -427,15 +428,15 @@ impl FactSet {
     }
 
     /// Notes something that concerns the run rather than one fact, such as an abandoned read or a malformed line.
-    pub fn warn(&mut self, warning: impl Into<String>) {
-        let warning = warning.into();
-        if !self.warnings.contains(&warning) {
-            self.warnings.push(warning);
+    pub fn warn(&mut self, note: impl Into<Note>) {
+        let note = note.into();
+        if !self.warnings.contains(&note) {
+            self.warnings.push(note);
         }
     }
 
     /// What was noted of the run.
-    pub fn warnings(&self) -> &[String] {
+    pub fn warnings(&self) -> &[Note] {
         &self.warnings
     }
 }

@@ -5,6 +5,7 @@
 
 use crate::drill::Record;
 use crate::facts::catalog::target::{self, TargetKind};
+use crate::facts::note::DrillNote;
 use crate::facts::{FactSet, Scope, Subject};
 
 /// Puts them in; `live` is whether the facts are of the machine that walwise runs on.
@@ -16,16 +17,16 @@ pub fn to_facts(records: &[(String, Record)], live: bool, facts: &mut FactSet) {
     let targets: Vec<Subject> = facts.subjects(Scope::Target).filter(is_directory).cloned().collect();
     for (file, record) in records {
         if !live {
-            facts.warn(format!(
-                "the drills of {file} count on the machine that they were made on, and this is a capture"
-            ));
+            facts.warn(DrillNote::Capture { file: file.clone() });
             continue;
         }
         let told: Vec<Result<(), String>> = targets.iter().map(|of| record.tell(facts, of, file)).collect();
         if told.iter().all(Result::is_err) {
-            let why =
-                told.into_iter().find_map(Result::err).unwrap_or_else(|| "there is no target".to_owned());
-            facts.warn(format!("the drills of {file} do not count here: {why}"));
+            let file = file.clone();
+            facts.warn(match told.into_iter().find_map(Result::err) {
+                Some(reason) => DrillNote::OtherStack { file, reason },
+                None => DrillNote::NoTarget { file },
+            });
         }
     }
 }

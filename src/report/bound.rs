@@ -7,7 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Report, Stack};
-use crate::facts::Subject;
+use crate::facts::note::RunNote;
+use crate::facts::{Note, Subject};
 use crate::rules::{Finding, Outcome, Trace};
 
 /// How many layers of a stack are shown; besides these as many again that decide the verdict.
@@ -22,13 +23,11 @@ pub fn bound(report: &mut Report) {
     for stack in &mut report.stacks {
         let left_out = shorten(stack);
         if !left_out.is_empty() {
-            report.warnings.push(format!(
-                "the stack beneath {} has {} layers, of which {} are left out of this report: their facts, and most of what does \
-                 not apply to them or is undecided",
-                stack.target.name(),
-                stack.layers.len() + left_out.len(),
-                left_out.len(),
-            ));
+            report.warnings.push(Note::from(RunNote::LayersBeyondBound {
+                target: stack.target.name().to_owned(),
+                layers: stack.layers.len() + left_out.len(),
+                hidden: left_out.len(),
+            }));
         }
         hidden.extend(left_out);
         shown.extend(stack.layers.iter().map(|layer| layer.subject.clone()));

@@ -8,7 +8,8 @@ use super::{Report, Step, origin};
 use crate::facts::catalog::cluster::{KIND, ServerKind};
 use crate::facts::catalog::postgres::WAL_SYNC_METHOD;
 use crate::facts::catalog::probe;
-use crate::facts::{Area, Scope, Subject};
+use crate::facts::note::MeasurementNote;
+use crate::facts::{Area, Note, Scope, Subject};
 use crate::quote::comment;
 use crate::rules::Change;
 use crate::settings::{self, Setting, SettingKind};
@@ -21,8 +22,8 @@ pub fn render(report: &Report) -> String {
         comment::inline(&report.host.name),
         comment::inline(&report.when)
     )];
-    let missing = report.warnings.iter().filter(|warning| warning.starts_with("not measured"));
-    parts.extend(missing.map(|warning| format!("# {}\n", comment::inline(warning))));
+    let missing = report.warnings.iter().filter(|note| tells_of_missing_figures(note));
+    parts.extend(missing.map(|note| format!("# {}\n", comment::inline(&note.to_string()))));
     let mut done: Vec<(&Subject, &Setting)> = Vec::new();
     let mut open: Vec<&Subject> = Vec::new();
     for target in &report.targets {
@@ -48,6 +49,26 @@ pub fn render(report: &Report) -> String {
         parts.push("# No setting of a database server is part of the plan.\n".to_owned());
     }
     parts.concat()
+}
+
+/// Whether a note says that something was not measured which the lines would go by.
+fn tells_of_missing_figures(note: &Note) -> bool {
+    match note {
+        Note::Measurement(note) => match note {
+            MeasurementNote::Absence { .. } | MeasurementNote::Fragment { .. } => true,
+            MeasurementNote::Failure { .. } | MeasurementNote::Age { .. } => false,
+        },
+        Note::Mount(_)
+        | Note::Boot(_)
+        | Note::Storage(_)
+        | Note::Target(_)
+        | Note::Server(_)
+        | Note::Postgres(_)
+        | Note::Mysql(_)
+        | Note::Drill(_)
+        | Note::Rules(_)
+        | Note::Run(_) => false,
+    }
 }
 
 /// How the WAL is flushed, where no plan says anything of it: what nobody has measured is not right by that.
@@ -258,7 +279,8 @@ mod tests {
     #[test]
     fn what_was_not_measured_is_told() {
         let mut report = sample::free_disk();
-        report.warnings.push("not measured: the directory\nis full".to_owned());
+        let note = MeasurementNote::Absence { reason: "the directory\nis full".to_owned() };
+        report.warnings.push(note.into());
         let text = render(&report);
         assert!(text.contains("\n# not measured: the directory?is full\n"), "{text}");
         assert!(!text.contains("malformed"), "{text}");

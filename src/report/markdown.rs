@@ -30,7 +30,7 @@ pub fn render(report: &Report) -> String {
     findings::count_of_unknown(&mut document, report);
     if !report.warnings.is_empty() {
         document.heading(2, "About this run");
-        document.list(&report.warnings.iter().map(|warning| text(warning)).collect::<Vec<_>>());
+        document.list(&report.warnings.iter().map(|warning| text(&warning.to_string())).collect::<Vec<_>>());
     }
     findings::sources(&mut document, report);
     document.finish()

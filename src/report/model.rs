@@ -11,7 +11,7 @@ use super::upgrade::Upgrade;
 use super::{DeviceContent, WhatIf};
 use crate::durability::{Standing, Verdict};
 use crate::facts::catalog::target::TargetKind;
-use crate::facts::{Choice, FactRow, FactSet, Subject, Value};
+use crate::facts::{Choice, FactRow, FactSet, Note, Subject, Value};
 use crate::measure::Measurement;
 use crate::rules::{Advice, Confidence, Evidence, Finding, Level, Outcome, Pack, Tally};
 
@@ -58,7 +58,8 @@ pub struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub baseline: Option<Difference>,
     /// What concerns the run as a whole.
-    pub warnings: Vec<String>,
+    #[schemars(with = "Vec<String>")]
+    pub warnings: Vec<Note>,
     /// What would be different if some facts were others; nothing else in this report is about that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub what_if: Option<WhatIf>,

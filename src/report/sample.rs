@@ -9,6 +9,7 @@ use crate::durability::{Evidence, Layer, Path, Redundancy, Standing, Verdict};
 use crate::facts::catalog::device::{self, Cache, Content, DeviceKind, Transport, WriteCache};
 use crate::facts::catalog::target::{self, Role, TargetKind};
 use crate::facts::catalog::{boot, host, kernel, mount, postgres};
+use crate::facts::note::RunNote;
 use crate::facts::{FactSet, Need, Reading, Remedy, Source, Subject, Value, Why};
 use crate::measure::{Caveat, CaveatId, Comparison, Estimate, Measurement, Method, MethodResult, Settled};
 use crate::quote::Command;
@@ -144,7 +145,8 @@ fn know_host(facts: &mut FactSet) {
         Source::derived(["host.virtualisation", "host.container"]),
     );
     facts.know(&machine, &host::PRIVILEGED, false, Source::call("geteuid"));
-    facts.warn("/proc/self/mountinfo: line 31 is malformed and was skipped");
+    let sentence = "/proc/self/mountinfo: line 31 is malformed and was skipped".to_owned();
+    facts.warn(RunNote::Answers { sentence });
 }
 
 fn know_disk(facts: &mut FactSet, name: &str, model: &str, cache: Cache) {

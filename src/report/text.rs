@@ -106,7 +106,7 @@ fn warnings(page: &mut Page, report: &Report) {
     }
     page.heading("About this run");
     for warning in &report.warnings {
-        page.para(2, warning);
+        page.para(2, &warning.to_string());
     }
 }
 

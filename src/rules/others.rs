@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Level;
+use crate::facts::note::RulesNote;
 
 /// The levels that can be given, and those of rules to which another can be given.
 pub const GIVEN: [Level; 3] = [Level::Advice, Level::Warning, Level::Critical];
@@ -43,18 +44,18 @@ pub struct Override {
 }
 
 impl Off {
-    /// In a sentence.
-    pub fn sentence(&self) -> String {
-        let Self { rule, because, file, line } = self;
-        format!("rule {rule} is switched off: {because} ({file}:{line})")
+    /// What is to be said of it.
+    pub fn note(&self) -> RulesNote {
+        let Self { rule, because, file, line } = self.clone();
+        RulesNote::Off { rule, because, file, line }
     }
 }
 
 impl Override {
-    /// In a sentence.
-    pub fn sentence(&self) -> String {
-        let Self { rule, level, was, because, file, line } = self;
-        let how = if level < was { "lowered" } else { "raised" };
-        format!("rule {rule} is {how} from {} to {}: {because} ({file}:{line})", was.word(), level.word())
+    /// What is to be said of it; `idle` is whether nothing on the machine is what the rule is about.
+    pub fn note(&self, idle: bool) -> RulesNote {
+        let Self { rule, level, was, because, file, line } = self.clone();
+        let lower = level < was;
+        RulesNote::Level { rule, was: was.word(), level: level.word(), lower, because, file, line, idle }
     }
 }

@@ -43,3 +43,35 @@ fn telling(screen: ScreenId) -> Vec<&'static str> {
         _ => Vec::new(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::Note;
+    use crate::facts::note::muted;
+    use crate::report::sample;
+
+    /// As no form of the report does; see `pipeline/notes.rs`.
+    #[test]
+    fn no_screen_goes_by_the_sentence_of_a_note() {
+        let mut report = sample::at_risk();
+        report.warnings = Note::every();
+        let look = || {
+            let pictures = pictures(report.clone(), Vec::new(), (200, 400));
+            let parted = |(name, svg): (String, String)| match svg.split_once("About this run") {
+                Some((before, notes)) => (name, before.to_owned(), Some(notes.to_owned())),
+                None => (name, svg, None),
+            };
+            pictures.into_iter().map(parted).collect::<Vec<_>>()
+        };
+        let mut telling = Vec::new();
+        for (with, without) in look().into_iter().zip(muted::during(look)) {
+            assert_eq!((&with.0, &with.1), (&without.0, &without.1));
+            assert_eq!(with.2.is_some(), without.2.is_some(), "{}", with.0);
+            if let (Some(with), Some(without)) = (with.2, without.2) {
+                telling.push(with.contains("not measured") && !without.contains("not measured"));
+            }
+        }
+        assert_eq!(telling, [true], "the overview alone tells them");
+    }
+}

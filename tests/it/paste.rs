@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 
 use walwise::collect::Request;
 use walwise::facts::catalog::{boot, device, mount};
+use walwise::facts::note::RunNote;
 use walwise::facts::{FactSet, Source, Subject};
 use walwise::host::RecordedHost;
 use walwise::pipeline::Session;
@@ -343,7 +344,7 @@ fn a_renderer_finds_no_markup_in_names() {
     assert!(clean.contains(&"table".to_owned()), "{clean:?}");
     report.host.name = evil.to_owned();
     report.targets[0].title = evil.to_owned();
-    report.warnings.push(evil.to_owned());
+    report.warnings.push(RunNote::Answers { sentence: evil.to_owned() }.into());
     for finding in &mut report.findings {
         (finding.title, finding.because) = (evil.to_owned(), evil.into());
     }

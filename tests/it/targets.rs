@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use walwise::collect::{Request, run_all};
 use walwise::facts::catalog::target;
-use walwise::facts::{FactSet, Scope, Subject};
+use walwise::facts::note::TargetNote;
+use walwise::facts::{FactSet, Note, Scope, Subject};
 use walwise::host::LiveHost;
 
 use super::support::loops::{Point, btrfs, ext4};
@@ -43,7 +44,7 @@ fn a_new_directory_a_link_and_a_device_lead_to_the_same_file_system() {
     assert_eq!(facts.value(&mounted, &target::KIND), Some(target::TargetKind::Directory));
     assert_eq!(facts.value(&mounted, &target::EMPTY), Some(true), "lost+found is nothing");
     assert!(
-        facts.warnings().iter().any(|warning| warning.contains("is mounted on")),
+        facts.warnings().iter().any(|note| matches!(note, Note::Target(TargetNote::MountPoint { .. }))),
         "{:?}",
         facts.warnings()
     );

@@ -39,7 +39,7 @@ fn flat(text: &str) -> String {
 
 /// The sentences of a report that are on the screens.
 fn sentences(report: &Report) -> Vec<String> {
-    let mut all: Vec<String> = report.warnings.clone();
+    let mut all: Vec<String> = report.warnings.iter().map(ToString::to_string).collect();
     for verdict in &report.verdicts {
         all.extend([verdict.sentence.clone(), verdict.limits.clone()]);
         all.extend(verdict.paths.iter().take(1).flat_map(|path| &path.evidence).map(|one| one.says.clone()));

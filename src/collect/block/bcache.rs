@@ -9,6 +9,7 @@ use std::path::Path;
 use super::topology::{self, Node};
 use crate::collect::{attribute, refused};
 use crate::facts::catalog::device::{self, BcacheMode, BcacheState};
+use crate::facts::note::StorageNote;
 use crate::facts::{Choice, FactSet, Reading, Why};
 use crate::host::{Host, path_bytes};
 use crate::text::safe;
@@ -36,7 +37,7 @@ fn cache_set(host: &dyn Host, node: &Node, facts: &mut FactSet) {
         Err(miss) => {
             let why: Reading<()> = refused(&miss, &safe(path_bytes(&set)));
             if let Reading::Unknown { why: Why::Denied | Why::TimedOut, detail, .. } = why {
-                facts.warn(format!("{}: its cache set is not known: {detail}", node.subject));
+                facts.warn(StorageNote::NoCacheSet { device: node.subject.clone(), detail });
             }
             return;
         }

@@ -14,6 +14,7 @@ use std::thread;
 use crate::collect::{Collector, Request, mounts, refused, tools};
 use crate::facts::catalog::device::{self, DeviceKind, Shingled, Transport};
 use crate::facts::catalog::{controller, host as machine, mount};
+use crate::facts::note::StorageNote;
 use crate::facts::{FactSet, FactValue, Key, KeyInfo, Reading, Remedy, Scope, Source, Subject, Value, Why};
 use crate::host::{Host, MissKind, Tool, path_bytes};
 use crate::quote::shell;
@@ -111,7 +112,7 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     if !rest.is_empty() {
         let says = format!("{} disks were asked, and this one was not", asked.len());
         leave(rest, &Reading::unknown(Why::NotCollected, says), facts);
-        facts.warn(format!("of {} disks only {} were asked for their caches", disks.len(), asked.len()));
+        facts.warn(StorageNote::DisksBeyondBound { disks: disks.len(), asked: asked.len() });
     }
     let mut late = BTreeSet::new();
     for some in asked.chunks(AT_A_TIME) {

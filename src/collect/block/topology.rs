@@ -13,6 +13,7 @@ use crate::collect::attribute;
 #[cfg(test)]
 use crate::facts::Choice;
 use crate::facts::catalog::device::{self, DeviceKind};
+use crate::facts::note::StorageNote;
 use crate::facts::{FactSet, Reading, Source, Subject, Why};
 use crate::host::{Host, path_bytes};
 use crate::text::safe;
@@ -94,7 +95,7 @@ pub fn walk<S: Default>(
     let names = match host.list(Path::new(CLASS)) {
         Ok(names) => names,
         Err(miss) => {
-            facts.warn(format!("{CLASS}: {miss}; no block device is known"));
+            facts.warn(StorageNote::NoDevices { directory: CLASS, reason: miss.to_string() });
             return Vec::new();
         }
     };
@@ -151,7 +152,7 @@ fn look(host: &dyn Host, name: &OsString, facts: &mut FactSet) -> Option<Node> {
     if node.kind.is_partition() && !node.is_called("dm-") {
         match node.place.rsplit(|b| *b == b'/').nth(1) {
             Some(disk) => facts.stand(&node.subject, &self::subject(OsStr::from_bytes(disk))),
-            None => facts.warn(format!("{}: its disk is not known", node.subject)),
+            None => facts.warn(StorageNote::NoDisk { partition: node.subject.clone() }),
         }
     } else if !LEAVES.iter().any(|prefix| node.is_called(prefix)) {
         let slaves = host.list(&node.attribute("slaves")).unwrap_or_default();

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Entry, Unread, note, shown};
 use crate::collect::{path_of, refused};
+use crate::facts::note::BootNote;
 use crate::facts::{FactSet, Reading, Source, Why};
 use crate::host::{Dialect, Host, Miss, MissKind, Setting, path_bytes};
 use crate::text::safe;
@@ -90,7 +91,7 @@ impl Units {
             }
             match self.entry(name, &main, &settings) {
                 Ok(entry) => entry.put(facts),
-                Err(why) => facts.warn(format!("{}: {why}; the unit was left out", shown(&main))),
+                Err(flaw) => facts.warn(flaw),
             }
         }
         unread
@@ -177,15 +178,17 @@ impl Units {
         Ok(found.into_values().filter(|path| !masked(path)).collect())
     }
 
-    fn entry(&self, name: &OsString, main: &Path, lines: &[Line]) -> Result<Entry, String> {
+    fn entry(&self, name: &OsString, main: &Path, lines: &[Line]) -> Result<Entry, BootNote> {
         let word = |key: &[u8], what: &str| match last(lines, key) {
             Some(line) => Reading::known(safe(&line.setting.value), line.source()),
             None => Reading::unknown(Why::Absent, format!("{what} in {}", shown(main))),
         };
         let point = last(lines, b"where").map(|line| line.setting.value.clone());
-        let point = point.filter(|point| point.starts_with(b"/")).ok_or("no mount point in it")?;
+        let point = point
+            .filter(|point| point.starts_with(b"/"))
+            .ok_or_else(|| BootNote::NoMountPoint { unit: shown(main) })?;
         if name_of(&point) != *name {
-            return Err("its name is not that of its mount point, so systemd refuses it".to_owned());
+            return Err(BootNote::OtherName { unit: shown(main) });
         }
         let stem = |name: &[u8]| name.rsplit(|b| *b == b'.').nth(1).map(<[u8]>::to_vec);
         let auto = match &self.pulled {

@@ -13,7 +13,7 @@ use super::process::{self, Server};
 use super::redo;
 use super::server::{self, Answer};
 use super::settings::Setting;
-use super::{SERVED, USUAL, is_data, settings};
+use super::{USUAL, is_data, settings};
 use crate::collect::conf::Conf;
 use crate::collect::inside::Inside;
 use crate::collect::named::Named;
@@ -21,7 +21,8 @@ use crate::collect::servers::{Proof, Unproven};
 use crate::collect::{Request, refused, servers, start};
 use crate::facts::catalog::cluster;
 use crate::facts::catalog::mysql::{self, FlushMethod};
-use crate::facts::{Area, FactSet, Reading, Remedy, Source, Subject, Why};
+use crate::facts::note::{MysqlNote, ServerNote};
+use crate::facts::{Area, FactSet, Note, Reading, Remedy, Source, Subject, Why};
 use crate::host::{Host, MissKind, Question, path_bytes};
 use crate::text::safe;
 
@@ -77,7 +78,7 @@ impl Lead<'_> {
         view: &View<'_>,
         request: &Request,
         facts: &mut FactSet,
-    ) -> Result<Option<Found>, String> {
+    ) -> Result<Option<Found>, Note> {
         let (host, inside) = (view.host, view.inside);
         let edition = match &self.server {
             Some(server) => Some(Edition::of_process(view.ours, request, server.pid, &server.program)),
@@ -92,8 +93,7 @@ impl Lead<'_> {
         let Some((data, data_source)) = self.data(&conf)? else { return Ok(None) };
         let seen = match view.real_path(&data) {
             Err(miss) if miss.kind == MissKind::TimedOut => {
-                let shown = safe(path_bytes(&data));
-                return Err(format!("{shown} did not answer in time: nothing is known of the server on it"));
+                return Err(MysqlNote::DataSilence { data: safe(path_bytes(&data)) }.into());
             }
             found => found.unwrap_or(data),
         };
@@ -101,10 +101,7 @@ impl Lead<'_> {
             None => seen.clone(),
             Some(Reading::Known { value, .. }) => value,
             Some(Reading::Unknown { detail, .. }) => {
-                return Err(format!(
-                    "a database server runs where other file systems are mounted, such as in a container: {detail}; run \
-                     walwise where the server runs"
-                ));
+                return Err(MysqlNote::OtherMounts { detail }.into());
             }
         };
         if self.server.is_none() && !is_data(host, &data) {
@@ -123,7 +120,7 @@ impl Lead<'_> {
                 conf.hole(
                     Why::NotCollected,
                     match self.named {
-                        Some(named) => named.elsewhere(&configured, &data),
+                        Some(named) => named.elsewhere(&configured, &data).to_string(),
                         None => {
                             format!("the option files of this host are about another directory than {shown}")
                         }
@@ -140,7 +137,7 @@ impl Lead<'_> {
         self.directory.is_some() || self.named.is_some()
     }
 
-    fn data(&self, conf: &Conf) -> Result<Option<(PathBuf, Source)>, String> {
+    fn data(&self, conf: &Conf) -> Result<Option<(PathBuf, Source)>, Note> {
         if let Some(directory) = &self.directory {
             return Ok(Some((directory.clone(), Source::file(safe(path_bytes(directory))))));
         }
@@ -157,12 +154,9 @@ impl Lead<'_> {
                 Ok(Some((path, source)))
             }
             Some(Reading::Unknown { detail, .. }) => match &self.server {
-                Some(server) => Err(format!(
-                    "database process {} does not say where its data directory is ({detail}); run walwise as root",
-                    server.pid
-                )),
+                Some(server) => Err(MysqlNote::NoHome { pid: server.pid, detail }.into()),
                 None => match self.named {
-                    Some(named) => Err(named.unused(&detail)),
+                    Some(named) => Err(named.unused(MysqlNote::NoDataDirectory { detail }).into()),
                     None => Ok(Some(usual())),
                 },
             },
@@ -178,13 +172,11 @@ impl Found {
     }
 
     /// That no server runs on it, or why that is not known.
-    pub fn is_stopped(&self, view: &View<'_>, unproven: &[Unproven]) -> Result<(), String> {
+    pub fn is_stopped(&self, view: &View<'_>, unproven: &[Unproven]) -> Result<(), ServerNote> {
         match self.runs(view.its(), unproven) {
             Reading::Known { value: false, .. } => Ok(()),
-            Reading::Known { value: true, .. } => Err(SERVED.to_owned()),
-            Reading::Unknown { detail, .. } => {
-                Err(format!("a server may run on the data directory: {detail}"))
-            }
+            Reading::Known { value: true, .. } => Err(ServerNote::Runs),
+            Reading::Unknown { detail, .. } => Err(ServerNote::MayRun { detail }),
         }
     }
 
@@ -202,11 +194,8 @@ impl Found {
         match host.stat(&self.seen) {
             Ok(stat) if stat.uid == u64::from(uid) => {}
             Ok(stat) => {
-                return Proof::Elsewhere(format!(
-                    "process {pid} of user {uid} is called a database server and names {shown}, which belongs to user {}: \
-                     it is not believed",
-                    stat.uid
-                ));
+                let note = MysqlNote::OtherOwner { pid, uid, data: shown, owner: stat.uid };
+                return Proof::Elsewhere(note.into());
             }
             Err(_) => return unreadable("the owner of the directory"),
         }
@@ -216,10 +205,7 @@ impl Found {
         match holds {
             Ok(true) => Proof::Serves,
             Err(miss) if miss.kind != MissKind::Absent => unreadable("what it has open"),
-            Ok(false) | Err(_) => Proof::Elsewhere(format!(
-                "database process {pid} names {shown} and has no system tablespace in it open (it starts, runs in another \
-                 name space, or is none): it is not believed"
-            )),
+            Ok(false) | Err(_) => Proof::Elsewhere(MysqlNote::NoTablespace { pid, data: shown }.into()),
         }
     }
 
@@ -315,11 +301,13 @@ impl Found {
                 return written;
             }
             if let (Some(place), Some(word)) = (written.as_ref().and_then(Reading::source), written_word) {
-                facts.warn(format!(
-                    "{}: {name} is {word} in {place} and {told_word} in the running server: it was set while the server \
-                     runs, or the file was changed since, and a restart will undo that",
-                    self.name(shown),
-                ));
+                facts.warn(MysqlNote::OtherValue {
+                    server: self.name(shown),
+                    setting: name,
+                    written: word,
+                    source: Box::new(place.clone()),
+                    told: told_word,
+                });
             }
             return Some(told);
         }

@@ -12,7 +12,8 @@ use super::process::{self, Server};
 use super::settings;
 use crate::collect::conf::Conf;
 use crate::collect::{path_of, refused};
-use crate::facts::{FactSet, Reading, Remedy, Source, Why};
+use crate::facts::note::{MysqlNote, ServerNote};
+use crate::facts::{FactSet, Note, Reading, Remedy, Source, Why};
 use crate::host::{Dialect, Host, Miss, MissKind, path_bytes};
 use crate::text::safe;
 use crate::truth::Truth;
@@ -178,7 +179,7 @@ impl Reader<'_> {
             return self.unknown(format!("{shown}: an option file relative to where the server was started"));
         }
         if self.host.config(path, Dialect::Mysql).is_err_and(|miss| miss.kind == MissKind::Absent) {
-            return self.broken(format!("{shown} does not exist, and the server will not start without it"));
+            return self.broken(ServerNote::NoInclude { path: shown });
         }
         self.file(path, Dialect::Mysql);
     }
@@ -213,10 +214,10 @@ impl Reader<'_> {
         }
         if self.conf.count_file() > FILES {
             self.full = true;
-            return self.broken(format!("{shown}: more files are included than walwise reads"));
+            return self.broken(ServerNote::FilesBeyondBound { file: shown });
         }
         if self.host.stat(path).is_ok_and(|stat| stat.is_file() && stat.mode & 0o002 != 0) {
-            self.facts.warn(format!("{shown} can be written by everybody, so the server ignores it"));
+            self.facts.warn(MysqlNote::PublicFile { file: shown });
             return self.conf.end(path);
         }
         let settings = match self.host.config(path, dialect) {
@@ -242,7 +243,7 @@ impl Reader<'_> {
                         self.conf.unclear(bare(name).0, detail);
                     }
                 },
-                _ => self.broken(format!("{shown} cannot be read as what it should be")),
+                _ => self.broken(MysqlNote::NoOptions { file: shown.clone() }),
             }
         }
         self.conf.end(path);
@@ -254,7 +255,7 @@ impl Reader<'_> {
             return self.unknown(format!("{shown}: an include relative to where the server was started"));
         }
         if self.depth >= DEPTH {
-            return self.facts.warn(format!("{shown}: includes nest deeper than the server follows them"));
+            return self.facts.warn(MysqlNote::Depth { file: shown });
         }
         self.depth += 1;
         self.optional(path, Dialect::Mysql);
@@ -268,13 +269,12 @@ impl Reader<'_> {
             return self.unknown(format!("{shown}: an include relative to where the server was started"));
         }
         if self.depth >= DEPTH {
-            return self.facts.warn(format!("{shown}: includes nest deeper than the server follows them"));
+            return self.facts.warn(MysqlNote::Depth { file: shown });
         }
         let mut names = match self.host.list(path) {
             Ok(names) => names,
             Err(miss) if miss.kind == MissKind::Absent => {
-                return self
-                    .broken(format!("{shown} does not exist, and the server will not start without it"));
+                return self.broken(ServerNote::NoInclude { path: shown });
             }
             Err(miss) => return self.hole(&miss, &shown),
         };
@@ -330,9 +330,10 @@ impl Reader<'_> {
     }
 
     /// What the server would refuse, so that what it runs with is not what is written.
-    fn broken(&mut self, detail: String) {
-        self.facts.warn(detail.clone());
-        self.conf.hole(Why::Malformed, detail, None);
+    fn broken(&mut self, note: impl Into<Note>) {
+        let note = note.into();
+        self.conf.hole(Why::Malformed, note.to_string(), None);
+        self.facts.warn(note);
     }
 }
 

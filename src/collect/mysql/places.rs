@@ -15,6 +15,7 @@ use crate::collect::conf::Conf;
 use crate::collect::inside::Inside;
 use crate::collect::refused;
 use crate::facts::catalog::mysql;
+use crate::facts::note::MysqlNote;
 use crate::facts::{FactSet, Reading, Source, Subject, Why};
 use crate::host::{Host, path_bytes};
 use crate::text::safe;
@@ -48,7 +49,7 @@ pub struct Places<'a> {
 impl Places<'_> {
     /// Records every directory.
     pub fn put(&self, cluster: &Subject, facts: &mut FactSet) {
-        DIRECTORIES.iter().filter_map(|name| self.difference(name)).for_each(|says| facts.warn(says));
+        DIRECTORIES.iter().filter_map(|name| self.difference(name)).for_each(|note| facts.warn(note));
         let tablespace = self.tablespace();
         facts.put(cluster, &mysql::REDO, self.named("innodb_log_group_home_dir"));
         facts.put(cluster, &mysql::UNDO, self.undo());
@@ -72,17 +73,15 @@ impl Places<'_> {
     }
 
     /// That a line and the running server name two directories.
-    fn difference(&self, name: &str) -> Option<String> {
+    fn difference(&self, name: &'static str) -> Option<MysqlNote> {
         let Some(Reading::Known { value: written, source }) = self.conf.get(name) else { return None };
         let told = self.answer?.get(name)?.value()?.clone();
-        (within(self.seen, &written) != within(self.seen, &told)).then(|| {
-            format!(
-                "{}: {name} is {} in {source} and {} in the running server: correct the line, or move the \
-                 files while the server is stopped",
-                self.name,
-                safe(&written),
-                safe(&told)
-            )
+        (within(self.seen, &written) != within(self.seen, &told)).then(|| MysqlNote::OtherDirectory {
+            server: self.name.to_owned(),
+            setting: name,
+            written: safe(&written),
+            source: Box::new(source),
+            told: safe(&told),
         })
     }
 

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use super::edition;
 use crate::collect::servers::{self, Row, Unproven};
 use crate::collect::{Request, path_of, refused, start};
+use crate::facts::note::MysqlNote;
 use crate::facts::{FactSet, Reading, Source};
 use crate::host::{Host, Miss, MissKind, Moment, Question, Stat};
 use crate::text::raw;
@@ -71,9 +72,9 @@ pub fn servers(
     for row in listing.rows.iter().filter(|row| row.is_mysql()) {
         match servers::reader(row) {
             Ok(uid) => found.extend(server(host, row, uid, facts)),
-            Err(detail) => {
-                facts.warn(detail.clone());
-                unproven.push(Unproven { uid: row.uid, detail });
+            Err(note) => {
+                unproven.push(Unproven { uid: row.uid, detail: note.to_string() });
+                facts.warn(note);
             }
         }
     }
@@ -86,7 +87,7 @@ fn server(host: &dyn Host, row: &Row, uid: u32, facts: &mut FactSet) -> Option<S
     match &options {
         // The process has ended since.
         Err(miss) if miss.kind == MissKind::Absent => return None,
-        Err(miss) => facts.warn(format!("the arguments of database process {pid} cannot be read: {miss}")),
+        Err(miss) => facts.warn(MysqlNote::NoArguments { pid, reason: miss.to_string() }),
         Ok(_) => {}
     }
     let environment = host.ask(&Question::Environment(pid));

@@ -7,7 +7,7 @@ use crate::facts::Area;
 use proptest::prelude::*;
 
 use super::*;
-use crate::collect::testing::{Fake, shown};
+use crate::collect::testing::{Fake, sentences, shown};
 use crate::facts::catalog::{cluster, mysql};
 use crate::facts::{Reading, Scope, Subject, Why};
 use crate::host::{Dialect, MissKind, Moment, Question, Setting, Stat, Tool};
@@ -264,9 +264,9 @@ fn what_the_server_says_is_in_force_and_the_line_is_named_that_says_so_too() {
     ] {
         assert_eq!(told(&facts, name), expected, "{name}");
     }
-    let warned = |words: &str| facts.warnings().iter().filter(|warning| warning.contains(words)).count();
+    let warned = |words: &str| sentences(&facts).iter().filter(|warning| warning.contains(words)).count();
     assert_eq!(warned("innodb_flush_log_at_trx_commit is 1 in /etc/my.cnf:2 and 2 in the running server"), 1);
-    assert_eq!(facts.warnings().len(), 1, "{:?}", facts.warnings());
+    assert_eq!(sentences(&facts).len(), 1, "{:?}", sentences(&facts));
 }
 
 #[test]
@@ -332,7 +332,7 @@ fn what_the_server_may_see_otherwise_is_unknown() {
     let open = open.answer(Question::Stat("/etc/my.cnf".into()), stat(0o100_666, 9, 50));
     let facts = collect(&open);
     assert_eq!(told(&facts, "mysql.sync_binlog"), "0 default of MariaDB 10.11");
-    assert!(facts.warnings().iter().any(|warning| warning.contains("ignores")), "{:?}", facts.warnings());
+    assert!(sentences(&facts).iter().any(|warning| warning.contains("ignores")), "{:?}", sentences(&facts));
     // A group of some version counts only when that is known.
     let other = base().symlink("/proc/10/exe", "/opt/mariadbd");
     let facts = collect(&cnf(other, "/etc/my.cnf", &[("mariadb-10.11.sync_binlog", "1")]));
@@ -349,7 +349,11 @@ fn a_server_in_another_name_space_is_not_mixed_up_with_what_is_here() {
     let fake = running("/usr/sbin/mariadbd", MARIADB).answer(Question::Tablespaces(10), "8 1 4711\n");
     let facts = collect(&fake);
     assert_eq!(facts.subjects(Scope::Cluster).count(), 0);
-    assert!(facts.warnings().iter().any(|warning| warning.contains("name space")), "{:?}", facts.warnings());
+    assert!(
+        sentences(&facts).iter().any(|warning| warning.contains("name space")),
+        "{:?}",
+        sentences(&facts)
+    );
 }
 
 #[test]
@@ -421,9 +425,9 @@ fn a_process_is_believed_of_a_directory_of_its_users_whose_tablespace_it_holds()
             || told(&facts, "mysql.sync_binlog").starts_with('?')
     );
     assert!(
-        facts.warnings().iter().any(|says| says.contains("process 9 of user 4242")),
+        sentences(&facts).iter().any(|says| says.contains("process 9 of user 4242")),
         "{:?}",
-        facts.warnings()
+        sentences(&facts)
     );
 }
 

@@ -4,7 +4,8 @@
 //! it gives none, a file tells what is in force only if nothing was changed since the server started. The surprise: a process may live in another mount name space, where its data directory is another one than the path names
 //! here; only a `postmaster.pid` with its process id, in a directory of its user's, proves the directory.
 
-use crate::facts::Area;
+use crate::facts::note::{PostgresNote, ServerNote};
+use crate::facts::{Area, Note};
 use std::path::{Path, PathBuf};
 
 use super::checksums;
@@ -12,7 +13,7 @@ use super::conf::Conf;
 use super::process::Server;
 use super::server::{self, Answer};
 use super::start::Start;
-use super::{SERVED, installed, settings};
+use super::{installed, settings};
 use crate::collect::inside::Inside;
 use crate::collect::named::Named;
 use crate::collect::servers::{Proof, Unproven};
@@ -60,7 +61,7 @@ impl<'a> Lead<'a> {
         host: &dyn Host,
         inside: Option<&Inside<'_>>,
         facts: &mut FactSet,
-    ) -> Result<Found<'a>, String> {
+    ) -> Result<Found<'a>, PostgresNote> {
         let mut conf = Conf::default();
         conf.file(host, &self.config_file, facts);
         let absolute = |value: &[u8]| Some(path_of(value.to_vec())).filter(|path| path.is_absolute());
@@ -78,22 +79,16 @@ impl<'a> Lead<'a> {
         } else if let Some(home) = &self.home {
             (home.clone(), self.origin())
         } else if self.by_hand.is_some() && conf.get("data_directory").is_none() {
-            return Err("it names no data_directory: name the directory as the target".to_owned());
+            return Err(PostgresNote::NoDataDirectory);
         } else {
-            return Err(format!(
-                "{}: where the cluster keeps its data cannot be read; run walwise as root",
-                shown(&self.config_file)
-            ));
+            return Err(PostgresNote::HiddenConfig { file: shown(&self.config_file) });
         };
         let seen = host.real_path(&data).unwrap_or(data);
         let data = match inside.map(|inside| inside.here(&seen)) {
             None => seen.clone(),
             Some(Reading::Known { value, .. }) => value,
             Some(Reading::Unknown { detail, .. }) => {
-                return Err(format!(
-                    "a PostgreSQL server runs where other file systems are mounted, such as in a container: {detail}; run \
-                     walwise where the server runs"
-                ));
+                return Err(PostgresNote::OtherMounts { detail });
             }
         };
         Ok(Found { lead: self, data, seen, data_source, conf })
@@ -110,13 +105,11 @@ impl<'a> Lead<'a> {
 
 impl Found<'_> {
     /// That no server runs on it, or why that is not known.
-    pub fn is_stopped(&self, host: &dyn Host) -> Result<(), String> {
+    pub fn is_stopped(&self, host: &dyn Host) -> Result<(), ServerNote> {
         match self.running(&PidFile::read(host, &self.seen)) {
             Reading::Known { value: false, .. } => Ok(()),
-            Reading::Known { value: true, .. } => Err(SERVED.to_owned()),
-            Reading::Unknown { detail, .. } => {
-                Err(format!("a server may run on the data directory: {detail}"))
-            }
+            Reading::Known { value: true, .. } => Err(ServerNote::Runs),
+            Reading::Unknown { detail, .. } => Err(ServerNote::MayRun { detail }),
         }
     }
 
@@ -132,21 +125,16 @@ impl Found<'_> {
         match host.stat(&self.seen) {
             Ok(stat) if stat.uid == u64::from(server.uid) => {}
             Ok(stat) => {
-                return Proof::Elsewhere(format!(
-                    "process {} of user {} is called PostgreSQL and names {data}, which belongs to user {}: it is not believed",
-                    server.pid, server.uid, stat.uid
-                ));
+                let (pid, uid, owner) = (server.pid, server.uid, stat.uid);
+                return Proof::Elsewhere(PostgresNote::OtherOwner { pid, uid, data, owner }.into());
             }
             Err(miss) if miss.kind == MissKind::Absent => {
                 return Proof::Elsewhere(self.not_its_cluster(server));
             }
             // What its own user may not reach is no directory of his, and nobody else looks there for him.
             Err(miss) if miss.kind == MissKind::Denied && servers::our_uid(host) == Some(0) => {
-                return Proof::Elsewhere(format!(
-                    "process {} of user {} is called PostgreSQL and names {data}, where that user may not look ({miss}): it is \
-                     not believed",
-                    server.pid, server.uid
-                ));
+                let (pid, uid, reason) = (server.pid, server.uid, miss.to_string());
+                return Proof::Elsewhere(PostgresNote::HiddenData { pid, uid, data, reason }.into());
             }
             Err(miss) => return unreadable(&miss),
         }
@@ -160,13 +148,8 @@ impl Found<'_> {
         }
     }
 
-    fn not_its_cluster(&self, server: &Server) -> String {
-        format!(
-            "PostgreSQL process {} uses {}, but what is seen there is not its cluster (another name space, such as a \
-             container's): run walwise where the server runs",
-            server.pid,
-            shown(&self.data)
-        )
+    fn not_its_cluster(&self, server: &Server) -> Note {
+        PostgresNote::OtherCluster { pid: server.pid, data: shown(&self.data) }.into()
     }
 
     /// Records everything about the cluster; the error says why the directory is none.
@@ -176,7 +159,7 @@ impl Found<'_> {
         inside: Option<&Inside<'_>>,
         request: &Request,
         facts: &mut FactSet,
-    ) -> Result<(), String> {
+    ) -> Result<(), PostgresNote> {
         let shown_data = shown(&self.data);
         let owner = self.owner(host)?;
         let pid_file = PidFile::read(host, &self.seen);
@@ -215,10 +198,7 @@ impl Found<'_> {
         }
         facts.put(&subject, &postgres::COMMIT_OVERRIDES, overrides(answer.as_ref(), &running, remedy));
         if answer.as_ref().is_some_and(Answer::lacks_overrides) {
-            facts.warn(format!(
-                "{shown_data}: more than {MOST_OVERRIDES} databases and roles set synchronous_commit; those that turn it off \
-                 were read first"
-            ));
+            facts.warn(PostgresNote::OverridesBeyondBound { data: shown_data, most: MOST_OVERRIDES });
         }
         facts.put(&subject, &postgres::DATA_CHECKSUMS, checksums);
         facts.put(&subject, &postgres::VERSION, version);
@@ -235,19 +215,17 @@ impl Found<'_> {
     }
 
     /// Who owns the data directory; an error when there is no such directory, or when asking more would only take long.
-    fn owner(&self, host: &dyn Host) -> Result<Reading<String>, String> {
+    fn owner(&self, host: &dyn Host) -> Result<Reading<String>, PostgresNote> {
         let data = shown(&self.data);
         let config = shown(&self.lead.config_file);
         let uid = match host.stat(&self.seen) {
             Ok(stat) => u32::try_from(stat.uid).ok(),
             Err(miss) => match (miss.kind, &self.lead.server) {
                 (MissKind::Absent, None) => {
-                    return Err(format!("{config}: its data directory {data} does not exist"));
+                    return Err(PostgresNote::NoData { file: config, data });
                 }
                 (MissKind::TimedOut, _) => {
-                    return Err(format!(
-                        "{data} did not answer in time: nothing is known of the cluster in it"
-                    ));
+                    return Err(PostgresNote::DataSilence { data });
                 }
                 (_, _) => return Ok(refused(&miss, &data)),
             },
@@ -440,14 +418,16 @@ impl Found<'_> {
             let words = |reading: Option<&Reading<Vec<u8>>>| Some(setting.spelled(reading?.value()?));
             let chosen = match (words(told.as_ref()), words(written.as_ref())) {
                 (Some(told_word), Some(written_word)) if told_word != written_word => {
-                    let place = written.as_ref().and_then(Reading::source).map(ToString::to_string);
-                    facts.warn(format!(
-                        "{}: {} is {written_word} in {} and {told_word} in the running server: a reload or restart is \
-                         pending, or the server could not read it",
-                        self.name(version),
-                        setting.name,
-                        place.unwrap_or_default(),
-                    ));
+                    // What has a word has a source.
+                    if let Some(source) = written.as_ref().and_then(Reading::source) {
+                        facts.warn(PostgresNote::OtherValue {
+                            cluster: self.name(version),
+                            setting: setting.name,
+                            written: written_word,
+                            source: Box::new(source.clone()),
+                            told: told_word,
+                        });
+                    }
                     told
                 }
                 // Both agree: the line that says so is worth more than the server's word.

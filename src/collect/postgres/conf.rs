@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 pub use crate::collect::conf::Conf;
 use crate::collect::{path_of, refused};
-use crate::facts::{FactSet, Reading, Source, Why};
+use crate::facts::note::{PostgresNote, ServerNote};
+use crate::facts::{FactSet, Note, Reading, Source, Why};
 use crate::host::{Dialect, Host, Miss, MissKind, path_bytes};
 use crate::text::safe;
 
@@ -45,8 +46,8 @@ impl Reader<'_> {
             return self.unread();
         }
         let shown = safe(path_bytes(path));
-        if let Err(complaint) = self.enter(path) {
-            return self.broken(format!("{shown}: {complaint}"));
+        if let Err(note) = self.enter(path) {
+            return self.broken(note);
         }
         match self.host.config(path, Dialect::Postgres) {
             Ok(settings) => {
@@ -109,24 +110,25 @@ impl Reader<'_> {
     }
 
     /// Whether one more file may be read.
-    fn enter(&mut self, path: &Path) -> Result<(), &'static str> {
+    fn enter(&mut self, path: &Path) -> Result<(), Note> {
         let files = self.conf.count_file();
+        let file = || safe(path_bytes(path));
         if self.chain.iter().any(|above| above == path) {
-            return Err("the file includes itself, which the server refuses");
+            return Err(PostgresNote::Loop { file: file() }.into());
         }
         if self.chain.len() > DEPTH {
-            return Err("includes nest deeper than the server allows");
+            return Err(PostgresNote::Depth { file: file() }.into());
         }
         if files > FILES {
             self.full = true;
-            return Err("more files are included than walwise reads");
+            return Err(ServerNote::FilesBeyondBound { file: file() }.into());
         }
         Ok(())
     }
 
     fn hole(&mut self, miss: &Miss, what: &str) {
         if miss.kind == MissKind::Absent {
-            return self.broken(format!("{what} does not exist, and the server will not start without it"));
+            return self.broken(ServerNote::NoInclude { path: what.to_owned() });
         }
         if let Reading::Unknown { why, detail, remedy } = refused::<()>(miss, what) {
             self.conf.hole(why, detail, remedy);
@@ -139,9 +141,10 @@ impl Reader<'_> {
     }
 
     /// A configuration that the server would refuse, so that what it runs with is not what is written.
-    fn broken(&mut self, detail: String) {
-        self.facts.warn(detail.clone());
-        self.conf.hole(Why::Malformed, detail, None);
+    fn broken(&mut self, note: impl Into<Note>) {
+        let note = note.into();
+        self.conf.hole(Why::Malformed, note.to_string(), None);
+        self.facts.warn(note);
     }
 }
 
@@ -150,7 +153,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::collect::testing::Fake;
+    use crate::collect::testing::{Fake, sentences};
     use crate::host::{Question, Setting};
 
     fn question(path: &str) -> Question {
@@ -206,7 +209,7 @@ mod tests {
         assert_eq!(known(&conf, "wal_level"), pair("replica", "/pg/conf.d/9.conf:1"));
         assert_eq!(known(&conf, "commit_delay"), pair("5", "/pg/more/b.conf:1"));
         assert!(conf.get("wal_recycle").is_none(), "nothing sets it and all was read");
-        assert_eq!(facts.warnings(), &[] as &[String]);
+        assert_eq!(sentences(&facts), [] as [String; 0]);
     }
 
     #[test]
@@ -240,7 +243,7 @@ mod tests {
             };
             let (conf, facts) = read(&fake);
             assert!(matches!(conf.get("fsync"), Some(Reading::Unknown { .. })), "{include}");
-            assert_eq!(facts.warnings().len(), 1, "{include}: {:?}", facts.warnings());
+            assert_eq!(sentences(&facts).len(), 1, "{include}: {:?}", sentences(&facts));
         }
     }
 

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use crate::collect::behalf::Behalf;
 use crate::collect::{Request, refused};
-use crate::facts::{FactSet, Reading, Why};
+use crate::facts::note::PostgresNote;
+use crate::facts::{FactSet, Reading};
 use crate::host::{Host, MissKind, path_bytes};
 use crate::text::safe;
 
@@ -81,8 +82,7 @@ fn children(host: &dyn Host, directory: &Path, facts: &mut FactSet) -> Vec<PathB
             if let Reading::Unknown { why, detail, .. } = refused::<()>(&miss, &safe(path_bytes(directory)))
                 && unseen
             {
-                let help = if why == Why::Denied { "; run walwise as root" } else { "" };
-                facts.warn(format!("{detail} ({why}): clusters in it are not known{help}"));
+                facts.warn(PostgresNote::HiddenClusters { detail, why });
             }
             Vec::new()
         }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::collect::servers::{self, Row};
 use crate::collect::{Request, path_of};
+use crate::facts::note::{PostgresNote, ServerNote};
 use crate::facts::{FactSet, Reading, Source};
 use crate::host::{Host, Miss, MissKind, Question};
 use crate::text::raw;
@@ -39,12 +40,8 @@ impl Server {
 /// for servers of every kind.
 pub fn servers(host: &dyn Host, request: &Request, facts: &mut FactSet) -> Result<Vec<Server>, Miss> {
     let listing = servers::list(host, request)?;
-    for (uid, count) in &listing.more {
-        let whose = uid.map_or_else(|| "of no user known here".to_owned(), |uid| format!("of user {uid}"));
-        facts.warn(format!(
-            "{count} more processes {whose} are called like database servers and were not looked at: what they serve is \
-             not known"
-        ));
+    for &(uid, count) in &listing.more {
+        facts.warn(ServerNote::ProcessesBeyondBound { count, uid });
     }
     let postmasters = listing.rows.iter().filter(|row| !row.is_mysql());
     Ok(postmasters.filter_map(|row| server(host, row, facts)).collect())
@@ -53,8 +50,8 @@ pub fn servers(host: &dyn Host, request: &Request, facts: &mut FactSet) -> Resul
 fn server(host: &dyn Host, row: &Row, facts: &mut FactSet) -> Option<Server> {
     let uid = match servers::reader(row) {
         Ok(uid) => uid,
-        Err(why) => {
-            facts.warn(why);
+        Err(note) => {
+            facts.warn(note);
             return None;
         }
     };
@@ -63,7 +60,7 @@ fn server(host: &dyn Host, row: &Row, facts: &mut FactSet) -> Option<Server> {
         // The process has ended since.
         Err(miss) if miss.kind == MissKind::Absent => return None,
         Err(miss) => {
-            facts.warn(format!("the arguments of PostgreSQL process {} cannot be read: {miss}", row.pid));
+            facts.warn(PostgresNote::NoArguments { pid: row.pid, reason: miss.to_string() });
             Vec::new()
         }
     };

@@ -3,7 +3,7 @@
 mod named;
 
 use super::*;
-use crate::collect::testing::{Fake, shown};
+use crate::collect::testing::{Fake, sentences, shown};
 use crate::facts::catalog::postgres;
 use crate::facts::{Reading, Remedy, Scope, Subject, Why};
 use crate::host::{Dialect, MissKind, Moment, Question, Setting, Stat, Tool};
@@ -99,7 +99,7 @@ fn a_stopped_cluster_is_found_where_it_was_asked_for() {
     ] {
         assert_eq!(told(&facts, name), expected, "{name}");
     }
-    assert_eq!(facts.warnings(), &[] as &[String]);
+    assert_eq!(sentences(&facts), [] as [String; 0]);
 }
 
 #[test]
@@ -141,9 +141,9 @@ fn the_running_server_wins_and_a_difference_is_said() {
     assert_eq!(told(&facts, "pg.wal_sync_method"), "fsync /x.conf:7");
     assert_eq!(facts.value(&cluster(), &postgres::VERSION).unwrap().base(), "15.20");
     assert!(
-        facts.warnings().iter().any(|w| w.contains("fsync is off in /srv/pg/postgresql.conf:1")),
+        sentences(&facts).iter().any(|w| w.contains("fsync is off in /srv/pg/postgresql.conf:1")),
         "{:?}",
-        facts.warnings()
+        sentences(&facts)
     );
 }
 
@@ -186,7 +186,11 @@ fn another_servers_answer_is_not_taken() {
 fn a_process_of_another_name_space_is_not_taken_for_what_lies_at_its_path_here() {
     let host = running().file(format!("{DATA}/postmaster.pid"), "1\n/srv/pg\n1000\n");
     let facts = collect(&host);
-    assert!(facts.warnings().iter().any(|warning| warning.contains("process 10")), "{:?}", facts.warnings());
+    assert!(
+        sentences(&facts).iter().any(|warning| warning.contains("process 10")),
+        "{:?}",
+        sentences(&facts)
+    );
     assert_eq!(told(&facts, "pg.running"), "? ambiguous");
 }
 
@@ -413,9 +417,9 @@ fn a_process_is_believed_of_a_directory_of_its_users_that_names_it() {
     let facts = look(&claims(running()), &Request::default());
     assert_eq!(named(&facts), format!("no {DATA}/postgresql.conf:1"));
     assert!(
-        facts.warnings().iter().any(|says| says.contains("process 9 of user 4242")),
+        sentences(&facts).iter().any(|says| says.contains("process 9 of user 4242")),
         "{:?}",
-        facts.warnings()
+        sentences(&facts)
     );
     // The same from within a name space of its own, where the same directory is in sight.
     let elsewhere = claims(running())
@@ -439,7 +443,7 @@ fn what_cannot_prove_a_process_makes_it_none() {
         let host = running().answer(Question::Servers, format!("10 1 {uid} postgres\n"));
         let facts = collect(&host);
         assert!(!host.asked().contains(&Question::CommandLine(10)));
-        assert_eq!(facts.warnings().len(), 1, "{:?}", facts.warnings());
+        assert_eq!(sentences(&facts).len(), 1, "{:?}", sentences(&facts));
     }
 }
 

@@ -12,6 +12,7 @@ use crate::collect::stack::device_of_node;
 use crate::collect::{path_of, refused};
 use crate::facts::catalog::target::TargetKind;
 use crate::facts::catalog::{device, mount};
+use crate::facts::note::TargetNote;
 use crate::facts::{FactSet, Reading, Remedy, Scope, Source, Subject};
 use crate::host::{Host, Miss, MissKind, Stat, path_bytes};
 use crate::text::{raw, safe};
@@ -39,7 +40,7 @@ pub fn mistake(
     seen: &Result<Stat, Miss>,
     new: bool,
     facts: &FactSet,
-) -> Option<String> {
+) -> Option<TargetNote> {
     let shown = safe(path_bytes(path));
     match seen {
         Ok(stat) => return unfit(*stat, &shown),
@@ -48,10 +49,8 @@ pub fn mistake(
         Err(_) => {}
     }
     let meant = mistyped::meant(host, path, facts);
-    let meant =
-        meant.map(|meant| format!("; did you mean {}?", safe(path_bytes(&meant)))).unwrap_or_default();
-    let new = if names_a_device(path) { "" } else { "; for a directory that is to be made add --new" };
-    Some(format!("{shown} does not exist{meant}{new}"))
+    let meant = meant.map(|meant| safe(path_bytes(&meant)));
+    Some(TargetNote::Absence { path: shown, meant, new: !names_a_device(path) })
 }
 
 /// The place that a path means; `None`, with a warning, where it cannot be a target.
@@ -69,37 +68,36 @@ fn seen_place(host: &dyn Host, path: &Path, seen: Result<Stat, Miss>, facts: &mu
             Some(directory(facts, real, kind))
         }
         Ok(stat) => {
-            if let Some(says) = unfit(stat, &shown) {
-                facts.warn(says);
+            if let Some(note) = unfit(stat, &shown) {
+                facts.warn(note);
             }
             None
         }
         Err(miss) if miss.kind == MissKind::Absent => created(host, path, facts),
         Err(miss) if device_of(facts, &shown).is_some() => known_device(facts, path, &miss),
         Err(miss) if names_a_device(path) => {
-            facts.warn(format!("{shown}: nothing is known of such a device: {}", reason(&miss)));
+            facts.warn(TargetNote::StrangeDevice { path: shown, reason: reason(&miss) });
             None
         }
         Err(miss) => {
-            facts.warn(format!("{shown}: {}: it is taken for a directory, as it is written", reason(&miss)));
+            facts.warn(TargetNote::PathAsNamed { path: shown, reason: reason(&miss) });
             Some(unseen(facts, lexical(path), &miss))
         }
     }
 }
 
 /// Why what exists can be no target.
-fn unfit(stat: Stat, shown: &str) -> Option<String> {
+fn unfit(stat: Stat, shown: &str) -> Option<TargetNote> {
+    let path = || shown.to_owned();
     match (stat.is_dir() || stat.is_block(), stat.is_file()) {
         (true, _) => None,
-        (false, true) => Some(format!("{shown} is a file: name the directory it lies in")),
-        (false, false) => {
-            Some(format!("{shown} is no block device and no directory: no database can be on it"))
-        }
+        (false, true) => Some(TargetNote::File { path: path() }),
+        (false, false) => Some(TargetNote::NoPlace { path: path() }),
     }
 }
 
-fn reason(miss: &Miss) -> &str {
-    if miss.detail.is_empty() { "it cannot be looked at" } else { &miss.detail }
+fn reason(miss: &Miss) -> String {
+    if miss.detail.is_empty() { "it cannot be looked at".to_owned() } else { miss.detail.clone() }
 }
 
 fn directory(facts: &FactSet, path: PathBuf, kind: Reading<TargetKind>) -> Place {
@@ -127,7 +125,7 @@ fn names_a_device(path: &Path) -> bool {
 fn created(host: &dyn Host, path: &Path, facts: &mut FactSet) -> Option<Place> {
     let shown = safe(path_bytes(path));
     if let Ok(to) = host.link(path) {
-        facts.warn(format!("{shown} is a link to {}, which does not exist", safe(path_bytes(&to))));
+        facts.warn(TargetNote::DeadLink { path: shown, to: safe(path_bytes(&to)) });
         return None;
     }
     for parent in path.ancestors().skip(1) {
@@ -137,7 +135,7 @@ fn created(host: &dyn Host, path: &Path, facts: &mut FactSet) -> Option<Place> {
                 let rest = path.strip_prefix(parent).unwrap_or(Path::new(""));
                 let place = lexical(&real.join(rest));
                 if names_a_device(&place) {
-                    facts.warn(format!("{shown}: there is no such device"));
+                    facts.warn(TargetNote::NoDevice { path: shown });
                     return None;
                 }
                 let kind = Reading::known(TargetKind::Created, Source::call(format!("stat {shown}")));
@@ -145,21 +143,17 @@ fn created(host: &dyn Host, path: &Path, facts: &mut FactSet) -> Option<Place> {
                 return Some(Place { path: place, kind, existing: Some(real), base, io_error: false });
             }
             Ok(_) => {
-                let parent = safe(path_bytes(parent));
-                facts.warn(format!("{shown} cannot become a directory: {parent} is a file"));
+                facts.warn(TargetNote::FileAbove { path: shown, parent: safe(path_bytes(parent)) });
                 return None;
             }
             Err(miss) if miss.kind == MissKind::Absent => {}
             Err(miss) => {
-                facts.warn(format!(
-                    "{shown}: {}: it is taken for a directory, as it is written",
-                    reason(&miss)
-                ));
+                facts.warn(TargetNote::PathAsNamed { path: shown, reason: reason(&miss) });
                 return Some(unseen(facts, lexical(path), &miss));
             }
         }
     }
-    facts.warn(format!("{shown} does not exist, nor does any directory above it"));
+    facts.warn(TargetNote::NoParent { path: shown });
     None
 }
 
@@ -168,9 +162,7 @@ fn device(host: &dyn Host, path: &Path, stat: Stat, facts: &mut FactSet) -> Opti
     let shown = safe(path_bytes(path));
     let real = host.real_path(path).unwrap_or_else(|_| path.to_owned());
     let Some(subject) = device_subject(host, path, &real, stat, facts) else {
-        facts.warn(format!(
-            "{shown} is a block device that /sys/dev/block does not list: nothing is known of it"
-        ));
+        facts.warn(TargetNote::NoKernelDevice { path: shown });
         return None;
     };
     of_device(facts, real, subject, &Source::call(format!("stat {shown}")))
@@ -181,7 +173,7 @@ fn known_device(facts: &mut FactSet, path: &Path, miss: &Miss) -> Option<Place> 
     let shown = safe(path_bytes(path));
     let subject = device_of(facts, &shown)?;
     let Some(source) = facts.get(&subject, &device::PATH).source().cloned() else {
-        facts.warn(format!("{shown}: {}", reason(miss)));
+        facts.warn(TargetNote::Refusal { path: shown, reason: reason(miss) });
         return None;
     };
     of_device(facts, path.to_owned(), subject, &source)
@@ -194,7 +186,7 @@ fn of_device(facts: &mut FactSet, path: PathBuf, subject: Subject, source: &Sour
         return Some(Place { path, kind, existing: None, base: Some(subject), io_error: false });
     };
     let point = facts.value(&mount, &mount::POINT)?;
-    facts.warn(format!("{} is mounted on {point}: the target is that directory", safe(path_bytes(&path))));
+    facts.warn(TargetNote::MountPoint { path: safe(path_bytes(&path)), point: point.clone() });
     let kind = Reading::known(TargetKind::Directory, source.clone());
     let mut place = directory(facts, path_of(raw(&point)), kind);
     place.base = Some(mount);

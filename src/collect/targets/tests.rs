@@ -1,7 +1,7 @@
 //! Targets on a small machine: a root disk, two data file systems, a network mount and a file mounted over a file.
 
 use super::*;
-use crate::collect::testing::Fake;
+use crate::collect::testing::{Fake, sentences};
 use crate::facts::catalog::device::Content;
 use crate::facts::catalog::mount::{self, MountClass};
 use crate::facts::catalog::postgres;
@@ -132,9 +132,9 @@ fn a_file_is_refused_and_so_is_a_directory_beneath_one() {
         let facts = collect(&host(), Some(path), storage());
         assert_eq!(targets(&facts), []);
         assert!(
-            facts.warnings().iter().any(|warning| warning.contains("/etc/hosts")),
+            sentences(&facts).iter().any(|warning| warning.contains("/etc/hosts")),
             "{:?}",
-            facts.warnings()
+            sentences(&facts)
         );
     }
 }
@@ -162,7 +162,7 @@ fn a_device_means_its_mount_point_or_itself() {
     let facts =
         collect(&block(host(), "/dev/disk/by-id/x", (8, 17), "sdb1"), Some("/dev/disk/by-id/x"), storage());
     assert_eq!(targets(&facts), [pair("/data", "")]);
-    assert!(facts.warnings().iter().any(|warning| warning.contains("mounted on /data")));
+    assert!(sentences(&facts).iter().any(|warning| warning.contains("mounted on /data")));
 
     let facts = collect(&block(host(), "/dev/sdb", (8, 16), "sdb"), Some("/dev/sdb"), storage());
     let subject = Subject::target("/dev/sdb");
@@ -342,7 +342,7 @@ fn what_is_no_device_is_no_target_and_it_is_said_why() {
     ] {
         let facts = collect(&host, Some(asked), storage());
         assert_eq!(targets(&facts), [], "{asked}");
-        assert!(facts.warnings().iter().any(|warning| warning.contains(why)), "{:?}", facts.warnings());
+        assert!(sentences(&facts).iter().any(|warning| warning.contains(why)), "{:?}", sentences(&facts));
     }
     let facts = collect(&host, Some("/dev/shm/pg"), storage());
     assert_eq!(targets(&facts), [pair("/dev/shm/pg", "")], "a directory in memory");
@@ -366,7 +366,7 @@ fn a_capture_answers_for_the_devices_it_holds_and_for_no_other() {
         let facts = collect(&host(), Some(asked), storage.clone());
         let expected: Vec<_> = expected.iter().map(|name| pair(name, "")).collect();
         assert_eq!(targets(&facts), expected, "{asked}");
-        assert_eq!(facts.warnings().is_empty(), asked == "/dev/sdb", "{:?}", facts.warnings());
+        assert_eq!(sentences(&facts).is_empty(), asked == "/dev/sdb", "{:?}", sentences(&facts));
     }
     let facts = collect(&host(), Some("/dev/sdb"), storage);
     assert_eq!(facts.value(&Subject::target("/dev/sdb"), &target::KIND), Some(TargetKind::Device));

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::durability::{Redundancy, Standing};
+use crate::facts::note::RunNote;
 use crate::report::sample;
 use crate::rules::Outcome;
 
@@ -58,7 +59,7 @@ fn hostile_names_stay_names() {
     let clean = render(&report).lines().count();
     report.host.name = evil.to_owned();
     report.host.os = evil.to_owned();
-    report.warnings[0] = evil.to_owned();
+    report.warnings[0] = RunNote::Answers { sentence: evil.to_owned() }.into();
     for target in &mut report.targets {
         target.title = evil.to_owned();
     }

@@ -4,11 +4,12 @@
 //! concerned stays, in its order. The surprise: an option in force that no line names (a default in the superblock, a
 //! remount by hand) cannot be taken out of the line, and that is said instead.
 
+use crate::facts::note::BootNote;
 use crate::settings::{Mounting, SettingKind};
 use std::collections::BTreeMap;
 
 use crate::facts::catalog::{boot, mount};
-use crate::facts::{Key, Reading, Scope, Source, Subject, Why};
+use crate::facts::{Key, Note, Reading, Scope, Source, Subject, Why};
 use crate::quote::{Command, fstab};
 use crate::report::{Report, Step, TargetSummary, options, stack};
 use crate::rules::Change;
@@ -201,8 +202,26 @@ pub fn not_mounted_at_boot(report: &Report) -> Vec<Missing> {
 }
 
 /// That something which mounts at boot could not be read.
-fn unread(report: &Report) -> impl Iterator<Item = &String> {
-    report.warnings.iter().filter(|warning| warning.ends_with("what it mounts at boot is not known"))
+fn unread(report: &Report) -> impl Iterator<Item = &Note> {
+    report.warnings.iter().filter(|note| match note {
+        Note::Boot(note) => match note {
+            BootNote::Gap { .. } => true,
+            BootNote::ExcessNumbers { .. }
+            | BootNote::NoMountLine { .. }
+            | BootNote::NoMountPoint { .. }
+            | BootNote::OtherName { .. } => false,
+        },
+        Note::Mount(_)
+        | Note::Storage(_)
+        | Note::Target(_)
+        | Note::Server(_)
+        | Note::Postgres(_)
+        | Note::Mysql(_)
+        | Note::Measurement(_)
+        | Note::Drill(_)
+        | Note::Rules(_)
+        | Note::Run(_) => false,
+    })
 }
 
 /// The directories for which no line of the next boot was found.
@@ -285,5 +304,5 @@ pub fn why_not(report: &Report, lines: &[Line<'_>]) -> Vec<String> {
         };
         Some(format!("{}: whether the next boot mounts it is not known: {because}.", target.title))
     });
-    right.chain(on_root).chain(open).chain(unread(report).cloned()).collect()
+    right.chain(on_root).chain(open).chain(unread(report).map(Note::to_string)).collect()
 }

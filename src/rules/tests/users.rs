@@ -230,7 +230,7 @@ fn one_rule_has_one_level() {
         ("2.toml", "a second level for `a.b`")
     );
     assert_eq!(
-        set.overrides()[0].sentence(),
+        set.overrides()[0].note(false).to_string(),
         "rule a.b is raised from warning to critical: as we see it (1.toml:44)"
     );
 }

@@ -244,6 +244,6 @@ fn warnings(page: &mut Page, theme: Theme, report: &Report, room: usize) {
     }
     page.heading(theme, "About this run", "");
     let mut details = Details::new(theme, room);
-    report.warnings.iter().for_each(|warning| details.paragraph(warning));
+    report.warnings.iter().for_each(|warning| details.paragraph(&warning.to_string()));
     page.text(details.lines);
 }

@@ -42,7 +42,7 @@ fn a_named_file_is_all_that_is_read_and_says_where_the_data_are() {
         ] {
             assert_eq!(told(&facts, name), expected, "{name}: {}", shown(&facts));
         }
-        assert_eq!(facts.warnings(), &[] as &[String]);
+        assert_eq!(sentences(&facts), [] as [String; 0]);
     }
     let asked = fake.asked();
     let as_whom = |question: &Question| match question {
@@ -66,12 +66,12 @@ fn a_file_that_names_no_data_is_about_the_target_and_one_that_names_others_is_no
     let facts = look(&other, &request(Some("/srv/db")));
     assert!(told(&facts, "mysql.sync_binlog").starts_with('?'), "{}", shown(&facts));
     assert_eq!(facts.value(&Subject::cluster("/srv/other"), &mysql::SYNC_BINLOG), Some(1));
-    let says = facts.warnings().join("\n");
+    let says = sentences(&facts).join("\n");
     assert!(says.contains("names /srv/other as the data directory, so it says nothing of /srv/db"), "{says}");
     // Nobody's data lie there.
     let facts = look(&stopped(&[("mysqld.datadir", "/srv/none")]), &request(None));
     assert!(
-        facts.warnings()[0].contains("--mysql-defaults /srv/conf/own.cnf is not used"),
+        sentences(&facts)[0].contains("--mysql-defaults /srv/conf/own.cnf is not used"),
         "{}",
         shown(&facts)
     );
@@ -84,7 +84,7 @@ fn of_a_server_that_runs_or_may_run_a_named_file_says_nothing() {
     let runs = directory(cnf(runs, "/etc/my.cnf", &[("mysqld.sync_binlog", "9")]), "/srv/db/mysql", 4);
     let facts = look(&runs, &request(Some("/srv/db")));
     assert_eq!(told(&facts, "mysql.sync_binlog"), "9 /etc/my.cnf:1", "{}", shown(&facts));
-    let says = facts.warnings().join("\n");
+    let says = sentences(&facts).join("\n");
     assert!(says.contains("not used: a server runs on the data directory"), "{says}");
 
     for servers in ["10 1 27 mariadbd\n", "more 27 3\n", "11 1 - mysqld\n"] {
@@ -96,7 +96,10 @@ fn of_a_server_that_runs_or_may_run_a_named_file_says_nothing() {
             .refuse(Question::Tablespaces(10), MissKind::Denied);
         let facts = look(&may, &request(Some("/srv/db")));
         assert!(!told(&facts, "mysql.sync_binlog").ends_with("own.cnf:2"), "{servers} {}", shown(&facts));
-        assert!(facts.warnings().iter().any(|says| says.contains("not used: a server may run")), "{servers}");
+        assert!(
+            sentences(&facts).iter().any(|says| says.contains("not used: a server may run")),
+            "{servers}"
+        );
     }
 }
 

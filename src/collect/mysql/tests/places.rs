@@ -54,14 +54,14 @@ fn a_running_server_says_where_its_logs_are_and_a_line_that_says_so_too_is_named
     let facts = of("10.11.19", &lines, said);
     assert_eq!(told(&facts, "mysql.binlog_directory"), "/srv/log /etc/my.cnf:1");
     assert_eq!(told(&facts, "mysql.redo_directory"), "/srv/redo the server at /run/mysqld/mysqld.sock");
-    let says = facts.warnings().join("\n");
+    let says = sentences(&facts).join("\n");
     assert!(
         says.contains(
             "innodb_log_group_home_dir is /srv/was in /etc/my.cnf:2 and /srv/redo/ in the running server"
         ),
         "{says}"
     );
-    assert_eq!(facts.warnings().len(), 1, "{says}");
+    assert_eq!(sentences(&facts).len(), 1, "{says}");
     let facts = of("12.3.1", &lines, "log_bin\tON\nbinlog_directory\t/srv/binlogs\n");
     assert_eq!(told(&facts, "mysql.binlog_directory"), "/srv/binlogs the server at /run/mysqld/mysqld.sock");
     let facts = of("10.11.19", &[], "log_bin\tON\nlog_bin_basename\t/srv/log/x\n");

@@ -37,10 +37,10 @@ fn a_named_configuration_is_read_in_place_of_the_usual_one() {
         let config = Question::Config(FILE.into(), Dialect::Postgres);
         assert!(!fake.asked().contains(&config), "never as who we are");
         assert!(fake.asked().contains(&Question::As(26, Box::new(config))), "as the owner of the data");
-        assert_eq!(facts.warnings(), &[] as &[String]);
+        assert_eq!(sentences(&facts), [] as [String; 0]);
     }
     let facts = look(&named(stopped(), &lines[1..]), &request(None));
-    let says = facts.warnings().join("\n");
+    let says = sentences(&facts).join("\n");
     assert!(says.contains("not used: it names no data_directory: name the directory"), "{says}");
 }
 
@@ -49,7 +49,7 @@ fn of_a_server_that_runs_or_may_run_a_named_configuration_says_nothing() {
     let lines = [("data_directory", DATA), ("fsync", "on")];
     let facts = look(&named(running(), &lines), &request(Some(DATA)));
     assert_eq!(told(&facts, "pg.fsync"), "no /srv/pg/postgresql.conf:1", "{}", shown(&facts));
-    let says = facts.warnings().join("\n");
+    let says = sentences(&facts).join("\n");
     assert!(says.contains("not used: a server runs on the data directory"), "{says}");
 
     let out_of_sight = named(running(), &lines).answer(Question::Servers, "");
@@ -59,7 +59,7 @@ fn of_a_server_that_runs_or_may_run_a_named_configuration_says_nothing() {
         let facts = look(&fake, &request(Some(DATA)));
         assert!(!told(&facts, "pg.fsync").contains("own.conf"), "{}", shown(&facts));
         assert!(
-            facts.warnings().iter().any(|says| says.contains("not used: a server may run")),
+            sentences(&facts).iter().any(|says| says.contains("not used: a server may run")),
             "{}",
             shown(&facts)
         );
@@ -75,7 +75,7 @@ fn a_configuration_that_is_about_other_data_says_nothing_of_the_target() {
     let facts = look(&other, &request(Some(DATA)));
     assert_eq!(told(&facts, "pg.fsync"), "no /srv/pg/postgresql.conf:1", "{}", shown(&facts));
     assert_eq!(facts.value(&Subject::cluster("/srv/other"), &postgres::FSYNC), Some(true));
-    assert!(facts.warnings()[0].contains("so it says nothing of /srv/pg"), "{:?}", facts.warnings());
+    assert!(sentences(&facts)[0].contains("so it says nothing of /srv/pg"), "{:?}", sentences(&facts));
 }
 
 #[test]

@@ -4,7 +4,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::facts::catalog::mount;
-use crate::facts::{Reading, Scope, Source, Subject, Why};
+use crate::facts::note::BootNote;
+use crate::facts::{Note, Reading, Scope, Source, Subject, Why};
 use crate::report::paste::testing::{Written, active, add, name, remove, report, words};
 use crate::report::sample;
 use crate::rules::Risk;
@@ -174,9 +175,9 @@ proptest! {
 }
 
 /// The lines for a target without one, with what is mounted there and what is known of the next boot.
-fn without_a_line(point: &str, at_boot: Reading<bool>, warning: Option<&str>) -> String {
+fn without_a_line(point: &str, at_boot: Reading<bool>, note: Option<&BootNote>) -> String {
     let mut report = sample::at_risk();
-    report.warnings.extend(warning.map(str::to_owned));
+    report.warnings.extend(note.cloned().map(Note::from));
     report.facts.put(&Subject::mount("/srv"), &mount::AT_BOOT, at_boot);
     let mounted = Subject::mount("/srv");
     let line = || Source::line("/proc/self/mountinfo", 24);
@@ -200,9 +201,9 @@ fn what_nothing_mounts_at_boot_is_told_with_the_line_that_would() {
     assert!(!text.contains("Nothing is to be changed"), "{text}");
     let root = without_a_line("/", known(true), None);
     assert!(root.contains("on the root file system") && !root.contains("blkid"), "{root}");
-    let says = "/etc/fstab: Permission denied; what it mounts at boot is not known";
-    let unread = without_a_line("/srv", Reading::unknown(Why::Denied, "/etc/fstab"), Some(says));
-    assert!(unread.contains(says) && !unread.contains("was found that mounts it"), "{unread}");
+    let gap = BootNote::Gap { detail: "/etc/fstab: Permission denied".to_owned(), why: Why::Denied };
+    let unread = without_a_line("/srv", Reading::unknown(Why::Denied, "/etc/fstab"), Some(&gap));
+    assert!(unread.contains(&gap.to_string()) && !unread.contains("was found that mounts it"), "{unread}");
     let open = without_a_line("/srv", Reading::unknown(Why::Ambiguous, "a link may lead there"), None);
     assert!(open.contains("not known: a link may lead there.") && !open.contains("blkid"), "{open}");
 }

@@ -1,0 +1,157 @@
+//! What is to be said of a run rather than of one fact: each note is a kind with its fields, declared once beside its sentence.
+//!
+//! A sentence is made where somebody reads it and nowhere else: whoever acts on a note asks for its kind. A field that holds
+//! the words of another layer, such as why a file could not be read, is for showing alone. The surprise: in tests all sentences
+//! of a thread can be turned into `x`, which shows that nothing depends on one.
+
+mod mount;
+#[cfg(test)]
+pub(crate) mod muted;
+mod mysql;
+mod postgres;
+mod run;
+#[cfg(test)]
+mod samples;
+mod server;
+mod storage;
+mod target;
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+pub use mount::{BootNote, MountNote};
+pub use mysql::MysqlNote;
+pub use postgres::PostgresNote;
+pub use run::{DrillNote, MeasurementNote, RulesNote, RunNote};
+pub use server::ServerNote;
+pub use storage::StorageNote;
+pub use target::TargetNote;
+
+/// Declares the notes of one area: the kinds, their fields, and the sentence of each. What a field does not show by itself is
+/// a word of the sentence with what it stands for.
+macro_rules! notes {
+    ($(#[$meta:meta])* pub enum $name:ident { $(
+        $(#[$about:meta])* $kind:ident $({ $($field:ident: $type:ty),+ $(,)? })?
+            = $sentence:literal $(, $word:ident = $value:expr)*;
+    )+ }) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        #[allow(missing_docs, reason = "its sentence says what it is")]
+        pub enum $name { $($(#[$about])* $kind $({ $($field: $type),+ })?),+ }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                #[cfg(test)]
+                if $crate::facts::note::muted::is_on() {
+                    return f.write_str($crate::facts::note::muted::SENTENCE);
+                }
+                match self { $(Self::$kind $({ $($field),+ })? => write!(f, $sentence $(, $word = $value)*)),+ }
+            }
+        }
+
+        #[cfg(test)]
+        impl $name {
+            /// One of every kind.
+            pub(crate) fn every() -> Vec<Self> {
+                vec![$(Self::$kind $({ $($field: $crate::facts::note::samples::Sample::sample()),+ })?),+]
+            }
+        }
+    };
+}
+use notes;
+
+/// Joins the areas.
+macro_rules! areas {
+    ($(#[$meta:meta])* pub enum $name:ident { $($(#[$about:meta])* $area:ident($type:ident)),+ $(,)? }) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub enum $name { $($(#[$about])* $area($type)),+ }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self { $(Self::$area(note) => note.fmt(f)),+ }
+            }
+        }
+
+        $(impl From<$type> for $name {
+            fn from(note: $type) -> Self {
+                Self::$area(note)
+            }
+        })+
+
+        #[cfg(test)]
+        impl $name {
+            /// One of every kind.
+            pub(crate) fn every() -> Vec<Self> {
+                [$($type::every().into_iter().map(Self::from).collect::<Vec<_>>()),+].concat()
+            }
+        }
+    };
+}
+
+areas! {
+    /// Something that concerns the run rather than one fact, such as an abandoned read or a malformed line.
+    pub enum Note {
+        /// Of what is mounted.
+        Mount(MountNote),
+        /// Of what will be mounted at the next boot.
+        Boot(BootNote),
+        /// Of devices and what they are made of.
+        Storage(StorageNote),
+        /// Of what was asked for.
+        Target(TargetNote),
+        /// Of database servers of every kind.
+        Server(ServerNote),
+        /// Of PostgreSQL.
+        Postgres(PostgresNote),
+        /// Of MySQL and MariaDB.
+        Mysql(MysqlNote),
+        /// Of measurements.
+        Measurement(MeasurementNote),
+        /// Of records of drills.
+        Drill(DrillNote),
+        /// Of the user's rules.
+        Rules(RulesNote),
+        /// Of reading as a whole, and of the report.
+        Run(RunNote),
+    }
+}
+
+/// As its sentence.
+impl Serialize for Note {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        out.collect_str(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_kind_has_a_sentence_of_its_own() {
+        // Words of another layer have none of ours around them in some kinds.
+        let own = |sentence: &String| *sentence != <String as samples::Sample>::sample();
+        let all: Vec<String> = Note::every().iter().map(Note::to_string).filter(own).collect();
+        let sentences: BTreeSet<&String> = all.iter().collect();
+        assert_eq!(sentences.len(), all.len(), "{all:#?}");
+        for sentence in &sentences {
+            assert!(!sentence.contains("  ") && !sentence.contains('\n'), "{sentence}");
+        }
+    }
+
+    #[test]
+    fn a_muted_note_says_nothing_of_itself() {
+        for note in Note::every() {
+            let json = |note: &Note| serde_json::to_value(note).unwrap();
+            let sentence = note.to_string();
+            assert_ne!(sentence, muted::SENTENCE);
+            assert_eq!(json(&note), sentence);
+            muted::during(|| assert_eq!((note.to_string(), json(&note)), ("x".to_owned(), "x".into())));
+            assert_eq!(note.to_string(), sentence);
+        }
+    }
+}

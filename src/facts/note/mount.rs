@@ -1,0 +1,38 @@
+//! Notes of what is mounted, and of what will be at the next boot.
+
+use super::notes;
+use crate::facts::Why;
+
+notes! {
+    /// What is to be said of the table of mounts.
+    pub enum MountNote {
+        /// There is no table.
+        NoTable { file: &'static str, reason: String } = "{file}: {reason}; no mount is known";
+        /// A line that is none.
+        MalformedLine { file: &'static str, line: u32, complaint: &'static str }
+            = "{file}:{line}: {complaint}; the line was left out";
+        /// A space within a field, where it ends the field.
+        BareSpace { file: &'static str, line: u32 }
+            = "{file}:{line}: a space that is not escaped; the text after it was read as further options";
+    }
+}
+
+notes! {
+    /// What is to be said of lines and units that mount at boot.
+    pub enum BootNote {
+        /// Something that mounts at boot could not be read, so that what nothing mounts may be mounted all the same.
+        Gap { detail: String, why: Why } = "{detail} ({why}): what it mounts at boot is not known";
+        /// A line with too many fields.
+        ExcessNumbers { file: &'static str, line: u32 }
+            = "{file}:{line}: more than two numbers follow the options, as after a space that is not escaped; systemd leaves \
+               that out, mount(8) the whole line";
+        /// A line that mounts nothing.
+        NoMountLine { file: &'static str, line: u32 }
+            = "{file}:{line}: not a device, an absolute mount point and a type; the line was left out";
+        /// A unit that mounts nothing.
+        NoMountPoint { unit: String } = "{unit}: no mount point in it; the unit was left out";
+        /// A unit that systemd does not take.
+        OtherName { unit: String }
+            = "{unit}: its name is not that of its mount point, so systemd refuses it; the unit was left out";
+    }
+}

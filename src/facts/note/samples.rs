@@ -1,0 +1,45 @@
+//! For tests: something of each type that a note can have as a field, so that there can be one of every kind.
+
+use super::{MountNote, Note};
+use crate::facts::{Source, Subject, Why};
+
+/// A type with a sample.
+pub trait Sample {
+    /// A value, different from any default.
+    fn sample() -> Self;
+}
+
+macro_rules! samples {
+    ($($type:ty = $value:expr;)+) => {
+        $(impl Sample for $type {
+            fn sample() -> Self {
+                $value
+            }
+        })+
+    };
+}
+
+samples! {
+    String = "some words".to_owned();
+    &'static str = "a word";
+    bool = true;
+    u32 = 4_242;
+    u64 = 7_007;
+    usize = 31;
+    Source = Source::line("/etc/some.conf", 9);
+    Subject = Subject::device("sdx9");
+    Why = Why::Denied;
+    Note = MountNote::BareSpace { file: "/proc/self/mountinfo", line: 31 }.into();
+}
+
+impl<T: Sample> Sample for Box<T> {
+    fn sample() -> Self {
+        Self::new(T::sample())
+    }
+}
+
+impl<T: Sample> Sample for Option<T> {
+    fn sample() -> Self {
+        Some(T::sample())
+    }
+}

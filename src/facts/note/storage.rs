@@ -1,0 +1,24 @@
+//! Notes of devices and what they are made of.
+
+use super::notes;
+use crate::facts::Subject;
+
+notes! {
+    /// What is to be said of storage.
+    pub enum StorageNote {
+        /// The kernel's list of block devices cannot be read.
+        NoDevices { directory: &'static str, reason: String } = "{directory}: {reason}; no block device is known";
+        /// A partition of nothing.
+        NoDisk { partition: Subject } = "{partition}: its disk is not known";
+        /// What bcache caches with.
+        NoCacheSet { device: Subject, detail: String } = "{device}: its cache set is not known: {detail}";
+        /// What a file system of several devices is made of.
+        NoMembers { directory: &'static str, reason: String, fstype: &'static str }
+            = "{directory}: {reason}; members of {fstype} file systems are not known";
+        /// More disks than are asked.
+        DisksBeyondBound { disks: usize, asked: usize } = "of {disks} disks only {asked} were asked for their caches";
+        /// A stack with more ways through it than are followed.
+        RoutesBeyondBound { target: Subject, most: usize }
+            = "{target} reaches its disks in more than {most} ways; they were judged together, each layer by its worst";
+    }
+}

@@ -1,0 +1,182 @@
+//! No output goes by the sentence of a note: with every sentence turned into `x`, whatever is made of a machine is what it
+//! was, but for the places where notes are told.
+//!
+//! Which form tells which notes is written here once more, by their kinds, so that a form that tells none, or has them told
+//! where nobody looks, passes no test.
+
+use super::Session;
+use crate::facts::Note;
+use crate::facts::note::{BootNote, MeasurementNote, muted};
+use crate::report::difference::Kept;
+use crate::report::exit::{self, FailOn};
+use crate::report::{Format, Report, conf, sample};
+use crate::rules::{Level, RuleSet};
+
+/// Reports with a note of every kind: with steps to take, with none, of a free disk, and as the whole way from facts on makes
+/// one.
+fn reports() -> Vec<Report> {
+    let mut judged = Session::of(sample::at_risk().facts, RuleSet::builtin(), true);
+    for note in Note::every() {
+        judged.read.warn(note);
+    }
+    let mut settled = sample::at_risk();
+    settled.plans.clear();
+    let mut reports = vec![sample::at_risk(), settled, sample::free_disk()];
+    for report in &mut reports {
+        report.warnings.extend(Note::every());
+    }
+    reports.extend([judged.report()]);
+    reports
+}
+
+/// Whether a form tells a note, where it tells any.
+fn tells(format: Format, note: &Note) -> bool {
+    match format {
+        Format::Text | Format::Json | Format::Markdown => true,
+        Format::Script | Format::Udev => false,
+        Format::Conf => {
+            let missing = |of: &MeasurementNote| match of {
+                MeasurementNote::Absence { .. } | MeasurementNote::Fragment { .. } => true,
+                MeasurementNote::Failure { .. } | MeasurementNote::Age { .. } => false,
+            };
+            matches!(note, Note::Measurement(of) if missing(of))
+        }
+        Format::Fstab | Format::Unit => matches!(note, Note::Boot(BootNote::Gap { .. })),
+    }
+}
+
+/// What a document says, and the sentences of notes in it one behind another, as words where it breaks lines.
+struct Parts {
+    rest: String,
+    told: Vec<String>,
+}
+
+/// The words of a text without what Markdown escapes and marks with.
+fn words(text: &str) -> Vec<String> {
+    let word = |word: &str| word.replace(['\\', '`'], "");
+    text.split_whitespace().filter(|word| *word != "-").map(word).collect()
+}
+
+/// Takes a document apart; `notes` are as they are told now.
+fn parts(format: Format, document: &str, notes: &[Note]) -> Parts {
+    let section = |is_next: fn(&str) -> bool| {
+        let (mut rest, mut told, mut inside) = (String::new(), String::new(), false);
+        for line in document.lines() {
+            inside = line.trim_start_matches('#').trim() == "About this run" || inside && !is_next(line);
+            let part = if inside { &mut told } else { &mut rest };
+            part.push_str(line);
+            part.push('\n');
+        }
+        let heading = told.find('\n').unwrap_or_default();
+        Parts { rest, told: words(&told[heading..]) }
+    };
+    match format {
+        Format::Text => section(|line| line.starts_with(|c: char| !c.is_whitespace())),
+        Format::Markdown => section(|line| line.starts_with('#')),
+        Format::Json => {
+            let mut json: serde_json::Value = serde_json::from_str(document).unwrap();
+            let told = json.as_object_mut().unwrap().remove("warnings").unwrap();
+            Parts { rest: json.to_string(), told: serde_json::from_value(told).unwrap() }
+        }
+        Format::Script | Format::Conf | Format::Fstab | Format::Unit | Format::Udev => {
+            let lines: Vec<String> = notes.iter().map(|note| format!("# {note}")).collect();
+            let is_note = |line: &&str| lines.iter().any(|one| one == line);
+            let (told, rest): (Vec<&str>, Vec<&str>) = document.lines().partition(is_note);
+            Parts { rest: rest.join("\n"), told: told.into_iter().map(str::to_owned).collect() }
+        }
+    }
+}
+
+/// What should be told, in the form in which [`parts`] finds it.
+fn expected(format: Format, notes: &[Note]) -> Vec<String> {
+    let sentences = notes.iter().filter(|note| tells(format, note)).map(Note::to_string);
+    match format {
+        Format::Text | Format::Markdown => sentences.flat_map(|sentence| words(&sentence)).collect(),
+        Format::Json => sentences.collect(),
+        Format::Script | Format::Conf | Format::Fstab | Format::Unit | Format::Udev => {
+            sentences.map(|sentence| format!("# {sentence}")).collect()
+        }
+    }
+}
+
+type Render<'a> = &'a dyn Fn(&Report) -> Result<String, String>;
+
+/// Whether a form of a report tells notes; an error where anything but them is other without their sentences.
+fn told(report: &Report, format: Format, render: Render<'_>) -> Result<bool, String> {
+    let look = || {
+        let document = render(report).unwrap_or_else(|why| why);
+        let Parts { rest, told } = parts(format, &document, &report.warnings);
+        let expected = expected(format, &report.warnings);
+        if told.is_empty() || told == expected {
+            Ok((rest, !told.is_empty()))
+        } else {
+            Err(format!("{format:?}: {told:#?} instead of {expected:#?}"))
+        }
+    };
+    let (with, without) = (look()?, muted::during(look)?);
+    if with == without { Ok(with.1) } else { Err(format!("{format:?}:\n{with:#?}\n{without:#?}")) }
+}
+
+#[test]
+fn no_form_goes_by_the_sentence_of_a_note() {
+    for format in Format::ALL {
+        let all = reports();
+        let count =
+            all.iter().filter(|report| told(report, format, &|report| format.render(report)).unwrap());
+        let expected = match format {
+            Format::Text | Format::Json | Format::Markdown | Format::Conf => all.len(),
+            // Only where nothing is to be changed.
+            Format::Fstab | Format::Unit => 1,
+            Format::Script | Format::Udev => 0,
+        };
+        assert_eq!(count.count(), expected, "{format:?}");
+    }
+}
+
+#[test]
+fn what_goes_by_the_sentence_of_a_note_is_found() {
+    let has =
+        |report: &Report, words: &str| report.warnings.iter().any(|note| note.to_string().starts_with(words));
+    let report = &reports()[0];
+    let acts = |report: &Report| {
+        let line = if has(report, "not measured") { "commit_delay = 0\n" } else { "" };
+        Ok(conf::render(report) + line)
+    };
+    let hides = |report: &Report| {
+        let lines = conf::render(report);
+        Ok(if has(report, "not measured") { lines } else { lines.replace("# x\n", "") })
+    };
+    let tells = |report: &Report| Ok(conf::render(report));
+    assert_eq!(told(report, Format::Conf, &tells), Ok(true));
+    assert!(told(report, Format::Conf, &acts).is_err(), "a line more");
+    assert!(told(report, Format::Conf, &hides).is_err(), "a note less");
+}
+
+#[test]
+fn nor_does_an_exit_code_or_a_comparison() {
+    for report in reports() {
+        let look = || {
+            let mut codes = Vec::new();
+            for level in [Level::Option, Level::Advice, Level::Warning, Level::Critical] {
+                for undecided in [false, true] {
+                    codes.push(exit::code(&report, FailOn { level, undecided }));
+                }
+            }
+            (codes, Kept::of(&report))
+        };
+        assert_eq!(look(), muted::during(look));
+    }
+}
+
+/// What is concluded of facts, notes and all.
+#[test]
+fn nor_does_anything_on_the_way_to_a_report() {
+    let look = || {
+        let mut report = reports().pop().unwrap();
+        let told = std::mem::take(&mut report.warnings);
+        (Report { when: String::new(), ..report }, told.len())
+    };
+    let (with, without) = (look(), muted::during(look));
+    assert_eq!(with, without);
+    assert!(with.1 >= Note::every().len() && !with.0.findings.is_empty());
+}
