@@ -4,6 +4,7 @@ mod arbitrary;
 mod bounds;
 mod coverage;
 mod machines;
+mod manual;
 mod mistakes;
 mod mutants;
 mod properties;

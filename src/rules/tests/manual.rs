@@ -1,0 +1,36 @@
+//! The manual of the rules: every rule that it names exists, and the files that it shows are files.
+
+use super::super::{RuleFile, RuleSet};
+
+const MANUAL: &str = include_str!("../../../rules/README.md");
+
+/// The texts between fences of TOML.
+fn samples() -> Vec<&'static str> {
+    MANUAL.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect()
+}
+
+#[test]
+fn the_manual_names_rules_that_exist() {
+    let builtin = RuleSet::builtin();
+    let keys = ["id ", "rule ", "overrides "];
+    let lines = samples().into_iter().flat_map(str::lines);
+    let naming = lines.filter(|line| keys.iter().any(|key| line.starts_with(key)));
+    let named: Vec<&str> = naming.filter_map(|line| line.split('"').nth(1)).collect();
+    assert!(named.len() >= 4, "{named:?}");
+    let unknown: Vec<&&str> = named.iter().filter(|id| builtin.find(id).is_none()).collect();
+    assert!(unknown.is_empty(), "{unknown:?}");
+}
+
+#[test]
+fn what_the_manual_shows_of_a_users_file_is_taken() {
+    let shown = samples().into_iter().find(|sample| sample.contains("[[off]]")).unwrap();
+    let file = RuleFile { name: "user.toml".to_owned(), text: shown.to_owned() };
+    let (set, mistakes) = RuleSet::with_user_files(&[file]);
+    assert!(mistakes.is_empty(), "{}", mistakes.first().map(|all| all.render(false)).unwrap_or_default());
+    assert_eq!(
+        (set.off().len(), set.overrides().len(), set.remarks().len()),
+        (1, 1, 0),
+        "{:?}",
+        set.remarks()
+    );
+}
