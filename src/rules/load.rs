@@ -231,9 +231,17 @@ fn rule(
     for item in fields.tables("evidence", problems) {
         evidence.extend(evidence::evidence(item, problems));
     }
-    let mut examples = Vec::new();
+    let mut examples: Vec<super::model::Example> = Vec::new();
     for item in fields.tables("example", problems) {
-        examples.extend(example::example(item, &sight, problems));
+        let Some(example) = example::example(item, &sight, problems) else { continue };
+        if let Some((repeated, message)) =
+            examples.iter().find_map(|other| Some((other, example.repeats(other)?)))
+        {
+            let help =
+                format!("the other stands in line {}; give it facts and a name of its own", repeated.line);
+            problems.report(item.span(), message, help);
+        }
+        examples.push(example);
     }
     let lacking = |expect: &Expect| !examples.iter().any(|example| example.expect == *expect);
     let lacking: Vec<&str> = Expect::ALL.into_iter().filter(lacking).map(Expect::word).collect();

@@ -352,6 +352,27 @@ pub struct Example {
     pub line: usize,
 }
 
+impl Example {
+    /// What this example says that another one has said; nothing where it shows something of its own.
+    pub fn repeats(&self, other: &Self) -> Option<String> {
+        let sorted = |facts: &[Given]| {
+            let mut facts = facts.to_vec();
+            facts.sort_by_key(|(key, _)| key.name);
+            facts.into_iter().map(|(key, reading)| (key.name, reading)).collect::<Vec<_>>()
+        };
+        let elements = |all: &[Vec<Given>]| all.iter().map(|facts| sorted(facts)).collect::<Vec<_>>();
+        let stack = |of: &Option<ExampleStack>| {
+            of.as_ref().map(|of| [&of.leaves, &of.layers, &of.mounts].map(|all| elements(all)))
+        };
+        let alike = sorted(&self.facts) == sorted(&other.facts) && stack(&self.stack) == stack(&other.stack);
+        match (alike, self.name == other.name) {
+            (true, _) => Some(format!("the example `{}` has the facts of `{}`", self.name, other.name)),
+            (false, true) => Some(format!("two examples are called `{}`", self.name)),
+            (false, false) => None,
+        }
+    }
+}
+
 /// A fact of an example.
 pub type Given = (&'static KeyInfo, Reading<Value>);
 
