@@ -213,7 +213,7 @@ mod tests {
             for dialect in Dialect::ALL {
                 let _ = config(&text, dialect);
             }
-            for tool in Tool::FIXED {
+            for &tool in Tool::FIXED {
                 printed(tool, &[], text.clone());
                 printed(tool, &["table".to_owned()], text.clone());
             }

@@ -22,7 +22,7 @@ mod storcli2;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use self::ask::Answers;
+use self::ask::{Answers, Asker};
 use self::place::{Addresses, Disk, Found};
 use self::said::{Adapter, Said, Volume};
 use crate::collect::{Collector, Request, tools};
@@ -38,8 +38,8 @@ pub const COLLECTOR: Collector = Collector { id: "RAID controllers", run };
 pub struct Family {
     /// Drivers of their SCSI hosts.
     drivers: &'static [&'static str],
-    /// Tools that know them, the one that knows most first.
-    tools: &'static [Tool],
+    /// Tools that know them, the one that knows most first, and how each is asked.
+    tools: &'static [(Tool, Asker)],
     /// What to install where none of them is.
     install: &'static str,
     /// How volumes stand among SCSI addresses.
@@ -50,32 +50,32 @@ pub struct Family {
 const FAMILIES: &[Family] = &[
     Family {
         drivers: &["megaraid_sas"],
-        tools: &[Tool::Storcli, Tool::Perccli, Tool::MegaCli],
+        tools: &[(Tool::Storcli, ask::storcli), (Tool::Perccli, ask::storcli), (Tool::MegaCli, ask::megacli)],
         install: "storcli",
         addresses: Addresses::MegaRaid,
     },
     Family {
         drivers: &["hpsa", "cciss"],
-        tools: &[Tool::Ssacli, Tool::Hpssacli, Tool::Hpacucli],
+        tools: &[(Tool::Ssacli, ask::ssacli), (Tool::Hpssacli, ask::ssacli), (Tool::Hpacucli, ask::ssacli)],
         install: "ssacli",
         addresses: Addresses::SmartArray,
     },
     Family {
         drivers: &["smartpqi"],
-        tools: &[Tool::Ssacli, Tool::Arcconf],
+        tools: &[(Tool::Ssacli, ask::ssacli), (Tool::Arcconf, ask::arcconf)],
         install: "ssacli",
         addresses: Addresses::Opaque,
     },
     // MegaRAID 9600 and PERC 12. Their volumes have numbers of their own among the SCSI targets.
     Family {
         drivers: &["mpi3mr"],
-        tools: &[Tool::Storcli2, Tool::Perccli2],
+        tools: &[(Tool::Storcli2, ask::storcli2), (Tool::Perccli2, ask::storcli2)],
         install: "storcli2",
         addresses: Addresses::Opaque,
     },
     Family {
         drivers: &["aacraid"],
-        tools: &[Tool::Arcconf],
+        tools: &[(Tool::Arcconf, ask::arcconf)],
         install: "arcconf",
         addresses: Addresses::Aacraid,
     },
@@ -141,8 +141,8 @@ fn ask(
         return Err(Reading::unknown(Why::Denied, says).or_try(Remedy::RunAsRoot));
     }
     let mut refusal = None;
-    for &tool in family.tools {
-        match ask::all(host, tool) {
+    for &(tool, asker) in family.tools {
+        match ask::all(host, tool, asker) {
             Ok(answers) => return Ok(answers),
             Err(Some(reading)) => refusal = refusal.or(Some(reading)),
             Err(None) => {}
@@ -151,7 +151,9 @@ fn ask(
     let dells = disks
         .iter()
         .any(|disk| facts.value(disk, &device::MODEL).is_some_and(|model| model.contains("PERC")));
-    let dell = [Tool::Perccli, Tool::Perccli2].into_iter().find(|tool| family.tools.contains(tool));
+    let dell = [Tool::Perccli, Tool::Perccli2]
+        .into_iter()
+        .find(|tool| family.tools.iter().any(|(one, _)| one == tool));
     let install = dell.filter(|_| dells).map_or(family.install, Tool::package);
     Err(refusal.unwrap_or_else(|| {
         Reading::unknown(Why::Absent, format!("no tool for {} is installed", family.drivers.join(", ")))
@@ -179,7 +181,7 @@ fn tell(host: &dyn Host, family: &Family, answers: &Answers, facts: &mut FactSet
     let places: BTreeSet<_> = disks.iter().map(|disk| disk.pci).collect();
     for (subject, disk) in subjects.iter().zip(&disks) {
         let source = Source::Command { argv: answers.argv.clone() };
-        facts.know(subject, &controller::TOOL, answers.tool.name(), source.clone());
+        facts.know(subject, &controller::TOOL, answers.tool.name().into_owned(), source.clone());
         match place::find(disk, &answers.adapters, family.addresses, places.len()) {
             Found::Volume(adapter, volume) => {
                 facts.know(subject, &controller::VOLUME, volume.name.clone(), source.clone());
@@ -193,7 +195,7 @@ fn tell(host: &dyn Host, family: &Family, answers: &Answers, facts: &mut FactSet
             Found::PassedOn => {
                 let says = "the controller passes this disk on: it is none of its volumes";
                 leave_unknown(subject, &Reading::unknown(Why::Absent, says), facts);
-                facts.know(subject, &controller::TOOL, answers.tool.name(), source.clone());
+                facts.know(subject, &controller::TOOL, answers.tool.name().into_owned(), source.clone());
                 facts.know(subject, &controller::VOLUME, "none".to_owned(), Source::file(class(subject)));
             }
             Found::Nowhere(says) => {
