@@ -10,6 +10,7 @@
 //! - [`output`] — the one way to write what somebody asked for
 //! - [`facts`] — readings: known with a source, or unknown with a reason
 //! - [`settings`] — what can be advised
+//! - [`drivers`] — what is behind the drivers of SCSI hosts
 //! - [`host`] — the one seam through which the machine is read, live or recorded
 //! - [`collect`] — host → facts
 //! - [`measure`], [`durability`], [`validity`] — judgement, pure
@@ -23,6 +24,7 @@
 pub mod cli;
 pub mod collect;
 pub mod drill;
+pub mod drivers;
 pub mod durability;
 pub mod errand;
 pub mod facts;
