@@ -434,7 +434,7 @@ impl Found<'_> {
         version: Option<&Version>,
         facts: &mut FactSet,
     ) {
-        for setting in &settings::ALL {
+        for setting in settings::ALL.iter() {
             let written = self.conf.get(setting.name);
             let told = answer.and_then(|answer| answer.get(setting.name));
             let words = |reading: Option<&Reading<Vec<u8>>>| Some(setting.spelled(reading?.value()?));
