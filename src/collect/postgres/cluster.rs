@@ -181,7 +181,7 @@ impl Found<'_> {
         let owner = self.owner(host)?;
         let pid_file = PidFile::read(host, &self.seen);
         let subject = Subject::cluster(&*shown_data);
-        facts.rule_out_area(&subject, Area::Mysql);
+        facts.is_of(&subject, Area::Pg);
         facts.know(&subject, &kind::KIND, kind::ServerKind::Postgres, self.lead.origin());
         let running = self.running(&pid_file);
         let major = self.major(host);
