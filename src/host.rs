@@ -32,7 +32,7 @@ pub use moment::Moment;
 pub use recorded::RecordedHost;
 pub use recording::RecordingHost;
 pub use remembering::RememberingHost;
-pub use tool::Tool;
+pub use tool::{SERVER_DIRECTORIES, Tool};
 
 use crate::text;
 

@@ -9,7 +9,10 @@
 //! - [`way`] — the way to a directory, so that nobody redirects root
 //! - [`output`] — the one way to write what somebody asked for
 //! - [`facts`] — readings: known with a source, or unknown with a reason
+//! - [`rows`] — tables of rows, and what is wrong with them
+//! - [`servers`] — servers' settings by release, declared once
 //! - [`settings`] — what can be advised
+//! - [`drivers`] — what is behind the drivers of SCSI hosts
 //! - [`host`] — the one seam through which the machine is read, live or recorded
 //! - [`collect`] — host → facts
 //! - [`measure`], [`durability`], [`validity`] — judgement, pure
@@ -23,6 +26,7 @@
 pub mod cli;
 pub mod collect;
 pub mod drill;
+pub mod drivers;
 pub mod durability;
 pub mod errand;
 pub mod facts;
@@ -33,7 +37,9 @@ pub mod pipeline;
 pub mod probes;
 pub mod quote;
 pub mod report;
+pub mod rows;
 pub mod rules;
+pub mod servers;
 pub mod settings;
 pub mod text;
 pub mod truth;

@@ -16,6 +16,7 @@ use serde::{Serialize, Serializer};
 
 use crate::facts::catalog::{boot, device, kernel, mount, mysql, postgres, target};
 use crate::facts::{Key, KeyInfo, Kind, Scope};
+use crate::servers;
 
 pub use kind::{Mounting, SettingKind};
 
@@ -34,17 +35,22 @@ pub struct Setting {
     pub scope: Scope,
     /// The fact that holds its current value, where one does.
     pub current: Option<&'static KeyInfo>,
-    /// Values, or options to add, that give up what a power failure would leave: never without
-    /// [`Risk::DataLossIfWrong`](crate::rules::Risk::DataLossIfWrong), whatever a rule says.
-    pub loses: &'static [&'static str],
-    /// The only values that do not, where most do.
-    pub keeps: Option<&'static [&'static str]>,
+    /// Values, or options to add, that give up what a power failure would leave, of what is no server's.
+    losing: &'static [&'static str],
 }
 
 impl Setting {
+    /// Values, or options to add, that give up what a power failure would leave: never without
+    /// [`Risk::DataLossIfWrong`](crate::rules::Risk::DataLossIfWrong), whatever a rule says.
+    pub fn loses(&self) -> impl Iterator<Item = &'static str> + use<> {
+        let table = servers::losing(self.name).map(|losing| losing.values.as_slice()).unwrap_or_default();
+        self.losing.iter().copied().chain(table.iter().map(String::as_str))
+    }
+
     /// Whether putting in these values can lose data. Servers take their words in any case, and whoever reads a number takes
     /// it however it is written.
     pub fn can_lose(&self, values: &[String]) -> bool {
+        let keeping = servers::losing(self.name).and_then(|losing| losing.keeps.as_ref());
         values.iter().any(|value| {
             let parts = match self.shape {
                 Shape::One => vec![value.as_str()],
@@ -57,15 +63,15 @@ impl Setting {
                 let loses = |word: &&str| {
                     [part, plain.as_str(), bare].iter().any(|one| word.eq_ignore_ascii_case(one))
                 };
-                let keeps = |words: &[&str]| words.contains(&plain.as_str());
-                self.loses.iter().any(loses) || self.keeps.is_some_and(|words| !keeps(words))
+                let keeps = |words: &Vec<String>| words.contains(&plain);
+                self.loses().any(|word| loses(&word)) || keeping.is_some_and(|words| !keeps(words))
             })
         })
     }
 
     /// Whether leaving these out can lose data: a feature whose absence does.
     pub fn can_lose_without(&self, removed: &[String]) -> bool {
-        removed.iter().any(|one| self.loses.contains(&format!("^{one}").as_str()))
+        removed.iter().any(|one| self.loses().any(|word| word.strip_prefix('^') == Some(one.as_str())))
     }
 
     /// Whether the setting has such values at all, as far as its fact tells: a word that is none of its words is not one.
@@ -87,13 +93,8 @@ impl Setting {
         self.name.split_once('.').map_or(self.name, |(_, own)| own)
     }
 
-    const fn keeping(mut self, keeps: &'static [&'static str]) -> Self {
-        self.keeps = Some(keeps);
-        self
-    }
-
     const fn losing(mut self, loses: &'static [&'static str]) -> Self {
-        self.loses = loses;
+        self.losing = loses;
         self
     }
 }
@@ -187,7 +188,7 @@ const fn one(
     current: Option<&'static KeyInfo>,
     doc: &'static str,
 ) -> Setting {
-    Setting { name, kind, doc, shape: Shape::One, scope, current, loses: &[], keeps: None }
+    Setting { name, kind, doc, shape: Shape::One, scope, current, losing: &[] }
 }
 
 const fn options(
@@ -327,21 +328,19 @@ pub const ALL: &[Setting] = &[
         &postgres::WAL_SYNC_METHOD.info,
         "How PostgreSQL asks for its WAL to be on disk.",
     ),
-    server("pg.fsync", Postgres, &postgres::FSYNC.info, "Whether PostgreSQL flushes at all.").losing(OFF),
+    server("pg.fsync", Postgres, &postgres::FSYNC.info, "Whether PostgreSQL flushes at all."),
     server(
         "pg.synchronous_commit",
         Postgres,
         &postgres::SYNCHRONOUS_COMMIT.info,
         "Whether a commit waits for its WAL to be on disk.",
-    )
-    .losing(OFF),
+    ),
     server(
         "pg.full_page_writes",
         Postgres,
         &postgres::FULL_PAGE_WRITES.info,
         "Whether whole pages go into the WAL after a checkpoint, against torn pages.",
-    )
-    .losing(OFF),
+    ),
     server(
         "pg.wal_init_zero",
         Postgres,
@@ -365,8 +364,7 @@ pub const ALL: &[Setting] = &[
         Postgres,
         &postgres::DATA_SYNC_RETRY.info,
         "Whether PostgreSQL tries again after a flush of data files failed.",
-    )
-    .losing(ON),
+    ),
     server(
         "pg.debug_io_direct",
         Postgres,
@@ -396,8 +394,7 @@ pub const ALL: &[Setting] = &[
         Postgres,
         &postgres::RECOVERY_INIT_SYNC.info,
         "How the data directory is flushed before recovery from a crash.",
-    )
-    .losing(&["syncfs"]),
+    ),
     server(
         "pg.effective_io_concurrency",
         Postgres,
@@ -421,31 +418,25 @@ pub const ALL: &[Setting] = &[
         Mysql,
         &mysql::FLUSH_LOG.info,
         "Whether InnoDB flushes its redo log before it reports a commit.",
-    )
-    .losing(&["0", "2"])
-    .keeping(&["1", "3"]),
+    ),
     server(
         "mysql.sync_binlog",
         Mysql,
         &mysql::SYNC_BINLOG.info,
         "After how many commits the binary log is flushed; 0 is never.",
-    )
-    .losing(&["0"])
-    .keeping(&["1"]),
+    ),
     server(
         "mysql.innodb_flush_method",
         Mysql,
         &mysql::FLUSH_METHOD.info,
         "How InnoDB writes and flushes its files.",
-    )
-    .losing(&["nosync", "littlesync", "O_DIRECT_NO_FSYNC"]),
+    ),
     server(
         "mysql.innodb_doublewrite",
         Mysql,
         &mysql::DOUBLEWRITE.info,
         "Whether InnoDB writes pages twice, against torn pages.",
-    )
-    .losing(&["off", "false", "0", "detect_only", "fast"]),
+    ),
     server(
         "mysql.innodb_io_capacity",
         Mysql,
@@ -463,8 +454,7 @@ pub const ALL: &[Setting] = &[
         Mysql,
         &mysql::CHECKSUM.info,
         "How InnoDB's pages are made to tell that they are damaged.",
-    )
-    .losing(&["none", "strict_none"]),
+    ),
     server(
         "mysql.innodb_use_fdatasync",
         Mysql,
@@ -526,6 +516,9 @@ mod tests {
     #[test]
     fn names_are_unique_and_current_values_are_facts() {
         let mut seen = std::collections::BTreeSet::new();
+        for name in servers::servers().losing.keys() {
+            assert!(find(name).is_some_and(|setting| setting.loses().next().is_some()), "{name}");
+        }
         for setting in ALL {
             assert!(seen.insert(setting.name), "{} twice", setting.name);
             assert!(setting.doc.ends_with('.'), "{}: a sentence, please", setting.name);

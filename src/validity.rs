@@ -40,7 +40,7 @@ pub use zfs::zfs_supports;
 
 /// The tables as they are compiled in: names and texts.
 pub const TABLES: &[(&str, &str)] = &[
-    ("rules/tables/servers.toml", server::TEXT),
+    ("rules/tables/servers.toml", crate::servers::TEXT),
     ("rules/tables/systems.toml", load::SYSTEMS),
     ("rules/tables/validity.toml", load::OPTIONS),
     ("rules/tables/zfs.toml", zfs::TEXT),

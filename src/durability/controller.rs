@@ -7,6 +7,7 @@
 use super::ask::Ask;
 use super::claim::Cache;
 use super::{Bears, Evidence, Layer, Mend};
+use crate::drivers::{self, Controller};
 use crate::facts::Subject;
 use crate::facts::catalog::controller::{self, Battery, DiskCache, InForce, OnFailure, Policy};
 use crate::facts::catalog::device::{self, Transport};
@@ -14,37 +15,16 @@ use crate::facts::catalog::kernel;
 use crate::truth::Truth;
 use crate::version::Version;
 
-/// SCSI hosts that are always RAID controllers with a cache of their own.
-const DRIVERS: [&str; 7] = ["megaraid_sas", "hpsa", "cciss", "aacraid", "arcmsr", "3w-9xxx", "3w-sas"];
-
-/// How a controller is asked, by the driver of its volumes.
-fn tool(driver: Option<&str>) -> &'static str {
-    match driver {
-        Some("megaraid_sas" | "megaraid") => {
-            "ask the controller as root with storcli, perccli (Dell) or MegaCli: policy, policy in force, battery, disk caches"
-        }
-        Some("mpi3mr") => "ask the controller as root with storcli2 or perccli2 (Dell)",
-        Some("hpsa" | "cciss") => {
-            "ask the controller as root with ssacli (older: hpssacli, hpacucli): cache, battery, drive write cache"
-        }
-        Some("smartpqi") => "ask the controller as root with ssacli (HPE) or arcconf (Adaptec, Microchip)",
-        Some("aacraid") => {
-            "ask the controller as root with arcconf: write-cache setting, backup unit, disk caches"
-        }
-        Some("arcmsr") => {
-            "ask the controller as root with areca-cli, which walwise does not read: battery, write policy, disk caches"
-        }
-        Some("3w-9xxx" | "3w-sas") => {
-            "ask the controller as root with tw_cli, which walwise does not read: battery, write policy, disk caches"
-        }
-        _ => "ask the controller with its own tool as root (storcli, perccli, MegaCli, ssacli or arcconf)",
-    }
+/// RAID controllers behind the driver of a disk's SCSI host.
+fn controller(ask: &mut Ask, disk: &Subject) -> Option<Controller> {
+    let driver = ask.value(disk, &device::DRIVER)?;
+    drivers::named(&driver)?.controller()
 }
 
 /// Whether a disk is a volume of a RAID controller.
 pub fn is_behind_one(ask: &mut Ask, disk: &Subject, transport: Option<Transport>) -> bool {
-    let driver = ask.value(disk, &device::DRIVER);
-    transport.is_some_and(Transport::is_raid) || driver.is_some_and(|name| DRIVERS.contains(&name.as_str()))
+    let by_driver = controller(ask, disk).is_some();
+    transport.is_some_and(Transport::is_raid) || by_driver
 }
 
 /// Whether its controller only passes the disk on (JBOD, HBA mode), as its tool and the disk's address say together: then
@@ -207,7 +187,7 @@ pub fn judge(ask: &mut Ask, disk: &Subject) -> (Cache, Evidence) {
         Some((Power::Sound | Power::Doubtful | Power::Gone, _)) | None => unsettled(),
     };
     if cache.is_open() {
-        let tool = tool(ask.value(disk, &device::DRIVER).as_deref());
+        let tool = controller(ask, disk).map_or(drivers::ANY_TOOL, |controller| controller.ask);
         ask.miss(disk, &controller::POLICY, Some(tool));
         ask.miss(disk, &controller::POLICY_IN_FORCE, Some(tool));
         ask.miss(disk, &controller::ON_BATTERY_FAILURE, Some(tool));

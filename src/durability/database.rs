@@ -73,10 +73,9 @@ impl Exceptions {
 /// What the settings of a cluster allow on a target.
 pub fn judge(ask: &mut Ask, of: &Subject, cluster: &Subject) -> Judged {
     let mut sayer = Sayer { evidence: Vec::new(), exceptions: Exceptions::none(), host_loss: String::new() };
-    let off = if ask.facts.lacks_area(cluster, Area::Pg) {
-        mysql::judge(ask, of, cluster, &mut sayer)
-    } else {
-        postgres::judge(ask, of, cluster, &mut sayer)
+    let off = match ask.facts.area_of(cluster) {
+        Some(Area::Mysql) => mysql::judge(ask, of, cluster, &mut sayer),
+        Some(Area::Pg) | None => postgres::judge(ask, of, cluster, &mut sayer),
     };
     let Sayer { evidence, exceptions, host_loss } = sayer;
     Judged { off, evidence, exceptions, host_loss }

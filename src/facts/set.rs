@@ -44,7 +44,7 @@ pub struct FactSet {
     links: Map<Subject, Vec<Subject>>,
     ruled_out: Map<Subject, Vec<Scope>>,
     units: Map<Subject, Subject>,
-    foreign: BTreeSet<(Subject, Area)>,
+    areas: Map<Subject, Area>,
     /// What was assumed, of subjects that need not be there.
     assumed: Map<Subject, Row>,
     warnings: Vec<Note>,
@@ -214,19 +214,24 @@ impl FactSet {
         self.ruled_out.get(subject).map_or(&[], Vec::as_slice)
     }
 
-    /// Says that the facts of an area, the word before the dot of their names, are no question of a subject: a MySQL server
-    /// has no `pg` settings.
-    pub fn rule_out_area(&mut self, subject: &Subject, area: Area) {
-        self.foreign.insert((subject.clone(), area));
+    /// Says of which area a subject is, the word before the dot of its facts: those of all others are no question of it, as a
+    /// MySQL server has no `pg` settings.
+    pub fn is_of(&mut self, subject: &Subject, area: Area) {
+        self.areas.insert(subject.clone(), area);
+    }
+
+    /// The area that a subject, or the one its facts would be looked up in, is of.
+    pub fn area_of(&self, subject: &Subject) -> Option<Area> {
+        if self.areas.is_empty() {
+            return None;
+        }
+        let own = || self.areas.get(subject).copied();
+        own().or_else(|| self.areas.get(&self.resolve(subject, Scope::Cluster)?).copied())
     }
 
     /// Whether the facts of an area are no question of a subject, or of the one they would be looked up in.
     pub fn lacks_area(&self, subject: &Subject, area: Area) -> bool {
-        if !self.foreign.iter().any(|(_, known)| *known == area) {
-            return false;
-        }
-        let among = |of: &Subject| self.foreign.iter().any(|(found, known)| found == of && *known == area);
-        among(subject) || self.resolve(subject, Scope::Cluster).is_some_and(|of| among(&of))
+        self.area_of(subject).is_some_and(|known| known != area)
     }
 
     /// Whether a fact is no question of a subject for its area.
@@ -387,7 +392,7 @@ impl FactSet {
         for (path, first) in other.units {
             self.same_unit(&path, &first);
         }
-        self.foreign.extend(other.foreign);
+        self.areas.extend(other.areas);
         self.warnings.extend(other.warnings);
     }
 

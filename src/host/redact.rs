@@ -19,8 +19,7 @@ mod zfs;
 
 use super::{Dialect, Miss, Setting, Tool};
 pub use files::{plain, reserved};
-pub use mysql::SETTINGS as MYSQL_SETTINGS;
-pub use postgres::{SETTINGS as POSTGRES_SETTINGS, value as postgres_value};
+pub use postgres::value as postgres_value;
 pub use process::{command_line, environment};
 
 /// The allow-listed settings of a configuration file, encoded; the refusal says that it holds more than is told.
@@ -213,7 +212,7 @@ mod tests {
             for dialect in Dialect::ALL {
                 let _ = config(&text, dialect);
             }
-            for tool in Tool::FIXED {
+            for &tool in Tool::FIXED {
                 printed(tool, &[], text.clone());
                 printed(tool, &["table".to_owned()], text.clone());
             }

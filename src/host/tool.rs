@@ -1,157 +1,160 @@
-//! The programs that may be run, by name. Where each lies and with which arguments it may be run is for the live host; this
-//! only names them, for questions and archives. The surprise: PostgreSQL's programs are one each per major version.
+//! The programs that may be run. Everything that is particular to one of them stands in its row of [`table`]; how a program is
+//! found and run is for the live host. The surprise: PostgreSQL's programs are one each per major version.
 
-/// Programs that may be run: fixed paths, root-owned, read-only uses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Tool {
-    /// e2fsprogs' mke2fs, for `-V`.
-    Mke2fs,
-    /// xfsprogs' mkfs.xfs, for `-V`.
-    MkfsXfs,
-    /// btrfs-progs' mkfs.btrfs, for `--version`.
-    MkfsBtrfs,
-    /// mdadm, for `--version`.
-    Mdadm,
-    /// util-linux' mount, for `--version`.
-    Mount,
-    /// Broadcom's storcli for MegaRAID controllers, for `show`.
-    Storcli,
-    /// The same under Dell's name.
-    Perccli,
-    /// storcli's successor for MegaRAID 9600 controllers, for `show`.
-    Storcli2,
-    /// The same under Dell's name, for PERC 12.
-    Perccli2,
-    /// LSI's MegaCli, which storcli replaced, for what is called `Info` and `Get`.
-    MegaCli,
-    /// HPE's tool for Smart Array controllers, for `show`.
-    Ssacli,
-    /// The same under its name before that.
-    Hpssacli,
-    /// The same under its first name.
-    Hpacucli,
-    /// Microchip's (Adaptec's) tool, for `getconfig`.
-    Arcconf,
-    /// nvme-cli, for what a controller says of itself.
-    Nvme,
-    /// smartmontools, for identity and write cache of a disk that is awake.
-    Smartctl,
-    /// hdparm, for reading a SATA disk's write cache flag.
-    Hdparm,
-    /// sdparm, for reading a SCSI disk's write cache flag.
-    Sdparm,
-    /// device-mapper's dmsetup, for `table` and `status`, reduced to what [`super::redact`] lists.
-    Dmsetup,
-    /// OpenZFS' zfs, for `get` of a few properties of all datasets.
-    Zfs,
-    /// OpenZFS' zpool, for `status -P`, reduced to pools and their devices.
-    Zpool,
-    /// MySQL's server, or MariaDB's under its old name, for `--version`.
-    Mysqld,
-    /// MariaDB's server, for `--version`.
-    Mariadbd,
-    /// The PostgreSQL server binary of this major version, for `--version`.
-    Postgres(u32),
-    /// PostgreSQL's pg_controldata of this major version, for `-D DIRECTORY`, reduced to whether pages carry checksums.
-    PgControldata(u32),
+use std::borrow::Cow;
+
+/// What there is to know of a program.
+pub struct Row {
+    /// Its name.
+    pub name: &'static str,
+    /// The package that brings it, as most distributions call it.
+    pub package: &'static str,
+    /// Where it lies.
+    pub home: Home,
+    /// When what it prints is an answer.
+    pub answer: Answer,
+    /// What it prints by which a machine is known.
+    pub identities: Identities,
+    /// Whether these arguments only read.
+    reads: fn(&[&str]) -> bool,
 }
 
-impl Tool {
-    /// All programs but those of PostgreSQL, of which each version has its own.
-    pub const FIXED: [Self; 23] = [
-        Self::Mke2fs,
-        Self::MkfsXfs,
-        Self::MkfsBtrfs,
-        Self::Mdadm,
-        Self::Mount,
-        Self::Storcli,
-        Self::Perccli,
-        Self::Storcli2,
-        Self::Perccli2,
-        Self::MegaCli,
-        Self::Ssacli,
-        Self::Hpssacli,
-        Self::Hpacucli,
-        Self::Arcconf,
-        Self::Nvme,
-        Self::Smartctl,
-        Self::Hdparm,
-        Self::Sdparm,
-        Self::Dmsetup,
-        Self::Zfs,
-        Self::Zpool,
-        Self::Mysqld,
-        Self::Mariadbd,
-    ];
+/// Where Debian, Red Hat and others put MySQL's and MariaDB's servers.
+pub const SERVER_DIRECTORIES: [&str; 3] = ["/usr/sbin", "/usr/libexec", "/usr/bin"];
 
-    /// The program's name.
-    pub fn name(self) -> String {
-        match self {
-            Self::Mke2fs => "mke2fs".to_owned(),
-            Self::MkfsXfs => "mkfs.xfs".to_owned(),
-            Self::MkfsBtrfs => "mkfs.btrfs".to_owned(),
-            Self::Mdadm => "mdadm".to_owned(),
-            Self::Mount => "mount".to_owned(),
-            Self::Storcli => "storcli".to_owned(),
-            Self::Perccli => "perccli".to_owned(),
-            Self::Storcli2 => "storcli2".to_owned(),
-            Self::Perccli2 => "perccli2".to_owned(),
-            Self::MegaCli => "MegaCli".to_owned(),
-            Self::Ssacli => "ssacli".to_owned(),
-            Self::Hpssacli => "hpssacli".to_owned(),
-            Self::Hpacucli => "hpacucli".to_owned(),
-            Self::Arcconf => "arcconf".to_owned(),
-            Self::Nvme => "nvme".to_owned(),
-            Self::Smartctl => "smartctl".to_owned(),
-            Self::Hdparm => "hdparm".to_owned(),
-            Self::Sdparm => "sdparm".to_owned(),
-            Self::Dmsetup => "dmsetup".to_owned(),
-            Self::Zfs => "zfs".to_owned(),
-            Self::Zpool => "zpool".to_owned(),
-            Self::Mysqld => "mysqld".to_owned(),
-            Self::Mariadbd => "mariadbd".to_owned(),
-            Self::Postgres(major) => format!("postgres-{major}"),
-            Self::PgControldata(major) => format!("pg_controldata-{major}"),
+/// Where a program lies.
+#[derive(Clone, Copy, Debug)]
+pub enum Home {
+    /// With the system's other programs.
+    System,
+    /// In [`SERVER_DIRECTORIES`].
+    Server,
+    /// Where its maker's package puts it, or with the system's programs. It is the tool of a RAID controller.
+    Maker(&'static [&'static str]),
+    /// In a directory of its major release.
+    Major,
+}
+
+/// When what a program prints is an answer, and how long that may take.
+#[derive(Clone, Copy, Debug)]
+pub enum Answer {
+    /// When it ends well.
+    Success,
+    /// However it ends: by that it says how a disk is.
+    Printed,
+    /// The same, and it asks a controller's firmware and every disk behind it first.
+    Firmware,
+}
+
+/// Behind which keys a program prints identities. Keys are in lower case with single blanks.
+#[derive(Clone, Copy, Debug)]
+pub struct Identities {
+    /// Serial numbers and names made of one.
+    pub serials: &'static [&'static str],
+    /// Addresses and world-wide names.
+    pub names: &'static [&'static str],
+    /// How keys begin behind which a disk's place and its serial number stand.
+    pub members: &'static [&'static str],
+}
+
+/// Makes the type and everything that has to name all programs of the rows, so that no row can be forgotten anywhere.
+macro_rules! tools {
+    (
+        $($(#[$doc:meta])* $tool:ident = $name:literal of $package:literal, $home:expr, $answer:ident, $identities:expr
+            => { $($words:pat $(if $guard:expr)?),+ };)+
+        @major:
+        $($(#[$major_doc:meta])* $major:ident = $major_name:literal of $major_package:literal, $major_home:expr,
+            $major_answer:ident, $major_identities:expr => { $($major_words:pat $(if $major_guard:expr)?),+ };)+
+    ) => {
+        /// Programs that may be run: fixed paths, root-owned, read-only uses.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Tool {
+            $($(#[$doc])* $tool,)+
+            $($(#[$major_doc])* $major(u32),)+
+        }
+
+        impl Tool {
+            /// All programs but those of which each major release has its own.
+            pub const FIXED: &'static [Self] = &[$(Self::$tool),+];
+
+            /// Of these every major release has its own.
+            pub const MAJOR: &'static [fn(u32) -> Self] = &[$(Self::$major),+];
+
+            /// What there is to know of it.
+            pub fn row(self) -> &'static Row {
+                use Home::{Major, Maker, Server, System};
+                match self {
+                    $(Self::$tool => {
+                        static ROW: Row = Row {
+                            name: $name,
+                            package: $package,
+                            home: $home,
+                            answer: Answer::$answer,
+                            identities: $identities,
+                            reads: |words| $(matches!(words, $words $(if $guard)?))||+,
+                        };
+                        &ROW
+                    })+
+                    $(Self::$major(_) => {
+                        static ROW: Row = Row {
+                            name: $major_name,
+                            package: $major_package,
+                            home: $major_home,
+                            answer: Answer::$major_answer,
+                            identities: $major_identities,
+                            reads: |words| $(matches!(words, $major_words $(if $major_guard)?))||+,
+                        };
+                        &ROW
+                    })+
+                }
+            }
+
+            /// The major release whose program it is.
+            pub fn major(self) -> Option<u32> {
+                match self {
+                    $(Self::$tool)|+ => None,
+                    $(Self::$major(major))|+ => Some(major),
+                }
+            }
+        }
+    };
+}
+
+mod table;
+
+pub use table::Tool;
+
+impl Tool {
+    /// The program's name; behind that of a major release stands its number.
+    pub fn name(self) -> Cow<'static, str> {
+        let name = self.row().name;
+        match self.major() {
+            Some(major) => Cow::Owned(format!("{name}-{major}")),
+            None => Cow::Borrowed(name),
         }
     }
 
     /// The program of this name, the inverse of [`Tool::name`].
     pub fn of_name(name: &str) -> Option<Self> {
-        if let Some(major) = name.strip_prefix("postgres-") {
-            return major.parse().ok().map(Self::Postgres);
-        }
-        if let Some(major) = name.strip_prefix("pg_controldata-") {
-            return major.parse().ok().map(Self::PgControldata);
-        }
-        Self::FIXED.into_iter().find(|tool| tool.name() == name)
+        let of_major = |tool: &fn(u32) -> Self| {
+            let number = name.strip_prefix(tool(0).row().name)?.strip_prefix('-')?;
+            number.parse().ok().map(tool)
+        };
+        let fixed = || Self::FIXED.iter().copied().find(|tool| tool.row().name == name);
+        Self::MAJOR.iter().find_map(of_major).or_else(fixed)
     }
 
     /// The package that brings it, as most distributions call it.
     pub fn package(self) -> &'static str {
-        match self {
-            Self::Mke2fs => "e2fsprogs",
-            Self::MkfsXfs => "xfsprogs",
-            Self::MkfsBtrfs => "btrfs-progs",
-            Self::Mdadm => "mdadm",
-            Self::Mount => "util-linux",
-            Self::Storcli => "storcli",
-            Self::Perccli => "perccli",
-            Self::Storcli2 => "storcli2",
-            Self::Perccli2 => "perccli2",
-            Self::MegaCli => "MegaCli",
-            Self::Ssacli => "ssacli",
-            Self::Hpssacli => "hpssacli",
-            Self::Hpacucli => "hpacucli",
-            Self::Arcconf => "arcconf",
-            Self::Nvme => "nvme-cli",
-            Self::Smartctl => "smartmontools",
-            Self::Hdparm => "hdparm",
-            Self::Sdparm => "sdparm",
-            Self::Dmsetup => "dmsetup",
-            Self::Zfs | Self::Zpool => "zfsutils-linux",
-            Self::Mysqld => "mysql-server",
-            Self::Mariadbd => "mariadb-server",
-            Self::Postgres(_) | Self::PgControldata(_) => "postgresql",
-        }
+        self.row().package
+    }
+
+    /// Whether these are arguments with which it only reads.
+    pub fn only_reads(self, arguments: &[String]) -> bool {
+        let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        (self.row().reads)(&words)
     }
 }
+
+#[cfg(test)]
+mod tests;

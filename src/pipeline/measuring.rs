@@ -76,11 +76,12 @@ pub fn prepare(facts: &FactSet, subject: &Subject, options: &Options) -> Result<
 
 /// `wal_sync_method` in force in the cluster of a target.
 pub fn method_in_force(facts: &FactSet, subject: &Subject) -> InForce {
-    match facts.resolve(subject, Scope::Cluster) {
-        Some(cluster) if !facts.lacks_area(&cluster, Area::Pg) => {
+    let Some(cluster) = facts.resolve(subject, Scope::Cluster) else { return InForce::Default };
+    match facts.area_of(&cluster) {
+        Some(Area::Pg) | None => {
             facts.value(&cluster, &postgres::WAL_SYNC_METHOD).map_or(InForce::Unknown, InForce::Is)
         }
-        _ => InForce::Default,
+        Some(Area::Mysql) => InForce::Default,
     }
 }
 

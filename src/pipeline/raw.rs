@@ -57,7 +57,7 @@ fn is_of(question: &Question, source: &Source) -> bool {
             Source::File { path, .. },
         ) => safe(path_bytes(file)) == *path,
         (Question::Run(tool, arguments), Source::Command { argv }) => {
-            let words = [tool.name()].into_iter().chain(arguments.iter().cloned());
+            let words = [tool.name().into_owned()].into_iter().chain(arguments.iter().cloned());
             safe(words.collect::<Vec<_>>().join(" ").as_bytes()) == *argv
         }
         _ => false,

@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 
 use super::Effect;
 use super::form::{Counts, Form, Number, Size};
 use super::life::{Life, Step, release};
 use super::table::{Conflict, Feature, FeatureKind, InForce, Row, Table, Undone};
-use crate::version::Version;
+use crate::rows::{Problems, read, rows};
 
 /// Options of the three file systems that are advised, and what mkfs makes, compiled in.
 pub const OPTIONS: &str = include_str!("../../rules/tables/validity.toml");
@@ -141,26 +140,6 @@ struct RawPresent {
     source: String,
 }
 
-/// What is wrong, collected.
-#[derive(Default)]
-pub struct Problems(Vec<String>);
-
-impl Problems {
-    /// One more, of a row.
-    pub fn add(&mut self, place: &str, what: impl std::fmt::Display) {
-        self.0.push(format!("{place}: {what}"));
-    }
-
-    /// Reads a version.
-    pub fn version(&mut self, place: &str, text: &str) -> Option<Version> {
-        let version = Version::parse(text);
-        if version.is_none() {
-            self.add(place, format!("`{text}` is no version"));
-        }
-        version
-    }
-}
-
 /// Reads a table; everything that is wrong with it otherwise.
 pub fn load(text: &str) -> Result<Table, Vec<String>> {
     let mut table = Table::default();
@@ -184,51 +163,6 @@ pub fn load(text: &str) -> Result<Table, Vec<String>> {
         }
     })?;
     Ok(table)
-}
-
-/// Reads a text that has rows of these kinds and no others; everything that is wrong with it otherwise.
-pub fn read(
-    text: &str,
-    kinds: &[&str],
-    mut put: impl FnMut(&toml::Table, &mut Problems),
-) -> Result<(), Vec<String>> {
-    let document: toml::Table = match text.parse() {
-        Ok(document) => document,
-        Err(error) => return Err(vec![error.to_string()]),
-    };
-    let mut problems = Problems::default();
-    for name in document.keys().filter(|name| !kinds.contains(&name.as_str())) {
-        problems.add(name, "no such table");
-    }
-    put(&document, &mut problems);
-    if problems.0.is_empty() { Ok(()) } else { Err(problems.0) }
-}
-
-/// The rows of one kind that can be read; the others are problems.
-pub fn rows<T: DeserializeOwned>(
-    document: &toml::Table,
-    kind: &str,
-    problems: &mut Problems,
-) -> Vec<(String, T)> {
-    let Some(found) = document.get(kind) else { return Vec::new() };
-    let Some(found) = found.as_array() else {
-        problems.add(kind, format!("write [[{kind}]]"));
-        return Vec::new();
-    };
-    let mut read = Vec::new();
-    for (index, row) in found.iter().enumerate() {
-        let first = row
-            .get("names")
-            .or_else(|| row.get("words"))
-            .and_then(|names| names.as_array()?.first()?.as_str());
-        let name = first.or_else(|| row.get("feature")?.as_str()).unwrap_or("?");
-        let place = format!("{kind} {} ({name})", index + 1);
-        match row.clone().try_into() {
-            Ok(raw) => read.push((place, raw)),
-            Err(error) => problems.add(&place, error.to_string().trim()),
-        }
-    }
-    read
 }
 
 fn options(table: &mut Table, place: &str, raw: RawOptions, problems: &mut Problems) {
@@ -286,10 +220,10 @@ fn form(raw: &RawOptions, place: &str, problems: &mut Problems) -> Form {
         problems.add(place, "a range belongs to a number or a size");
     }
     let [low, high] = raw.range.unwrap_or([0, INT_MAX]);
-    match (&raw.words, raw.number, raw.size, &raw.takes) {
-        (None, false, false, None) => Form::Any,
-        (None, false, false, Some(Takes::Text)) => Form::Text,
-        (None, true, false, None) => Form::Number(Number {
+    match (&raw.words, raw.number, raw.size, raw.takes.is_some()) {
+        (None, false, false, false) => Form::Any,
+        (None, false, false, true) => Form::Text,
+        (None, true, false, false) => Form::Number(Number {
             low,
             high,
             perhaps: raw.perhaps.unwrap_or(if raw.range.is_some() { high } else { UINT_MAX }),
@@ -299,10 +233,10 @@ fn form(raw: &RawOptions, place: &str, problems: &mut Problems) -> Form {
                 Counts::All | Counts::LowestBit => false,
             },
         }),
-        (None, false, true, None) => {
+        (None, false, true, false) => {
             Form::Size(Size { low, high, also: raw.also.clone(), counts: raw.counts })
         }
-        (Some(words), false, false, None) => Form::Words(words.clone()),
+        (Some(words), false, false, false) => Form::Words(words.clone()),
         _ => {
             problems
                 .add(place, "a value is a number, a size, a text or one of some words, not several of these");

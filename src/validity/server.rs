@@ -1,20 +1,18 @@
-//! Settings of PostgreSQL, MySQL and MariaDB by release, with their values, as data in `rules/tables/servers.toml`. A
+//! Settings of PostgreSQL, MySQL and MariaDB by release, with their values, by the table of [`crate::servers`]. A
 //! server refuses to start with a setting or a value that it does not know.
 //!
 //! The surprise: a value can hang on how a server was built, which its version does not tell; it is unknown then.
 
-mod load;
-mod table;
 #[cfg(test)]
 mod tests;
 
-use self::table::{Mysql, Takes, default_in, servers};
 use super::{Effect, Ruling};
 use crate::facts::catalog::cluster::ServerKind;
+use crate::servers::{Mysql, OnLinux, Takes, default_in, servers};
+use crate::truth::Truth;
 use crate::version::Version;
 
-pub(super) use self::load::TEXT;
-pub use self::table::ChangedBy;
+pub use crate::servers::ChangedBy;
 
 /// A setting that a release of a server knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,23 +39,12 @@ pub fn postgres_setting(name: &str, server: &Version) -> Ruling {
             format!("PostgreSQL {server} does not know it any more and would not start; it has {instead}."),
         );
     }
-    let (line, minor) = line(server);
-    let newest = setting.since.iter().max();
-    if newest.is_some_and(|newest| line >= self::line(newest).0)
-        && newest.is_some_and(|newest| server >= newest)
-    {
-        return ruling(Effect::Ok, String::new());
-    }
-    match setting.since.iter().map(self::line).find(|(known, _)| *known == line) {
-        Some((_, from)) => match (minor, from) {
-            (_, None) => ruling(Effect::Ok, String::new()),
-            (None, Some(_)) => Ruling::unknown(format!("A minor release of PostgreSQL {server} brought it.")),
-            (Some(minor), Some(from)) if minor >= from => ruling(Effect::Ok, String::new()),
-            _ => {
-                ruling(Effect::Refused, format!("PostgreSQL {server} does not know it and would not start."))
-            }
-        },
-        None => ruling(Effect::Refused, format!("PostgreSQL {server} does not know it and would not start.")),
+    match setting.exists(server) {
+        Truth::True => ruling(Effect::Ok, String::new()),
+        Truth::Unknown => Ruling::unknown(format!("A minor release of PostgreSQL {server} brought it.")),
+        Truth::False => {
+            ruling(Effect::Refused, format!("PostgreSQL {server} does not know it and would not start."))
+        }
     }
 }
 
@@ -97,7 +84,15 @@ fn word(name: &str, value: &str, server: &Version) -> Ruling {
             because: format!("PostgreSQL {server} does not know {value} and would not start."),
             source: found.source.clone(),
         },
-        _ => Ruling { effect: found.is, because: found.because.clone(), source: found.source.clone() },
+        _ => Ruling {
+            effect: match found.is {
+                OnLinux::Taken => Effect::Ok,
+                OnLinux::Refused => Effect::Refused,
+                OnLinux::Unknown => Effect::Unknown,
+            },
+            because: found.because.clone(),
+            source: found.source.clone(),
+        },
     }
 }
 
@@ -178,12 +173,4 @@ pub(super) fn always(name: &str, value: &str) -> bool {
     let Some(oldest) = Version::parse("9.4") else { return false };
     servers().postgres.get(name).is_some_and(|setting| setting.removed.is_none())
         && postgres_value(name, value, &oldest).effect.is_ok()
-}
-
-/// The major release (9.6, 10, 18) and, where it is told, the minor one.
-fn line(version: &Version) -> ((u64, u64), Option<u64>) {
-    let major_numbers = if version.number(0) >= 10 { 1 } else { 2 };
-    let second = if major_numbers == 2 { version.number(1) } else { 0 };
-    let minor = (version.depth() > major_numbers).then(|| version.number(major_numbers));
-    ((version.number(0), second), minor)
 }

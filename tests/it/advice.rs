@@ -256,7 +256,7 @@ fn unconfigured(release: &Release) -> FactSet {
         facts.link(of, &mount);
         facts.link(of, &disk);
     }
-    facts.rule_out_area(&server, if release.of == "postgres" { Area::Mysql } else { Area::Pg });
+    facts.is_of(&server, if release.of == "postgres" { Area::Pg } else { Area::Mysql });
     let log = if release.of == "postgres" { target::Role::Wal } else { target::Role::Redo };
     facts.know(&target, &target::ROLES, vec![target::Role::Data, log], Source::file("x"));
     facts.know(&target, &target::COMMIT_OFF_FOR, Vec::new(), Source::file("x"));

@@ -1,6 +1,7 @@
 //! A user's rules: what they change is said, what is wrong with them takes nothing else away, and what others than root
 //! could have written in `/etc` does not count. And by which rules a report was made.
 
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Output};
 
 use serde_json::Value;
@@ -54,6 +55,31 @@ fn evaluated(report: &Value) -> Vec<&str> {
 
 fn said(report: &Value, words: &str) -> bool {
     warnings(report).iter().any(|warning| warning.contains(words))
+}
+
+/// What may leave a configuration file is compiled in: a table beside a user's rules is a file with mistakes.
+#[test]
+fn a_users_table_lets_no_secret_out() {
+    let (data, rules) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let data = data.path().canonicalize().unwrap();
+    // What belongs to root is looked at as nobody.
+    std::fs::set_permissions(&data, std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::fs::create_dir(data.join("global")).unwrap();
+    std::fs::write(data.join("PG_VERSION"), "15\n").unwrap();
+    std::fs::write(data.join("postgresql.conf"), "primary_conninfo = 'password=Zk7hunter2'\nfsync = off\n")
+        .unwrap();
+    let table = "[[leaves]]\nof = 'postgres'\nnames = ['primary_conninfo']\n";
+    std::fs::create_dir(rules.path().join("tables")).unwrap();
+    for file in ["servers.toml", "tables/servers.toml"] {
+        std::fs::write(rules.path().join(file), table).unwrap();
+    }
+    let path = data.to_str().unwrap();
+    let output = ran(&["check", path, "--rules", rules.path().to_str().unwrap(), "--format", "json"]);
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let everything = [stdout(&output), stderr(&output)].concat();
+    assert!(!everything.contains("Zk7hunter2") && !everything.contains("conninfo"), "a secret came out");
+    assert_eq!(support::fact(&report, &format!("cluster {path}"), "pg.fsync"), Some(&Value::Bool(false)));
+    assert!(said(&report, "servers.toml has "), "{:?}", warnings(&report));
 }
 
 #[test]

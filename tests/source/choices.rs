@@ -18,7 +18,14 @@ use syn::visit::{self, Visit};
 use syn::{Expr, Item, Lit, Pat};
 
 /// Where enumerations that are no facts are judged like choices.
-const JUDGEMENT: [&str; 4] = ["src/durability", "src/measure/measurement.rs", "src/settings", "src/validity"];
+const JUDGEMENT: [&str; 6] = [
+    "src/drivers.rs",
+    "src/durability",
+    "src/measure/measurement.rs",
+    "src/servers",
+    "src/settings",
+    "src/validity",
+];
 
 /// Where words enter: what tools, files and people write is translated there.
 const ENTRANCES: [&str; 7] = [
@@ -32,9 +39,8 @@ const ENTRANCES: [&str; 7] = [
 ];
 
 /// Words of open sets, such as drivers and mount options, that are spelled like those of choices.
-const SPELLED_ALIKE: [(&str, &str); 24] = [
+const SPELLED_ALIKE: [(&str, &str); 23] = [
     ("src/durability/belief/file_system.rs", "volatile"), // a mount option of overlayfs
-    ("src/durability/controller.rs", "megaraid"),         // a driver
     ("src/durability/controller.rs", "none"),             // instead of the name of a volume
     ("src/durability/database.rs", "none"),               // instead of the name of a library
     ("src/durability/database/torn.rs", "zfs"),           // a type of file system
@@ -43,14 +49,14 @@ const SPELLED_ALIKE: [(&str, &str); 24] = [
     ("src/durability/redundancy.rs", "raid1"),            // profiles of btrfs
     ("src/durability/redundancy.rs", "raid5"),
     ("src/durability/redundancy.rs", "raid6"),
-    ("src/pipeline/upgrade.rs", "other"),                 // instead of the name of a vendor
-    ("src/report/upgrade/unknown.rs", "other"),           // the same
-    ("src/probes/method.rs", "wal"),                      // one of the words of debug_io_direct
-    ("src/probes/request.rs", "none"),                    // instead of the name of a hypervisor
-    ("src/report/difference.rs", "unknown"),              // instead of the name of a host
-    ("src/report/layer.rs", "crypt"),                     // targets of device-mapper
+    ("src/pipeline/upgrade.rs", "other"), // instead of the name of a vendor
+    ("src/report/upgrade/unknown.rs", "other"), // the same
+    ("src/probes/method.rs", "wal"),      // one of the words of debug_io_direct
+    ("src/probes/request.rs", "none"),    // instead of the name of a hypervisor
+    ("src/report/difference.rs", "unknown"), // instead of the name of a host
+    ("src/report/layer.rs", "crypt"),     // targets of device-mapper
     ("src/report/layer.rs", "linear"),
-    ("src/report/options.rs", "noatime"),                 // mount options
+    ("src/report/options.rs", "noatime"), // mount options
     ("src/report/options.rs", "relatime"),
     ("src/report/options.rs", "sync"),
     ("src/validity/guard.rs", "off"), // values that advice sets

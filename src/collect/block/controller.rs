@@ -19,13 +19,14 @@ mod ssacli;
 mod storcli;
 mod storcli2;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use self::ask::Answers;
+use self::ask::{Answers, Asker};
 use self::place::{Addresses, Disk, Found};
 use self::said::{Adapter, Said, Volume};
 use crate::collect::{Collector, Request, tools};
+use crate::drivers::{self, Family};
 use crate::facts::catalog::{controller, device, host as machine};
 use crate::facts::{Choice, FactSet, Key, KeyInfo, Reading, Remedy, Source, Subject, Value, Why};
 use crate::host::{Host, Tool, path_bytes};
@@ -34,58 +35,55 @@ use crate::text::safe;
 /// Asks the controllers' tools.
 pub const COLLECTOR: Collector = Collector { id: "RAID controllers", run };
 
-/// Controllers of which one tool or another knows.
-pub struct Family {
-    /// Drivers of their SCSI hosts.
-    drivers: &'static [&'static str],
-    /// Tools that know them, the one that knows most first.
-    tools: &'static [Tool],
+/// Who knows the controllers of a family, and how to find a disk among their volumes.
+struct Knows {
+    /// Tools that know them, the one that knows most first, and how each is asked.
+    tools: &'static [(Tool, Asker)],
     /// What to install where none of them is.
     install: &'static str,
     /// How volumes stand among SCSI addresses.
     addresses: Addresses,
 }
 
-/// All families. What is here without tools is a RAID controller whose tool walwise cannot read.
-const FAMILIES: &[Family] = &[
-    Family {
-        drivers: &["megaraid_sas"],
-        tools: &[Tool::Storcli, Tool::Perccli, Tool::MegaCli],
-        install: "storcli",
-        addresses: Addresses::MegaRaid,
-    },
-    Family {
-        drivers: &["hpsa", "cciss"],
-        tools: &[Tool::Ssacli, Tool::Hpssacli, Tool::Hpacucli],
-        install: "ssacli",
-        addresses: Addresses::SmartArray,
-    },
-    Family {
-        drivers: &["smartpqi"],
-        tools: &[Tool::Ssacli, Tool::Arcconf],
-        install: "ssacli",
-        addresses: Addresses::Opaque,
-    },
-    // MegaRAID 9600 and PERC 12. Their volumes have numbers of their own among the SCSI targets.
-    Family {
-        drivers: &["mpi3mr"],
-        tools: &[Tool::Storcli2, Tool::Perccli2],
-        install: "storcli2",
-        addresses: Addresses::Opaque,
-    },
-    Family {
-        drivers: &["aacraid"],
-        tools: &[Tool::Arcconf],
-        install: "arcconf",
-        addresses: Addresses::Aacraid,
-    },
-    Family {
-        drivers: &["megaraid", "arcmsr", "3w-9xxx", "3w-sas", "hptiop", "esas2r", "ips"],
-        tools: &[],
-        install: "",
-        addresses: Addresses::Opaque,
-    },
-];
+fn knows(family: Family) -> Knows {
+    match family {
+        Family::MegaRaid => Knows {
+            tools: &[
+                (Tool::Storcli, ask::storcli),
+                (Tool::Perccli, ask::storcli),
+                (Tool::MegaCli, ask::megacli),
+            ],
+            install: "storcli",
+            addresses: Addresses::MegaRaid,
+        },
+        Family::SmartArray => Knows {
+            tools: &[
+                (Tool::Ssacli, ask::ssacli),
+                (Tool::Hpssacli, ask::ssacli),
+                (Tool::Hpacucli, ask::ssacli),
+            ],
+            install: "ssacli",
+            addresses: Addresses::SmartArray,
+        },
+        Family::SmartRaid => Knows {
+            tools: &[(Tool::Ssacli, ask::ssacli), (Tool::Arcconf, ask::arcconf)],
+            install: "ssacli",
+            addresses: Addresses::Opaque,
+        },
+        // Their volumes have numbers of their own among the SCSI targets.
+        Family::MegaRaid9600 => Knows {
+            tools: &[(Tool::Storcli2, ask::storcli2), (Tool::Perccli2, ask::storcli2)],
+            install: "storcli2",
+            addresses: Addresses::Opaque,
+        },
+        Family::Adaptec => Knows {
+            tools: &[(Tool::Arcconf, ask::arcconf)],
+            install: "arcconf",
+            addresses: Addresses::Aacraid,
+        },
+        Family::Unread => Knows { tools: &[], install: "", addresses: Addresses::Opaque },
+    }
+}
 
 /// Facts that a tool's words become.
 const WORDS: [&KeyInfo; 5] = [
@@ -97,13 +95,13 @@ const WORDS: [&KeyInfo; 5] = [
 ];
 
 fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
-    let mut families: Vec<Vec<Subject>> = FAMILIES.iter().map(|_| Vec::new()).collect();
+    let mut families: BTreeMap<Family, Vec<Subject>> = BTreeMap::new();
     for disk in facts.which(&device::KIND, |kind| kind.is_disk()) {
-        if let Some(subjects) = family(&disk, facts).and_then(|at| families.get_mut(at)) {
-            subjects.push(disk);
+        if let Some(family) = family(&disk, facts) {
+            families.entry(family).or_default().push(disk);
         }
     }
-    for (family, subjects) in FAMILIES.iter().zip(families).filter(|(_, subjects)| !subjects.is_empty()) {
+    for (family, subjects) in families {
         match ask(host, request, family, facts, &subjects) {
             Ok(answers) => tell(host, family, &answers, facts, &subjects),
             Err(unknown) => {
@@ -115,22 +113,23 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     }
 }
 
-/// The family that a disk is behind, by its place among all.
-fn family(disk: &Subject, facts: &FactSet) -> Option<usize> {
+/// The family that a disk is behind.
+fn family(disk: &Subject, facts: &FactSet) -> Option<Family> {
     let driver = facts.value(disk, &device::DRIVER);
     let driver = driver.or_else(|| disk.name().starts_with("cciss").then(|| "cciss".to_owned()))?;
-    FAMILIES.iter().position(|family| family.drivers.contains(&driver.as_str()))
+    drivers::named(&driver)?.controller().map(|controller| controller.family)
 }
 
 /// The answers of the first tool that knows of a controller, or why there is none.
 fn ask(
     host: &dyn Host,
     request: &Request,
-    family: &Family,
+    family: Family,
     facts: &FactSet,
     disks: &[Subject],
 ) -> Result<Answers, Reading<String>> {
-    if family.tools.is_empty() {
+    let Knows { tools: known, install, .. } = knows(family);
+    if known.is_empty() {
         return Err(unread());
     }
     if request.without_programs {
@@ -141,8 +140,8 @@ fn ask(
         return Err(Reading::unknown(Why::Denied, says).or_try(Remedy::RunAsRoot));
     }
     let mut refusal = None;
-    for &tool in family.tools {
-        match ask::all(host, tool) {
+    for &(tool, asker) in known {
+        match ask::all(host, tool, asker) {
             Ok(answers) => return Ok(answers),
             Err(Some(reading)) => refusal = refusal.or(Some(reading)),
             Err(None) => {}
@@ -151,11 +150,15 @@ fn ask(
     let dells = disks
         .iter()
         .any(|disk| facts.value(disk, &device::MODEL).is_some_and(|model| model.contains("PERC")));
-    let dell = [Tool::Perccli, Tool::Perccli2].into_iter().find(|tool| family.tools.contains(tool));
-    let install = dell.filter(|_| dells).map_or(family.install, Tool::package);
+    let dell =
+        [Tool::Perccli, Tool::Perccli2].into_iter().find(|tool| known.iter().any(|(one, _)| one == tool));
+    let install = dell.filter(|_| dells).map_or(install, Tool::package);
     Err(refusal.unwrap_or_else(|| {
-        Reading::unknown(Why::Absent, format!("no tool for {} is installed", family.drivers.join(", ")))
-            .or_try(Remedy::Install(install.to_owned()))
+        Reading::unknown(
+            Why::Absent,
+            format!("no tool for {} is installed", family.drivers().collect::<Vec<_>>().join(", ")),
+        )
+        .or_try(Remedy::Install(install.to_owned()))
     }))
 }
 
@@ -174,13 +177,13 @@ fn leave_unknown(disk: &Subject, unknown: &Reading<String>, facts: &mut FactSet)
 }
 
 /// Finds each disk among the volumes and records what is said of it.
-fn tell(host: &dyn Host, family: &Family, answers: &Answers, facts: &mut FactSet, subjects: &[Subject]) {
+fn tell(host: &dyn Host, family: Family, answers: &Answers, facts: &mut FactSet, subjects: &[Subject]) {
     let disks: Vec<Disk> = subjects.iter().map(|subject| look(host, subject, facts)).collect();
     let places: BTreeSet<_> = disks.iter().map(|disk| disk.pci).collect();
     for (subject, disk) in subjects.iter().zip(&disks) {
         let source = Source::Command { argv: answers.argv.clone() };
-        facts.know(subject, &controller::TOOL, answers.tool.name(), source.clone());
-        match place::find(disk, &answers.adapters, family.addresses, places.len()) {
+        facts.know(subject, &controller::TOOL, answers.tool.name().into_owned(), source.clone());
+        match place::find(disk, &answers.adapters, knows(family).addresses, places.len()) {
             Found::Volume(adapter, volume) => {
                 facts.know(subject, &controller::VOLUME, volume.name.clone(), source.clone());
                 put(subject, &[(adapter, volume)], &source, facts);
@@ -193,7 +196,7 @@ fn tell(host: &dyn Host, family: &Family, answers: &Answers, facts: &mut FactSet
             Found::PassedOn => {
                 let says = "the controller passes this disk on: it is none of its volumes";
                 leave_unknown(subject, &Reading::unknown(Why::Absent, says), facts);
-                facts.know(subject, &controller::TOOL, answers.tool.name(), source.clone());
+                facts.know(subject, &controller::TOOL, answers.tool.name().into_owned(), source.clone());
                 facts.know(subject, &controller::VOLUME, "none".to_owned(), Source::file(class(subject)));
             }
             Found::Nowhere(says) => {

@@ -77,20 +77,6 @@ impl Way {
             | Transport::Other => None,
         }
     }
-
-    /// What would be asked, for saying why it was not.
-    fn keys(self) -> &'static [KeyInfo] {
-        match self {
-            Self::Nvme => &[
-                device::NVME_VOLATILE.info,
-                device::NVME_WARNINGS.info,
-                device::NVME_AWUPF.info,
-                device::DRIVE_CACHE.info,
-            ],
-            Self::Disk => &[device::DRIVE_CACHE.info, device::RPM.info],
-            Self::Shown => &[device::DRIVE_CACHE.info],
-        }
-    }
 }
 
 fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
@@ -106,12 +92,12 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
         None
     };
     if let Some(reading) = unasked {
-        return leave(&disks, &reading, facts);
+        return leave(host, &disks, &reading, facts);
     }
     let (asked, rest) = disks.split_at(disks.len().min(MOST));
     if !rest.is_empty() {
         let says = format!("{} disks were asked, and this one was not", asked.len());
-        leave(rest, &Reading::unknown(Why::NotCollected, says), facts);
+        leave(host, rest, &Reading::unknown(Why::NotCollected, says), facts);
         facts.warn(StorageNote::DisksBeyondBound { disks: disks.len(), asked: asked.len() });
     }
     let mut late = BTreeSet::new();
@@ -124,7 +110,9 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
                 .collect();
             let asking: Vec<_> = nodes
                 .into_iter()
-                .map(|(node, way)| scope.spawn(move || ask(host, &node, way, late)))
+                .map(|(node, way)| {
+                    scope.spawn(move || ask(&Questions { host, node: &node, late, unasked: None }, way))
+                })
                 .collect();
             asking.into_iter().map(|thread| thread.join().unwrap_or_default()).collect()
         });
@@ -137,12 +125,11 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     }
 }
 
-fn ask(host: &dyn Host, node: &str, way: Way, late: &BTreeSet<Tool>) -> Told {
-    let questions = Questions { host, node, late };
+fn ask(questions: &Questions, way: Way) -> Told {
     match way {
-        Way::Nvme => nvme::ask(&questions),
-        Way::Disk => smart::ask(&questions),
-        Way::Shown => flag::ask_shown(&questions),
+        Way::Nvme => nvme::ask(questions),
+        Way::Disk => smart::ask(questions),
+        Way::Shown => flag::ask_shown(questions),
     }
 }
 
@@ -151,7 +138,8 @@ fn record(disk: &Subject, key: &KeyInfo, reading: Reading<Value>, facts: &mut Fa
     if key.name != device::SHINGLED.name() {
         return facts.put_value(disk, key, reading);
     }
-    if facts.value(disk, &device::SHINGLED).is_some_and(Shingled::is_told) {
+    let known = facts.value(disk, &device::SHINGLED);
+    if known.is_some_and(Shingled::is_told) || (known.is_some() && !reading.is_known()) {
         return;
     }
     // A partition has its disk's zones.
@@ -164,10 +152,12 @@ fn record(disk: &Subject, key: &KeyInfo, reading: Reading<Value>, facts: &mut Fa
     }
 }
 
-fn leave(disks: &[(Subject, Way)], reading: &Reading<Value>, facts: &mut FactSet) {
+/// Asks nobody, and says why of whatever the answers would have told.
+fn leave(host: &dyn Host, disks: &[(Subject, Way)], reading: &Reading<Value>, facts: &mut FactSet) {
+    let questions = Questions { host, node: "", late: &BTreeSet::new(), unasked: Some(reading) };
     for (disk, way) in disks {
-        for key in way.keys() {
-            facts.put_value(disk, key, reading.clone());
+        for (key, reading) in ask(&questions, *way).facts {
+            record(disk, &key, reading, facts);
         }
     }
 }
@@ -208,11 +198,16 @@ struct Questions<'a> {
     host: &'a dyn Host,
     node: &'a str,
     late: &'a BTreeSet<Tool>,
+    /// Why nobody is asked: then this is the answer to every question.
+    unasked: Option<&'a Reading<Value>>,
 }
 
 impl Questions<'_> {
     /// What a tool prints when it is asked with these words before the disk's node, or why it prints nothing.
     fn ask(&self, tool: Tool, words: &[&str], told: &mut Told) -> Result<Answer, Reading<Value>> {
+        if let Some(reading) = self.unasked {
+            return Err(reading.clone());
+        }
         let arguments: Vec<&str> = words.iter().copied().chain([self.node]).collect();
         let argv = shell::line(&tool.name(), &arguments);
         if self.late.contains(&tool) || told.late.contains(&tool) {

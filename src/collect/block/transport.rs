@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::topology::Node;
 use crate::collect::attribute;
+use crate::drivers;
 use crate::facts::catalog::device::{self, CacheType, Fabric, Transport};
 use crate::facts::{Choice, FactSet, Reading, Source, Why};
 use crate::host::{Host, path_bytes};
@@ -142,35 +143,6 @@ fn model(host: &dyn Host, node: &Node) -> Reading<String> {
     })
 }
 
-/// Drivers of SCSI hosts by the transport they stand for.
-const BY_DRIVER: &[(&str, Transport)] = &[
-    ("megaraid_sas", Transport::Megaraid),
-    ("megaraid", Transport::Megaraid),
-    ("hpsa", Transport::Raid),
-    ("smartpqi", Transport::Raid),
-    ("aacraid", Transport::Raid),
-    ("arcmsr", Transport::Raid),
-    ("3w-9xxx", Transport::Raid),
-    ("3w-sas", Transport::Raid),
-    ("hptiop", Transport::Raid),
-    ("esas2r", Transport::Raid),
-    ("mpi3mr", Transport::Raid),
-    ("ips", Transport::Raid),
-    ("vmw_pvscsi", Transport::Vmware),
-    ("storvsc", Transport::Hyperv),
-    ("hv_storvsc", Transport::Hyperv),
-    ("storvsc_host", Transport::Hyperv),
-    ("virtio_scsi", Transport::VirtioScsi),
-    ("usb-storage", Transport::Usb),
-    ("uas", Transport::Usb),
-    ("iscsi_tcp", Transport::Network),
-    ("mpt2sas", Transport::Sas),
-    ("mpt3sas", Transport::Sas),
-    ("mptsas", Transport::Sas),
-    ("ahci", Transport::Sata),
-    ("ata_piix", Transport::Sata),
-];
-
 /// Parts of the device tree by the transport they stand for, the most telling first.
 const BY_PLACE: &[(&str, Transport)] = &[
     ("/usb", Transport::Usb),
@@ -242,7 +214,7 @@ fn transport(node: &Node, driver: Option<&String>) -> Reading<Transport> {
     if let Some(word) = of(BY_NAME, &|prefix| node.is_called(prefix)) {
         return Reading::known(word, place);
     }
-    if let Some(word) = driver.and_then(|driver| of(BY_DRIVER, &|name| driver == name)) {
+    if let Some(word) = driver.and_then(|driver| drivers::named(driver)?.transport) {
         let adapter = node.component(is_scsi_host).unwrap_or_default();
         return Reading::known(word, Source::file(format!("/sys/class/scsi_host/{adapter}/proc_name")));
     }

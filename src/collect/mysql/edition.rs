@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::collect::{Request, refused, tools};
 use crate::facts::catalog::cluster::ServerKind;
 use crate::facts::{Reading, Remedy, Source, Why};
-use crate::host::{Host, Tool, path_bytes};
+use crate::host::{Host, SERVER_DIRECTORIES, Tool, path_bytes};
 use crate::text::safe;
 use crate::version::Version;
 
@@ -47,9 +47,6 @@ pub struct Edition {
     /// Its version.
     pub version: Reading<Version>,
 }
-
-/// Where the host looks for the programs, in its order.
-const DIRECTORIES: [&str; 3] = ["/usr/sbin", "/usr/libexec", "/usr/bin"];
 
 const TOOLS: [Tool; 2] = [Tool::Mariadbd, Tool::Mysqld];
 
@@ -137,7 +134,9 @@ impl Edition {
 
 /// The file that the host would run, without links.
 fn installed(host: &dyn Host, tool: Tool) -> Option<PathBuf> {
-    DIRECTORIES.iter().find_map(|directory| host.real_path(&Path::new(directory).join(tool.name())).ok())
+    SERVER_DIRECTORIES
+        .iter()
+        .find_map(|directory| host.real_path(&Path::new(directory).join(&*tool.name())).ok())
 }
 
 /// The program that a process runs.

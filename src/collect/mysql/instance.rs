@@ -230,7 +230,7 @@ impl Found {
         let view = view.its();
         let shown = safe(path_bytes(&self.data));
         let subject = Subject::cluster(&*shown);
-        facts.rule_out_area(&subject, Area::Pg);
+        facts.is_of(&subject, Area::Mysql);
         let running = self.runs(view, unproven);
         let remedy = Remedy::Do(format!("restart the server on {shown}, then look again"));
         let started = self.server.as_ref().and_then(|server| server.started);

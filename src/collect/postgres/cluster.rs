@@ -164,7 +164,7 @@ impl Found<'_> {
         let owner = self.owner(host)?;
         let pid_file = PidFile::read(host, &self.seen);
         let subject = Subject::cluster(&*shown_data);
-        facts.rule_out_area(&subject, Area::Mysql);
+        facts.is_of(&subject, Area::Pg);
         facts.know(&subject, &kind::KIND, kind::ServerKind::Postgres, self.lead.origin());
         let running = self.running(&pid_file);
         let major = self.major(host);
@@ -412,7 +412,7 @@ impl Found<'_> {
         version: Option<&Version>,
         facts: &mut FactSet,
     ) {
-        for setting in &settings::ALL {
+        for setting in settings::ALL.iter() {
             let written = self.conf.get(setting.name);
             let told = answer.and_then(|answer| answer.get(setting.name));
             let words = |reading: Option<&Reading<Vec<u8>>>| Some(setting.spelled(reading?.value()?));

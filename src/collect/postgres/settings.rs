@@ -1,8 +1,11 @@
-//! The settings that storage decides, with how their values are written and what the server takes when nothing sets
-//! them: the PostgreSQL manual, *Server Configuration*, and guc_tables.c. Values are kept in the server's own spelling.
+//! The settings that storage decides: how their values are written, and what is in force when nothing sets them. Which there
+//! are, since when, and their defaults are in the table ([`crate::servers`]). Values are kept in the server's own spelling
+//! (the PostgreSQL manual, *Server Configuration*, and guc_tables.c).
 
-use crate::facts::catalog::postgres;
-use crate::facts::{FactSet, Key, KeyInfo, Reading, Source, Subject, Value, Why};
+use std::sync::LazyLock;
+
+use crate::facts::{FactSet, KeyInfo, Kind, Reading, Source, Subject, Value, Why, catalog};
+use crate::servers::{self, Leave, Leaving, Postgres};
 use crate::text::safe;
 use crate::truth::Truth;
 use crate::version::Version;
@@ -11,197 +14,23 @@ use crate::version::Version;
 pub struct Setting {
     /// Its name in the server.
     pub name: &'static str,
-    slot: Slot,
-    /// Whether this version has it.
-    exists: fn(&Version) -> Truth,
-    /// What it is when nothing sets it.
-    default: fn(&Version) -> &'static str,
+    fact: &'static KeyInfo,
+    row: &'static Postgres,
 }
 
-enum Slot {
-    Flag(&'static Key<bool>),
-    Word(&'static Key<String>),
-    /// One of a few words; another is malformed.
-    Choice(&'static KeyInfo),
-    Count(&'static Key<u64>),
-    Number(&'static Key<f64>),
-    /// A size; without a unit it is so many of these bytes.
-    Size(&'static Key<u64>, u64),
-    /// Of whom only the shape is told, see [`crate::host::Question::PgSettings`].
-    Standbys(&'static Key<u64>),
-}
-
-const MEGABYTE: u64 = 1 << 20;
-/// A page of a server as nearly everybody builds it (BLCKSZ).
-const PAGE: u64 = 8 << 10;
-
-/// All of them.
-pub static ALL: [Setting; 20] = [
-    Setting { name: "fsync", slot: Slot::Flag(&postgres::FSYNC), exists: always, default: |_| "on" },
-    Setting {
-        name: "synchronous_commit",
-        slot: Slot::Choice(&postgres::SYNCHRONOUS_COMMIT.info),
-        exists: always,
-        default: |_| "on",
-    },
-    Setting {
-        name: "synchronous_standby_names",
-        slot: Slot::Standbys(&postgres::STANDBYS),
-        exists: always,
-        default: |_| "",
-    },
-    Setting {
-        name: "wal_sync_method",
-        slot: Slot::Choice(&postgres::WAL_SYNC_METHOD.info),
-        exists: always,
-        // PLATFORM_DEFAULT_WAL_SYNC_METHOD of port/linux.h.
-        default: |_| "fdatasync",
-    },
-    Setting {
-        name: "full_page_writes",
-        slot: Slot::Flag(&postgres::FULL_PAGE_WRITES),
-        exists: always,
-        default: |_| "on",
-    },
-    Setting {
-        name: "wal_init_zero",
-        slot: Slot::Flag(&postgres::WAL_INIT_ZERO),
-        exists: |version| from_major(version, 12),
-        default: |_| "on",
-    },
-    Setting {
-        name: "wal_recycle",
-        slot: Slot::Flag(&postgres::WAL_RECYCLE),
-        exists: |version| from_major(version, 12),
-        default: |_| "on",
-    },
-    Setting {
-        name: "wal_level",
-        slot: Slot::Choice(&postgres::WAL_LEVEL.info),
-        exists: always,
-        default: |version| if version.number(0) >= 10 { "replica" } else { "minimal" },
-    },
-    Setting {
-        name: "max_wal_senders",
-        slot: Slot::Count(&postgres::MAX_WAL_SENDERS),
-        exists: always,
-        default: |version| if version.number(0) >= 10 { "10" } else { "0" },
-    },
-    Setting {
-        name: "max_wal_size",
-        slot: Slot::Size(&postgres::MAX_WAL_SIZE, MEGABYTE),
-        // 9.5 and 9.6 counted it in segments, and had 64 of them as the default.
-        exists: |version| from_major(version, 10),
-        default: |_| "1gb",
-    },
-    Setting {
-        name: "data_sync_retry",
-        slot: Slot::Flag(&postgres::DATA_SYNC_RETRY),
-        exists: data_sync_retry,
-        default: |_| "off",
-    },
-    Setting {
-        name: "commit_delay",
-        slot: Slot::Count(&postgres::COMMIT_DELAY),
-        exists: always,
-        default: |_| "0",
-    },
-    Setting {
-        name: "debug_io_direct",
-        slot: Slot::Word(&postgres::DEBUG_IO_DIRECT),
-        exists: |version| from_major(version, 16),
-        default: |_| "",
-    },
-    Setting {
-        name: "wal_compression",
-        slot: Slot::Choice(&postgres::WAL_COMPRESSION.info),
-        exists: |version| from_release(version, (9, 5)),
-        default: |_| "off",
-    },
-    Setting {
-        name: "checkpoint_completion_target",
-        slot: Slot::Number(&postgres::CHECKPOINT_TARGET),
-        exists: always,
-        default: |version| if version.number(0) >= 14 { "0.9" } else { "0.5" },
-    },
-    Setting {
-        name: "checkpoint_flush_after",
-        slot: Slot::Size(&postgres::CHECKPOINT_FLUSH_AFTER, PAGE),
-        exists: |version| from_release(version, (9, 6)),
-        // DEFAULT_CHECKPOINT_FLUSH_AFTER of bufmgr.h, where the system has sync_file_range(2).
-        default: |_| "256kb",
-    },
-    Setting {
-        name: "recovery_init_sync_method",
-        slot: Slot::Choice(&postgres::RECOVERY_INIT_SYNC.info),
-        exists: |version| from_major(version, 14),
-        default: |_| "fsync",
-    },
-    Setting {
-        name: "effective_io_concurrency",
-        slot: Slot::Count(&postgres::IO_CONCURRENCY),
-        exists: always,
-        default: |version| if version.number(0) >= 18 { "16" } else { "1" },
-    },
-    Setting {
-        name: "random_page_cost",
-        slot: Slot::Number(&postgres::RANDOM_PAGE_COST),
-        exists: always,
-        default: |_| "4",
-    },
-    Setting {
-        name: "file_extend_method",
-        slot: Slot::Choice(&postgres::FILE_EXTEND_METHOD.info),
-        exists: file_extend_method,
-        default: |_| "posix_fallocate",
-    },
-];
+/// All of them, in the order of the table.
+pub static ALL: LazyLock<Vec<Setting>> = LazyLock::new(|| {
+    let servers = servers::servers();
+    let read = |name: &'static String| {
+        let row = servers.postgres.get(name)?;
+        Some(Setting { name, fact: catalog::find(row.fact.as_ref()?)?, row })
+    };
+    servers.read.iter().filter_map(read).collect()
+});
 
 /// The setting of this name.
 pub fn named(name: &str) -> Option<&'static Setting> {
     ALL.iter().find(|setting| setting.name == name)
-}
-
-fn always(_: &Version) -> Truth {
-    Truth::True
-}
-
-fn from_major(version: &Version, major: u64) -> Truth {
-    Truth::from(version.number(0) >= major)
-}
-
-fn from_release(version: &Version, release: (u64, u64)) -> Truth {
-    Truth::from((version.number(0), version.number(1)) >= release)
-}
-
-/// It came with 12 and, on 2019-02-14, with the minor releases 11.2, 10.7, 9.6.12, 9.5.16 and 9.4.21.
-fn data_sync_retry(version: &Version) -> Truth {
-    let (at, from) = match (version.number(0), version.number(1)) {
-        (12.., _) => return Truth::True,
-        (11, _) => (1, 2),
-        (10, _) => (1, 7),
-        (9, 6) => (2, 12),
-        (9, 5) => (2, 16),
-        (9, 4) => (2, 21),
-        _ => return Truth::False,
-    };
-    from_minor(version, at, from)
-}
-
-/// It came with 19 and, on 2026-02-12, with the minor releases 18.2, 17.8 and 16.12.
-fn file_extend_method(version: &Version) -> Truth {
-    match version.number(0) {
-        19.. => Truth::True,
-        18 => from_minor(version, 1, 2),
-        17 => from_minor(version, 1, 8),
-        16 => from_minor(version, 1, 12),
-        _ => Truth::False,
-    }
-}
-
-/// Whether the number at this place, the minor release, is so much or more; a version may lack it.
-fn from_minor(version: &Version, at: usize, from: u64) -> Truth {
-    if version.depth() > at { Truth::from(version.number(at) >= from) } else { Truth::Unknown }
 }
 
 impl Setting {
@@ -214,21 +43,38 @@ impl Setting {
         version: Option<&Version>,
     ) {
         let reading = self.in_force(configured, version);
-        match self.slot {
-            Slot::Flag(key) => facts.put(cluster, key, reading.and_then(|text| flag(&text))),
-            Slot::Word(key) => facts.put(cluster, key, reading),
-            Slot::Choice(key) => facts.put_value(cluster, key, reading.map(Value::Text)),
-            Slot::Count(key) => facts.put(cluster, key, reading.and_then(|text| count(&text))),
-            Slot::Number(key) => facts.put(cluster, key, reading.and_then(|text| number(&text))),
-            Slot::Size(key, unit) => facts.put(cluster, key, reading.and_then(|text| size(&text, unit))),
-            Slot::Standbys(key) => facts.put(cluster, key, reading.and_then(|shape| standbys(&shape))),
+        facts.put_value(cluster, self.fact, reading.and_then(|text| self.value(&text)));
+    }
+
+    /// What a text is as the value of the fact.
+    fn value(&self, text: &str) -> Result<Value, String> {
+        if self.is_shape() {
+            return standbys(text).map(Value::Whole);
         }
+        match self.fact.kind {
+            Kind::Bool => flag(text).map(Value::Bool),
+            Kind::Count => count(text).map(Value::Whole),
+            Kind::Number | Kind::Micros => number(text).map(Value::Number),
+            Kind::Bytes => size(text, self.row.unit).map(Value::Whole),
+            // Another word than those of a choice is malformed, which is told where it becomes the fact.
+            Kind::Text | Kind::Choice(_) | Kind::Version | Kind::List | Kind::Choices(_) => {
+                Ok(Value::Text(text.to_owned()))
+            }
+        }
+    }
+
+    /// Whether only the shape of its value is told, see [`crate::host::Question::PgSettings`].
+    fn is_shape(&self) -> bool {
+        servers::leaving(Leaving::Postgres).get(self.name).is_some_and(|leave| match leave {
+            Leave::Shape => true,
+            Leave::Value | Leave::Switch => false,
+        })
     }
 
     fn in_force(&self, configured: Option<Reading<Vec<u8>>>, version: Option<&Version>) -> Reading<String> {
         let name = self.name;
         if let Some(version) = version
-            && (self.exists)(version) == Truth::False
+            && self.row.is_read(version) == Truth::False
         {
             return Reading::unknown(Why::Absent, format!("PostgreSQL {} has no {name}", version.base()));
         }
@@ -238,13 +84,16 @@ impl Setting {
                 Why::NotCollected,
                 format!("nothing sets {name}, and which version's default holds is not known"),
             ),
-            (None, Some(version)) if (self.exists)(version) == Truth::Unknown => Reading::unknown(
+            (None, Some(version)) if self.row.is_read(version) == Truth::Unknown => Reading::unknown(
                 Why::Ambiguous,
                 format!("whether this minor release of PostgreSQL {} has {name}", version.base()),
             ),
             (None, Some(version)) => {
                 let of = format!("PostgreSQL {}", major(version));
-                Reading::known((self.default)(version).to_owned(), Source::Default { of })
+                match self.row.default_of(version) {
+                    Some(default) => Reading::known(default.to_owned(), Source::Default { of }),
+                    None => Reading::unknown(Why::Absent, format!("nothing sets {name}; {of} works it out")),
+                }
             }
         }
     }
@@ -252,24 +101,41 @@ impl Setting {
     /// A value as the server itself would show it.
     pub fn spelled(&self, value: &[u8]) -> String {
         let text = safe(value.trim_ascii()).to_ascii_lowercase();
-        match (self.name, text.as_str(), &self.slot) {
-            ("synchronous_commit" | "wal_compression", "true" | "yes" | "1", _) => "on".to_owned(),
-            ("synchronous_commit" | "wal_compression", "false" | "no" | "0", _) => "off".to_owned(),
-            ("wal_level", "archive" | "hot_standby", _) => "replica".to_owned(),
-            ("debug_io_direct", list, _) => {
-                list.split(',').map(str::trim).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(",")
-            }
-            (_, _, Slot::Flag(_)) => match flag(&text) {
-                Ok(on) => if on { "on" } else { "off" }.to_owned(),
-                Err(_) => text,
+        match self.name {
+            "synchronous_commit" | "wal_compression" => match text.as_str() {
+                "true" | "yes" | "1" => return "on".to_owned(),
+                "false" | "no" | "0" => return "off".to_owned(),
+                _ => {}
             },
-            (_, _, Slot::Count(_)) => count(&text).map_or(text, |number| number.to_string()),
-            (_, _, Slot::Number(_)) => number(&text).map_or(text, |number| number.to_string()),
-            // However it is written, a server's `1GB` and a file's `1024MB` are no difference.
-            (_, _, Slot::Size(_, unit)) => {
-                size(&text, *unit).map_or(text, |bytes| format!("{}kb", bytes / 1024))
+            "wal_level" if ["archive", "hot_standby"].contains(&text.as_str()) => {
+                return "replica".to_owned();
             }
-            _ => text,
+            "debug_io_direct" => {
+                let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
+                return words.collect::<Vec<_>>().join(",");
+            }
+            _ => {}
+        }
+        if self.is_shape() {
+            return text;
+        }
+        match self.value(&text) {
+            Ok(Value::Bool(on)) => if on { "on" } else { "off" }.to_owned(),
+            // However it is written, a server's `1GB` and a file's `1024MB` are no difference.
+            Ok(Value::Whole(number)) => match self.fact.kind {
+                Kind::Bytes => format!("{}kb", number / 1024),
+                Kind::Bool
+                | Kind::Count
+                | Kind::Micros
+                | Kind::Number
+                | Kind::Text
+                | Kind::Choice(_)
+                | Kind::Version
+                | Kind::List
+                | Kind::Choices(_) => number.to_string(),
+            },
+            Ok(Value::Number(number)) => number.to_string(),
+            Ok(Value::Text(_) | Value::Version(_) | Value::List(_)) | Err(_) => text,
         }
     }
 }
@@ -355,7 +221,6 @@ mod tests {
 
     use super::*;
     use crate::collect::testing::shown;
-    use crate::facts::Kind;
 
     fn setting(name: &str) -> &'static Setting {
         named(name).unwrap()
@@ -370,9 +235,9 @@ mod tests {
     fn a_word_that_no_server_takes_is_malformed() {
         let cluster = Subject::cluster("/pg");
         let mut choices = 0;
-        for setting in &ALL {
-            let Slot::Choice(key) = setting.slot else { continue };
-            let Kind::Choice(words) = key.kind else { panic!("{} is no choice", key.name) };
+        for setting in ALL.iter() {
+            let key = setting.fact;
+            let Kind::Choice(words) = key.kind else { continue };
             choices += 1;
             for word in words.iter().chain(&["sideways"]) {
                 let mut facts = FactSet::default();
@@ -386,6 +251,20 @@ mod tests {
             }
         }
         assert!(choices >= 6, "{choices}");
+    }
+
+    /// Every row that says so is read, into a fact that there is.
+    #[test]
+    fn whatever_the_table_reads_has_a_fact() {
+        let names: Vec<&str> = ALL.iter().map(|setting| setting.name).collect();
+        assert_eq!(names, servers::servers().read);
+        for setting in ALL.iter() {
+            assert!(servers::leaving(Leaving::Postgres).contains_key(setting.name), "{}", setting.name);
+            assert!(setting.row.default_of(&version("16")).is_some(), "{}", setting.name);
+            if setting.row.is_old() {
+                assert!(default(setting.name, "9.0").is_known(), "{}", setting.name);
+            }
+        }
     }
 
     fn default(name: &str, of: &str) -> Reading<String> {
@@ -450,7 +329,7 @@ mod tests {
             ("1 PB", None),
             ("-1", None),
         ] {
-            assert_eq!(size(text, MEGABYTE).ok(), expected, "{text}");
+            assert_eq!(size(text, 1 << 20).ok(), expected, "{text}");
         }
         let spelled = |name, text: &str| setting(name).spelled(text.as_bytes());
         assert_eq!(spelled("max_wal_size", "1GB"), spelled("max_wal_size", "1024"));
@@ -475,6 +354,7 @@ mod tests {
             ("data_sync_retry", "9.3.2"),
             ("file_extend_method", "16.11"),
             ("recovery_init_sync_method", "13.20"),
+            ("max_wal_size", "9.6.24"),
         ] {
             assert!(matches!(default(name, of), Reading::Unknown { why: Why::Absent, .. }), "{name} {of}");
         }
@@ -506,7 +386,7 @@ mod tests {
     proptest! {
         #[test]
         fn hostile_values_never_fail(value: Vec<u8>) {
-            for setting in &ALL {
+            for setting in ALL.iter() {
                 let (mut facts, cluster) = (FactSet::default(), Subject::cluster("/pg"));
                 let reading = Reading::known(value.clone(), Source::line("/pg/postgresql.conf", 1));
                 setting.put(&mut facts, &cluster, Some(reading), Some(&version("16")));

@@ -50,7 +50,10 @@ const MYSQL: [Kept; 6] = [
 
 /// What the server of a cluster keeps, its data first.
 fn kept(facts: &FactSet, cluster: &Subject) -> &'static [Kept] {
-    if facts.lacks_area(cluster, Area::Pg) { &MYSQL } else { &POSTGRES }
+    match facts.area_of(cluster) {
+        Some(Area::Mysql) => &MYSQL,
+        Some(Area::Pg) | None => &POSTGRES,
+    }
 }
 
 /// Where a server keeps its things, as far as known.

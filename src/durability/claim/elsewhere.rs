@@ -5,6 +5,7 @@
 //! line), and looks the same from here.
 
 use super::{Bears, Cache, Evidence, Word, claim};
+use crate::drivers::{self, Driver};
 use crate::durability::ask::Ask;
 use crate::facts::Subject;
 use crate::facts::catalog::device::{self, Fabric, Transport};
@@ -71,36 +72,9 @@ pub fn judge(
     Some((cache, evidence))
 }
 
-/// SCSI and SAS adapters without a cache of their own, by the names their drivers in drivers/scsi give themselves.
-const PLAIN_ADAPTERS: &[&str] = &[
-    "mpt2sas",
-    "mpt3sas",
-    "mptsas",
-    "mptspi",
-    "mptscsih",
-    "mvsas",
-    "pm80xx",
-    "pm8001",
-    "isci",
-    "aic94xx",
-    "aic7xxx",
-    "aic79xx",
-    "sym53c8xx",
-    "hisi_sas_v2_hw",
-    "hisi_sas_v3_hw",
-    "scsi_debug",
-    "virtio_scsi",
-    "ibmvscsi",
-    "BusLogic",
-    "esp",
-    "qla1280",
-    "ahci",
-    "ata_piix",
-];
-
 fn is_plain_adapter(ask: &mut Ask, disk: &Subject) -> bool {
     let driver = ask.value(disk, &device::DRIVER);
-    driver.is_some_and(|driver| PLAIN_ADAPTERS.contains(&driver.as_str()))
+    driver.and_then(|driver| drivers::named(&driver)).is_some_and(Driver::is_plain)
 }
 
 /// The way to another machine, for people.

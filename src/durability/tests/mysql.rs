@@ -20,7 +20,7 @@ fn machine() -> Machine {
     let cluster = Subject::cluster("/data");
     machine.facts.link(&data(), &cluster);
     machine.facts.link(&cluster, &data());
-    machine.facts.rule_out_area(&cluster, Area::Pg);
+    machine.facts.is_of(&cluster, Area::Mysql);
     machine
         .with("target.roles", "data,redo,binlog")
         .with("target.clusters", "/data")

@@ -1,6 +1,7 @@
 //! Verdicts, caches and flushes of one disk under one file system, and what databases and measurements add.
 
 use super::machine::{Machine, data};
+use crate::drivers;
 use crate::durability::{Layer, Standing};
 use crate::facts::Subject;
 
@@ -227,6 +228,23 @@ fn a_controller_is_asked_with_its_own_tool() {
         let need = verdict.missing.iter().find(|need| need.fact == "controller.battery").unwrap();
         let remedy = need.remedy.as_ref().unwrap().to_string();
         assert!(remedy.contains(tool), "{driver}: {remedy}");
+    }
+}
+
+/// What a disk seems to be attached by does not count against its driver. Of `mpi3mr`, `smartpqi`, `hptiop`, `esas2r`, `ips` and
+/// `megaraid` only who reads the transport knew that they are RAID controllers, and not who judges them.
+#[test]
+fn whatever_is_behind_a_raid_driver_is_asked_for_its_cache() {
+    let controllers = drivers::ALL.iter().filter(|driver| driver.controller().is_some());
+    let names: Vec<&str> = controllers.map(|driver| driver.name).collect();
+    assert!(
+        ["mpi3mr", "smartpqi", "hptiop", "esas2r", "ips", "megaraid"].iter().all(|name| names.contains(name))
+    );
+    for driver in names {
+        for transport in ["raid", "sata", "sas", "scsi"] {
+            let machine = Machine::plain().with("device.transport", transport).with("device.driver", driver);
+            assert_eq!(machine.word(), "unproven", "{driver} by {transport}");
+        }
     }
 }
 

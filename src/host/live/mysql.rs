@@ -10,7 +10,8 @@ use std::path::Path;
 
 use super::conversation::{self, LARGEST, Message, Next};
 use super::machine;
-use crate::host::{Miss, MissKind, redact};
+use crate::host::{Miss, MissKind};
+use crate::servers::{self, Leaving};
 use crate::text;
 
 /// Name and value, a line each.
@@ -44,7 +45,8 @@ fn log_in(user: &[u8]) -> Vec<u8> {
 fn query() -> Vec<u8> {
     // As an option log_bin is the beginning of a path, as a variable a switch.
     let names =
-        redact::MYSQL_SETTINGS.iter().chain(&["log_bin_basename", "version"]).map(|name| format!("'{name}'"));
+        servers::leaving(Leaving::Mysql).keys().map(String::as_str).chain(["log_bin_basename", "version"]);
+    let names = names.map(|name| format!("'{name}'"));
     let names = names.collect::<Vec<_>>().join(", ");
     [b"\x03", format!("SHOW GLOBAL VARIABLES WHERE Variable_name IN ({names})").as_bytes()].concat()
 }

@@ -12,6 +12,7 @@ use super::conversation::{self, LARGEST, Message, Next};
 use super::machine;
 use crate::host::pg_lines::{LOADED, MOST_OVERRIDES, OVERRIDE, OVERRIDES};
 use crate::host::{Miss, MissKind, redact};
+use crate::servers::{self, Leaving};
 use crate::text;
 
 /// The answer to [`crate::host::Question::PgSettings`].
@@ -46,8 +47,8 @@ fn startup(user: &str) -> Vec<u8> {
 
 /// Settings by their names, and when the server last loaded its files, in microseconds since 1970.
 fn settings_query() -> String {
-    let names: Vec<String> =
-        redact::POSTGRES_SETTINGS.iter().chain(&["server_version"]).map(|name| format!("'{name}'")).collect();
+    let names = servers::leaving(Leaving::Postgres).keys().map(String::as_str).chain(["server_version"]);
+    let names: Vec<String> = names.map(|name| format!("'{name}'")).collect();
     format!(
         "SELECT name, setting, unit, source, sourcefile, sourceline::text FROM pg_catalog.pg_settings \
          WHERE name IN ({}) \

@@ -5,8 +5,6 @@
 //! deadline; nobody waits for what cannot be killed. The surprise: it is started in a directory where no file can be
 //! made, because the tools of RAID controllers leave logs wherever they are.
 
-mod allowed;
-
 use std::fs;
 use std::io::{self, Read};
 use std::os::fd::AsFd;
@@ -21,7 +19,8 @@ use nix::unistd::Pid;
 use rustix::fs::FileType;
 
 use super::{files, trust};
-use crate::host::{Miss, MissKind, Tool};
+use crate::host::tool::{Answer, Home};
+use crate::host::{Miss, MissKind, SERVER_DIRECTORIES, Tool};
 use crate::text;
 
 /// How long a program may take.
@@ -38,12 +37,9 @@ const LARGEST_OUTPUT: usize = 1 << 20;
 
 const DIRECTORIES: [&str; 4] = ["/usr/sbin", "/sbin", "/usr/bin", "/bin"];
 
-/// Where Debian, Red Hat and others put MySQL's and MariaDB's servers.
-const SERVER_DIRECTORIES: [&str; 3] = ["/usr/sbin", "/usr/libexec", "/usr/bin"];
-
 /// What the program prints, standard output before standard error.
 pub fn run(tool: Tool, arguments: &[String]) -> Result<Vec<u8>, Miss> {
-    if !allowed::only_reads(tool, arguments) {
+    if !tool.only_reads(arguments) {
         return Err(Miss::new(MissKind::Failed, "this is not among the uses that walwise allows itself"));
     }
     if let (Tool::PgControldata(_), [_, directory]) = (tool, arguments) {
@@ -51,8 +47,11 @@ pub fn run(tool: Tool, arguments: &[String]) -> Result<Vec<u8>, Miss> {
     }
     let candidates = candidates(tool);
     let (name, program) = find(&candidates)?;
-    let deadline = if is_controllers(tool) { CONTROLLER_DEADLINE } else { DEADLINE };
-    let printed_counts = is_controllers(tool) || matches!(tool, Tool::Smartctl | Tool::Sdparm | Tool::Nvme);
+    let (deadline, printed_counts) = match tool.row().answer {
+        Answer::Success => (DEADLINE, false),
+        Answer::Printed => (DEADLINE, true),
+        Answer::Firmware => (CONTROLLER_DEADLINE, true),
+    };
     output(Command::new(program).arg0(name).args(arguments), deadline, printed_counts)
 }
 
@@ -62,22 +61,6 @@ fn control_file(directory: &Path) -> Result<(), Miss> {
         FileType::RegularFile => Ok(()),
         _ => Err(Miss::new(MissKind::Failed, "its control file is no regular file")),
     }
-}
-
-/// Whether it is the tool of a RAID controller.
-fn is_controllers(tool: Tool) -> bool {
-    matches!(
-        tool,
-        Tool::Storcli
-            | Tool::Perccli
-            | Tool::Storcli2
-            | Tool::Perccli2
-            | Tool::MegaCli
-            | Tool::Ssacli
-            | Tool::Hpssacli
-            | Tool::Hpacucli
-            | Tool::Arcconf
-    )
 }
 
 /// Where Debian, SUSE, the project's own RPMs and Alpine put a program of PostgreSQL.
@@ -94,34 +77,19 @@ fn of_postgres(major: u32, name: &str) -> Vec<PathBuf> {
 
 /// Where the program may be.
 fn candidates(tool: Tool) -> Vec<PathBuf> {
-    match tool {
-        Tool::Postgres(major) => of_postgres(major, "postgres"),
-        Tool::PgControldata(major) => of_postgres(major, "pg_controldata"),
-        Tool::Mysqld | Tool::Mariadbd => {
-            SERVER_DIRECTORIES.iter().map(|directory| Path::new(directory).join(tool.name())).collect()
-        }
-        tool => {
-            let names = match tool {
-                // Where their makers' packages put them; distributions have none.
-                Tool::Storcli => &["/opt/MegaRAID/storcli/storcli64", "/opt/MegaRAID/storcli/storcli"][..],
-                Tool::Perccli => &["/opt/MegaRAID/perccli/perccli64", "/opt/MegaRAID/perccli/perccli"],
-                Tool::Storcli2 => &["/opt/MegaRAID/storcli2/storcli2"],
-                Tool::Perccli2 => &["/opt/MegaRAID/perccli2/perccli2"],
-                Tool::MegaCli => {
-                    &["/opt/MegaRAID/MegaCli/MegaCli64", "/opt/MegaRAID/MegaCli/MegaCli", "/usr/sbin/megacli"]
-                }
-                Tool::Ssacli => &["/opt/smartstorageadmin/ssacli/bin/ssacli"],
-                Tool::Hpssacli => &["/opt/hp/hpssacli/bld/hpssacli"],
-                Tool::Hpacucli => &["/opt/compaq/hpacucli/bld/hpacucli"],
-                Tool::Arcconf => &["/usr/Arcconf/arcconf", "/usr/StorMan/arcconf"],
-                _ => &[],
-            };
-            let wide = is_controllers(tool).then(|| format!("{}64", tool.name()));
-            let names_in = |directory: &&str| {
-                let directory = Path::new(directory).to_owned();
-                wide.clone().into_iter().chain([tool.name()]).map(move |name| directory.join(name))
-            };
-            names.iter().map(PathBuf::from).chain(DIRECTORIES.iter().flat_map(names_in)).collect()
+    let name = tool.row().name;
+    let within = |directories: &[&str], names: &[&str]| {
+        let all =
+            directories.iter().flat_map(|place| names.iter().map(move |name| Path::new(place).join(name)));
+        all.collect::<Vec<_>>()
+    };
+    match tool.row().home {
+        Home::System => within(&DIRECTORIES, &[name]),
+        Home::Server => within(&SERVER_DIRECTORIES, &[name]),
+        Home::Major => tool.major().map(|major| of_postgres(major, name)).unwrap_or_default(),
+        Home::Maker(places) => {
+            let others = within(&DIRECTORIES, &[&format!("{name}64"), name]);
+            places.iter().map(PathBuf::from).chain(others).collect()
         }
     }
 }

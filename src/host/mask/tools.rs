@@ -1,49 +1,18 @@
 //! Identities in what programs print of hardware: serial numbers, world-wide names and addresses behind their keys.
 //!
 //! Keys are taken as they stand in JSON (`"Serial Number" : "…"`) and in text (`Serial Number : …`), from whichever tool
-//! they come; what is neither is not looked at. The surprise: arcconf puts a disk's serial number behind the place where
-//! it is plugged in, without a key.
+//! they come; which keys that are stands in each tool's row ([`crate::host::tool`]). What is neither is not looked at.
 
 use std::ops::Range;
 
 use super::Kind;
+use crate::host::Tool;
+use crate::host::tool::Identities;
 
-/// Keys in lower case with single blanks, whose value is a serial number or a name made of one.
-const SERIALS: [&str; 17] = [
-    "backup unit serial number",
-    "board tracer number",
-    "battery serial number",
-    "cache serial number",
-    "controller serial number",
-    "drive serial number",
-    "drive unique id",
-    "host serial number",
-    "logical drive label",
-    "safe id",
-    "serial no",
-    "serial number",
-    "serial_number",
-    "sn",
-    "unique identifier",
-    "unit serial number",
-    "volume unique identifier",
-];
-
-/// Keys whose value is an address or a world-wide name.
-const NAMES: [&str; 9] = [
-    "controller world wide name",
-    "logical_unit_id",
-    "sas address",
-    "sas address 0",
-    "sas address 1",
-    "scsi naa id",
-    "world-wide name",
-    "wwid",
-    "wwn",
-];
-
-/// How keys begin behind which a disk's place and its serial number stand.
-const MEMBERS: [&str; 3] = ["segment ", "device ", "group "];
+/// What all programs print, whichever has answered: nobody relies on a row that has all of it.
+fn printed(of: fn(&Identities) -> &'static [&'static str]) -> impl Iterator<Item = &'static str> {
+    Tool::FIXED.iter().flat_map(move |tool| of(&tool.row().identities)).copied()
+}
 
 /// Where identities stand in the answer of a program.
 pub fn places(answer: &[u8]) -> Vec<(Range<usize>, Kind)> {
@@ -64,11 +33,11 @@ fn in_line(line: &[u8]) -> Vec<(Range<usize>, Kind)> {
     for colon in line.iter().enumerate().filter(|(_, b)| **b == b':').map(|(at, _)| at) {
         let (before, after) = line.split_at(colon);
         let key = key(before);
-        let kind = if SERIALS.contains(&key.as_str()) {
+        let kind = if printed(|keys| keys.serials).any(|serial| serial == key) {
             Kind::Serial
-        } else if NAMES.contains(&key.as_str()) {
+        } else if printed(|keys| keys.names).any(|name| name == key) {
             Kind::Wwn
-        } else if MEMBERS.iter().any(|member| key.starts_with(member)) {
+        } else if printed(|keys| keys.members).any(|member| key.starts_with(member)) {
             places.extend(last_word(after, colon));
             continue;
         } else {
@@ -150,6 +119,8 @@ mod tests {
             found("   Segment 1 : Present (Controller:1,Connector:0,Device:1)     Z1P3495C"),
             ["Z1P3495C"]
         );
+        // What the firmware of a 9600 lets its owner write.
+        assert_eq!(found(r#""Custom Serial Number" : "RACK7-4900042     ","#), ["RACK7-4900042"]);
         for none in [
             "   Serial number : *******",
             r#""Serial Number" : "N/A""#,
@@ -166,7 +137,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn places_lie_within_any_answer(answer: Vec<u8>, key in prop::sample::select(SERIALS.to_vec()), value in "[ -~]{0,20}") {
+        fn places_lie_within_any_answer(answer: Vec<u8>, key in prop::sample::select(printed(|keys| keys.serials).collect::<Vec<_>>()), value in "[ -~]{0,20}") {
             let lines = [answer, format!("\n\"{key}\" : \"{value}\"\n{key}:{value}").into_bytes()].concat();
             for (range, _) in places(&lines) {
                 prop_assert!(range.start < range.end && range.end <= lines.len());

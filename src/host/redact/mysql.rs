@@ -5,44 +5,15 @@
 //! what the servers make of it. A name that abbreviates a known one leaves without its value. The surprise: the same files
 //! hold the clients' passwords, in groups of which nothing leaves.
 
-use crate::host::Setting;
+use std::collections::BTreeMap;
 
-/// Settings that may leave an option file or a command line.
-pub const SETTINGS: [&str; 33] = [
-    "binlog_directory",
-    "binlog_storage_engine",
-    "datadir",
-    "innodb_checksum_algorithm",
-    "innodb_data_file_buffering",
-    "innodb_data_file_write_through",
-    "innodb_data_home_dir",
-    "innodb_dedicated_server",
-    "innodb_doublewrite",
-    "innodb_doublewrite_dir",
-    "innodb_flush_log_at_timeout",
-    "innodb_flush_log_at_trx_commit",
-    "innodb_flush_method",
-    "innodb_flush_neighbors",
-    "innodb_io_capacity",
-    "innodb_io_capacity_max",
-    "innodb_log_file_buffering",
-    "innodb_log_file_size",
-    "innodb_log_file_write_through",
-    "innodb_log_files_in_group",
-    "innodb_log_group_home_dir",
-    "innodb_log_write_ahead_size",
-    "innodb_page_size",
-    "innodb_redo_log_capacity",
-    "innodb_undo_directory",
-    "innodb_undo_tablespaces",
-    "innodb_use_fdatasync",
-    "innodb_use_native_aio",
-    "log_bin",
-    "persisted_globals_load",
-    "port",
-    "socket",
-    "sync_binlog",
-];
+use crate::host::Setting;
+use crate::servers::{self, Leave, Leaving};
+
+/// Settings of which something may leave an option file or a command line.
+fn settings() -> &'static BTreeMap<String, Leave> {
+    servers::leaving(Leaving::Mysql)
+}
 
 /// What the servers allow before a name (special_opt_prefix of mysys/my_getopt.c).
 const PREFIXES: [&str; 4] = ["loose_", "skip_", "disable_", "enable_"];
@@ -53,20 +24,6 @@ const GROUPS: [&str; 5] = ["mysqld", "mariadb", "server", "client-server", "gale
 /// The shortest abbreviation of a known name that is told; shorter ones are ambiguous, and then no server starts.
 const SHORTEST: usize = 5;
 
-/// Settings that are switched on by their bare name. Of any other one the bare name says nothing.
-const SWITCHES: [&str; 10] = [
-    "innodb_data_file_buffering",
-    "innodb_data_file_write_through",
-    "innodb_dedicated_server",
-    "innodb_doublewrite",
-    "innodb_log_file_buffering",
-    "innodb_log_file_write_through",
-    "innodb_use_fdatasync",
-    "innodb_use_native_aio",
-    "log_bin",
-    "persisted_globals_load",
-];
-
 /// What may leave of a name in one form, with its prefixes.
 pub enum Name {
     /// It is a known one.
@@ -75,13 +32,16 @@ pub enum Name {
     Abbreviated(String),
 }
 
-/// Whether a known name without a value is one with the value `1`.
+/// Whether a known name without a value is one with the value `1`. Of any other one the bare name says nothing.
 pub fn is_switch(name: &str) -> bool {
     let rest = PREFIXES.iter().find_map(|prefix| Some((*prefix, name.strip_prefix(prefix)?)));
     match rest {
         Some(("loose_", rest)) => is_switch(rest),
         Some(_) => true,
-        None => SWITCHES.contains(&name),
+        None => settings().get(name).is_some_and(|leave| match leave {
+            Leave::Switch => true,
+            Leave::Value | Leave::Shape => false,
+        }),
     }
 }
 
@@ -92,11 +52,11 @@ pub fn name(text: &[u8]) -> Option<Name> {
     while let Some(rest) = PREFIXES.iter().find_map(|prefix| bare.strip_prefix(prefix)) {
         bare = rest;
     }
-    if SETTINGS.contains(&bare) {
+    if settings().contains_key(bare) {
         return Some(Name::Known(name));
     }
     let begins =
-        bare.len() >= SHORTEST && bare != "innodb" && SETTINGS.iter().any(|known| known.starts_with(bare));
+        bare.len() >= SHORTEST && bare != "innodb" && settings().keys().any(|known| known.starts_with(bare));
     begins.then_some(Name::Abbreviated(name))
 }
 
@@ -221,7 +181,7 @@ fn look(value: &serde_json::Value, found: &mut Vec<Setting>) {
     let serde_json::Value::Object(members) = value else { return };
     for (name, member) in members {
         match member.get("Value").and_then(serde_json::Value::as_str) {
-            Some(value) if SETTINGS.contains(&name.as_str()) => {
+            Some(value) if settings().contains_key(name) => {
                 found.push(Setting::new(1, format!("persisted.{name}"), value));
             }
             Some(_) => {}

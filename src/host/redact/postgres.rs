@@ -5,46 +5,21 @@
 
 use super::standbys;
 use crate::host::Setting;
+use crate::servers::{self, Leave, Leaving};
 
-/// Settings that may leave a configuration file or a server.
-pub const SETTINGS: [&str; 29] = [
-    "checkpoint_completion_target",
-    "checkpoint_flush_after",
-    "checkpoint_timeout",
-    "commit_delay",
-    "commit_siblings",
-    "config_file",
-    "data_checksums",
-    "data_directory",
-    "data_sync_retry",
-    "debug_io_direct",
-    "effective_io_concurrency",
-    "file_extend_method",
-    "fsync",
-    "full_page_writes",
-    "max_wal_senders",
-    "max_wal_size",
-    "port",
-    "random_page_cost",
-    "recovery_init_sync_method",
-    "synchronous_commit",
-    STANDBYS,
-    "unix_socket_directories",
-    "wal_compression",
-    "wal_init_zero",
-    "wal_level",
-    "wal_log_hints",
-    "wal_recycle",
-    "wal_segment_size",
-    "wal_sync_method",
-];
-
-/// The names of standbys, of which only the shape leaves.
-const STANDBYS: &str = "synchronous_standby_names";
+/// Whether something of a setting may leave a configuration file or a server.
+pub fn leaves(name: &str) -> bool {
+    servers::leaving(Leaving::Postgres).contains_key(name)
+}
 
 /// What of a setting's value may leave.
 pub fn value(name: &str, value: &[u8]) -> Vec<u8> {
-    if name == STANDBYS { standbys::shape(value) } else { value.to_vec() }
+    match servers::leaving(Leaving::Postgres).get(name) {
+        // The names of standbys are names of hosts.
+        Some(Leave::Shape) => standbys::shape(value),
+        // What is no setting (`server_version`) is as it is; a setting that is not listed is neither kept nor asked for.
+        Some(Leave::Value | Leave::Switch) | None => value.to_vec(),
+    }
 }
 
 const INCLUDES: [&str; 3] = ["include", "include_dir", "include_if_exists"];
@@ -76,7 +51,7 @@ fn setting(line: u32, text: &[u8]) -> Option<Setting> {
     let end = text.iter().position(|b| !is_name(*b)).unwrap_or(text.len());
     let (name, rest) = text.split_at(end);
     let key = str::from_utf8(name).ok()?.to_ascii_lowercase();
-    if !SETTINGS.contains(&key.as_str()) && !INCLUDES.contains(&key.as_str()) {
+    if !leaves(&key) && !INCLUDES.contains(&key.as_str()) {
         return None;
     }
     let rest = rest.trim_ascii_start();

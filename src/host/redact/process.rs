@@ -3,7 +3,7 @@
 //! Options are brought into one form, so that nobody above parses arguments: see [`crate::host::Question::CommandLine`].
 
 use super::mysql::{self, Name};
-use super::postgres::{self, SETTINGS};
+use super::postgres;
 use crate::text;
 
 /// Options of MySQL's and MariaDB's servers that may leave a command line besides their settings: which files they read.
@@ -61,7 +61,7 @@ fn postgres(words: &[&[u8]]) -> Vec<String> {
 /// `name=value` where the name is known.
 fn setting(assignment: &[u8]) -> Option<String> {
     let (name, value) = split(assignment);
-    let name = name.filter(|name| SETTINGS.contains(&name.as_str()))?;
+    let name = name.filter(|name| postgres::leaves(name))?;
     let value = postgres::value(&name, value?);
     Some(format!("{name}={}", text::safe(&value)))
 }

@@ -86,7 +86,7 @@ fn statement(area: Area, tokens: &[Token]) -> Judgement {
             J::Harmless
         }
         ["ALTER", "SYSTEM", "RESET", _] => match tokens.last().and_then(|token| find(area, &token.text)) {
-            Some(setting) if setting.loses.is_empty() => J::Harmless,
+            Some(setting) if setting.loses().next().is_none() => J::Harmless,
             _ => J::strange("what holds after a reset is not known"),
         },
         ["ALTER", "SYSTEM", "SET", ..] => assigned(area, tokens.get(3..).unwrap_or_default()),

@@ -139,7 +139,7 @@ fn option(pieces: &[Piece]) -> Option<Judgement> {
 fn server(pieces: &[Piece]) -> Option<Judgement> {
     for setting in settings::ALL {
         let area: Option<Area> = setting.kind.area();
-        if area.is_none() || setting.loses.is_empty() {
+        if area.is_none() || setting.loses().next().is_none() {
             continue;
         }
         for (at, piece) in pieces.iter().enumerate() {
@@ -168,11 +168,11 @@ fn attribute(command: &str) -> Option<Judgement> {
     let setting = settings::find(setting)?;
     let text = command.to_ascii_lowercase();
     let words = pieces_of_names(command);
-    let loses = |value: &&&str| {
+    let loses = |value: &&str| {
         let several = value.contains(' ');
-        several && text.contains(**value) || words.iter().any(|piece| piece.text == **value)
+        several && text.contains(*value) || words.iter().any(|piece| piece.text == *value)
     };
-    let value = setting.loses.iter().find(loses)?;
+    let value = setting.loses().find(loses)?;
     let start = command.find(word)?;
     Some(Judgement::loses(start..start + word.len(), format!("{}: {value} can lose data", setting.name)))
 }

@@ -235,7 +235,7 @@ fn what_is_understood_is_harmless_what_loses_is_found_and_the_rest_is_strange() 
 #[test]
 fn every_word_that_a_setting_says_can_lose_data_is_found() {
     for setting in crate::settings::ALL {
-        for word in setting.loses {
+        for word in setting.loses() {
             let own = setting.own_name();
             let commands = match setting.name {
                 "mount.options" | "boot.options" => {

@@ -74,19 +74,19 @@ fn values_of(setting: &Setting, info: &KeyInfo) -> Vec<Value> {
     match info.kind {
         Kind::Bool => vec![Value::Bool(true), Value::Bool(false)],
         Kind::Count | Kind::Bytes => {
-            let losing = setting.loses.iter().filter_map(|word| word.parse().ok());
+            let losing = setting.loses().filter_map(|word| word.parse().ok());
             losing.chain([1, 7]).map(Value::Whole).collect()
         }
-        Kind::List => setting.loses.iter().map(|word| Value::List(vec![(*word).to_owned()])).collect(),
+        Kind::List => setting.loses().map(|word| Value::List(vec![word.to_owned()])).collect(),
         Kind::Choice(words) => text(words),
-        _ => text(&[setting.loses, &["something else"]].concat()),
+        _ => text(&setting.loses().chain(["something else"]).collect::<Vec<_>>()),
     }
 }
 
 /// Whether this advice could ever be to lose data.
 fn could_lose(spec: &AdviceSpec) -> bool {
     let (setting, change) = (spec.setting, &spec.change);
-    !setting.loses.is_empty()
+    setting.loses().next().is_some()
         && match change {
             ChangeSpec::Fixed(Change::Keep) => setting.name != RIGHT_WHERE_IT_IS,
             ChangeSpec::Fixed(change) => setting.can_lose(change.values()),

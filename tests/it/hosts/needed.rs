@@ -64,8 +64,8 @@ fn two_servers() -> FactSet {
     facts.know(&disk, &device::KIND, device::DeviceKind::Disk, read());
     let hidden = Reading::unknown(Why::Denied, "reading sda").or_try(Remedy::RunAsRoot);
     facts.put(&disk, &device::WRITE_CACHE, hidden);
-    for (path, role, lacks) in
-        [("/srv/pg", target::Role::Wal, Area::Mysql), ("/srv/my", target::Role::Redo, Area::Pg)]
+    for (path, role, area) in
+        [("/srv/pg", target::Role::Wal, Area::Pg), ("/srv/my", target::Role::Redo, Area::Mysql)]
     {
         let (place, fs, server) = (Subject::target(path), Subject::mount(path), Subject::cluster(path));
         facts.know(&place, &target::PATH, path.to_owned(), read());
@@ -84,7 +84,7 @@ fn two_servers() -> FactSet {
         facts.link(&place, &server);
         facts.link(&server, &place);
         facts.link(&server, &fs);
-        facts.rule_out_area(&server, lacks);
+        facts.is_of(&server, area);
     }
     let (pg, my) = (Subject::cluster("/srv/pg"), Subject::cluster("/srv/my"));
     facts.know(&pg, &cluster::KIND, cluster::ServerKind::Postgres, read());

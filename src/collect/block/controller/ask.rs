@@ -21,14 +21,8 @@ pub struct Answers {
 }
 
 /// Everything that a tool says, `Err(None)` where it is not installed.
-pub fn all(host: &dyn Host, tool: Tool) -> Result<Answers, Option<Reading<String>>> {
-    let (adapters, command) = match tool {
-        Tool::Storcli | Tool::Perccli => storcli(host, tool)?,
-        Tool::Storcli2 | Tool::Perccli2 => storcli2(host, tool)?,
-        Tool::MegaCli => megacli(host)?,
-        Tool::Arcconf => arcconf(host)?,
-        _ => ssacli(host, tool)?,
-    };
+pub fn all(host: &dyn Host, tool: Tool, asker: Asker) -> Result<Answers, Option<Reading<String>>> {
+    let (adapters, command) = asker(host, tool)?;
     let argv = format!("{} {command}", tool.name());
     // What has neither battery nor volumes is a host adapter, or a failure that is told as a controller.
     if adapters.iter().all(|adapter| adapter.volumes.is_empty() && adapter.battery.is().is_none()) {
@@ -47,9 +41,14 @@ fn ask(host: &dyn Host, tool: Tool, command: &str) -> Result<Vec<u8>, Option<Rea
     })
 }
 
-type Told = (Vec<Adapter>, &'static str);
+/// What a tool tells of, and the command that told most.
+type Told = Result<(Vec<Adapter>, &'static str), Option<Reading<String>>>;
 
-fn storcli(host: &dyn Host, tool: Tool) -> Result<Told, Option<Reading<String>>> {
+/// How a tool is asked for everything that its parser wants.
+pub type Asker = fn(&dyn Host, Tool) -> Told;
+
+/// storcli, and perccli under another name.
+pub fn storcli(host: &dyn Host, tool: Tool) -> Told {
     const ALL: &str = "/cALL show all J nolog";
     let all = ask(host, tool, ALL)?;
     let volumes = ask(host, tool, "/cALL/vALL show all J nolog").unwrap_or_default();
@@ -64,21 +63,24 @@ fn storcli(host: &dyn Host, tool: Tool) -> Result<Told, Option<Reading<String>>>
     Ok((adapters, ALL))
 }
 
-fn storcli2(host: &dyn Host, tool: Tool) -> Result<Told, Option<Reading<String>>> {
+/// storcli2, and perccli2 under another name.
+pub fn storcli2(host: &dyn Host, tool: Tool) -> Told {
     const ALL: &str = "/call show all nolog J";
     let all = ask(host, tool, ALL)?;
     let volumes = ask(host, tool, "/call/vall show all nolog J").unwrap_or_default();
     Ok((storcli2::parse(&all, &volumes), ALL))
 }
 
-fn megacli(host: &dyn Host) -> Result<Told, Option<Reading<String>>> {
+/// MegaCli.
+pub fn megacli(host: &dyn Host, tool: Tool) -> Told {
     const VOLUMES: &str = "-LDInfo -Lall -aALL -NoLog";
-    let volumes = ask(host, Tool::MegaCli, VOLUMES)?;
-    let batteries = ask(host, Tool::MegaCli, "-AdpBbuCmd -GetBbuStatus -aALL -NoLog").unwrap_or_default();
+    let volumes = ask(host, tool, VOLUMES)?;
+    let batteries = ask(host, tool, "-AdpBbuCmd -GetBbuStatus -aALL -NoLog").unwrap_or_default();
     Ok((megacli::parse(&volumes, &batteries), VOLUMES))
 }
 
-fn ssacli(host: &dyn Host, tool: Tool) -> Result<Told, Option<Reading<String>>> {
+/// ssacli under any of its three names.
+pub fn ssacli(host: &dyn Host, tool: Tool) -> Told {
     const DETAIL: &str = "ctrl all show detail";
     let detail = ask(host, tool, DETAIL)?;
     let slots = ssacli::slots(&detail).into_iter().take(MOST as usize);
@@ -88,15 +90,16 @@ fn ssacli(host: &dyn Host, tool: Tool) -> Result<Told, Option<Reading<String>>> 
     Ok((ssacli::parse(&detail, &volumes.collect::<Vec<_>>()), DETAIL))
 }
 
-fn arcconf(host: &dyn Host) -> Result<Told, Option<Reading<String>>> {
-    let first = ask(host, Tool::Arcconf, "getconfig 1 nologs")?;
+/// arcconf, a controller at a time.
+pub fn arcconf(host: &dyn Host, tool: Tool) -> Told {
+    let first = ask(host, tool, "getconfig 1 nologs")?;
     let count = arcconf::count(&first).min(MOST);
     let mut adapters = Vec::new();
     if count > 0 {
         adapters.push(arcconf::parse(1, &first));
     }
     for number in 2..=count {
-        adapters.push(match ask(host, Tool::Arcconf, &format!("getconfig {number} nologs")) {
+        adapters.push(match ask(host, tool, &format!("getconfig {number} nologs")) {
             Ok(answer) => arcconf::parse(number, &answer),
             Err(_) => Adapter::unread(number.to_string(), Said::missing("getconfig")),
         });

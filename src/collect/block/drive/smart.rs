@@ -20,6 +20,7 @@ pub fn ask(questions: &Questions) -> Told {
         Ok(answer) => answer,
         Err(refusal) => {
             told.put(&device::RPM, unknown(&refusal));
+            told.put(&device::SHINGLED, unknown(&refusal));
             let cache = flag::by_any(questions, unknown(&refusal), &mut told);
             told.put(&device::DRIVE_CACHE, cache);
             return told;
@@ -28,6 +29,7 @@ pub fn ask(questions: &Questions) -> Told {
     let json = answer.json();
     if sleeps(&json) {
         told.put(&device::RPM, asleep(&answer));
+        told.put(&device::SHINGLED, asleep(&answer));
         told.put(&device::DRIVE_CACHE, asleep(&answer));
         return told;
     }

@@ -9,7 +9,7 @@ use super::{AT_A_TIME, COLLECTOR, MOST, flag, nvme, smart};
 use crate::collect::Request;
 use crate::collect::testing::{Fake, sentences};
 use crate::facts::catalog::device::{self, Content, DriveCache};
-use crate::facts::catalog::{controller, host as machine, mount};
+use crate::facts::catalog::{self, controller, host as machine, mount};
 use crate::facts::{Choice, FactSet, Reading, Remedy, Source, Subject, Why};
 use crate::host::{MissKind, Question, Tool};
 
@@ -256,6 +256,48 @@ fn only_root_asks_and_only_where_programs_may_run() {
         );
         assert!(host.asked().is_empty());
     }
+}
+
+/// A second list said what to leave unknown where nobody is asked, and lacked the zones.
+#[test]
+fn whatever_an_answer_tells_is_said_to_want_root() {
+    let told = |host: Fake, transport| {
+        let (facts, disk) = (collect(&host, transport), if transport == "nvme" { "nvme0n1" } else { "sda" });
+        let disk = Subject::device(disk);
+        let given = ["device.kind", "device.path", "device.transport"];
+        let told = |name: &&str| facts.reading(&disk, name).is_known() && !given.contains(name);
+        catalog::all().map(|info| info.name).filter(told).collect::<Vec<_>>()
+    };
+    let all = json!({ "rotation_rate": 7200, "write_cache": { "enabled": true }, "model_family": "X (SMR)" });
+    let smart = Fake::default().answer(run_of(Tool::Smartctl, SMART, "/dev/sda"), all.to_string());
+    let flag = Fake::default().answer(run_of(Tool::Sdparm, "--get=WCE", "/dev/sda"), "WCE           0");
+    for (host, transport, count) in
+        [(nvme(1, ON, &json!(0)), "nvme", 4), (smart, "sata", 3), (flag, "usb", 1)]
+    {
+        let told = told(host, transport);
+        assert_eq!(told.len(), count, "{told:?}");
+        let mut facts = machine(false);
+        let disk = disk(&mut facts, "sda", transport);
+        mounted(&mut facts, "/", &disk);
+        (COLLECTOR.run)(&Fake::default(), &Request::default(), &mut facts);
+        for name in told {
+            let reading = facts.reading(&disk, name);
+            let wants_root =
+                matches!(reading, Reading::Unknown { why: Why::Denied, remedy: Some(Remedy::RunAsRoot), .. });
+            assert!(wants_root, "{name}: {reading:?}");
+        }
+    }
+}
+
+/// Nobody is needed for what the kernel has shown.
+#[test]
+fn zones_that_are_known_stay_known_where_nobody_is_asked() {
+    let mut facts = machine(false);
+    let disk = disk(&mut facts, "sda", "sata");
+    facts.know(&disk, &device::SHINGLED, device::Shingled::Suspected, Source::Assumed);
+    mounted(&mut facts, "/", &disk);
+    (COLLECTOR.run)(&Fake::default(), &Request::default(), &mut facts);
+    assert_eq!(facts.value(&disk, &device::SHINGLED), Some(device::Shingled::Suspected));
 }
 
 /// Idle disks are not asked, however many there are; of those in use a bounded number is, the asked-for one first.

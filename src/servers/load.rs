@@ -4,15 +4,16 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::table::{ChangedBy, Defaults, Mysql, Postgres, PostgresValue, Servers, Takes};
+use super::table::{
+    ChangedBy, Defaults, Leave, Losing, Mysql, OnLinux, Postgres, PostgresValue, Servers, Takes,
+};
 use crate::facts::Choice;
 use crate::facts::catalog::cluster::ServerKind;
-use crate::validity::Effect;
-use crate::validity::load::{Problems, read, rows};
+use crate::rows::{Problems, read, rows};
 use crate::version::Version;
 
 /// The table, compiled in.
-pub const TEXT: &str = include_str!("../../../rules/tables/servers.toml");
+pub const TEXT: &str = include_str!("../../rules/tables/servers.toml");
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -27,7 +28,34 @@ struct RawPostgres {
     change: ChangedBy,
     takes: Option<Word>,
     range: Option<[f64; 2]>,
+    #[serde(default)]
+    read: bool,
+    fact: Option<String>,
+    counts: Option<String>,
+    #[serde(default = "one")]
+    unit: u64,
     source: String,
+}
+
+fn one() -> u64 {
+    1
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawLeaves {
+    of: String,
+    names: Vec<String>,
+    #[serde(default)]
+    what: Leave,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawLoses {
+    names: Vec<String>,
+    values: Vec<String>,
+    keeps: Option<Vec<String>>,
 }
 
 #[derive(Clone, Copy, Deserialize)]
@@ -44,7 +72,7 @@ struct RawValue {
     of: String,
     names: Vec<String>,
     since: Option<String>,
-    is: Option<Effect>,
+    is: Option<OnLinux>,
     #[serde(default)]
     because: String,
     source: String,
@@ -74,7 +102,7 @@ struct RawMysql {
 /// Reads a table; everything that is wrong with it otherwise.
 pub fn load(text: &str) -> Result<Servers, Vec<String>> {
     let mut servers = Servers::default();
-    read(text, &["postgres", "postgres_value", "mysql"], |document, problems| {
+    read(text, &["postgres", "postgres_value", "mysql", "leaves", "loses"], |document, problems| {
         for (place, raw) in rows::<RawPostgres>(document, "postgres", problems) {
             postgres(&mut servers, &place, raw, problems);
         }
@@ -83,6 +111,12 @@ pub fn load(text: &str) -> Result<Servers, Vec<String>> {
         }
         for (place, raw) in rows::<RawMysql>(document, "mysql", problems) {
             mysql(&mut servers, &place, raw, problems);
+        }
+        for (place, raw) in rows::<RawLeaves>(document, "leaves", problems) {
+            leaves(&mut servers, &place, raw, problems);
+        }
+        for (place, raw) in rows::<RawLoses>(document, "loses", problems) {
+            loses(&mut servers, &place, &raw, problems);
         }
         let wordless = |(name, setting): &(&String, &Postgres)| {
             setting.takes.is_words() && !servers.values.keys().any(|(of, _)| of == *name)
@@ -116,7 +150,11 @@ fn postgres(servers: &mut Servers, place: &str, raw: RawPostgres, problems: &mut
         (_, Some(Word::Size)) => Takes::Size,
     };
     let default = defaults(place, raw.default, problems);
+    let counts = raw.counts.and_then(|text| problems.version(place, &text));
     for name in raw.names {
+        if raw.read {
+            servers.read.push(name.clone());
+        }
         let setting = Postgres {
             since: since.clone(),
             removed: removed.clone(),
@@ -124,6 +162,9 @@ fn postgres(servers: &mut Servers, place: &str, raw: RawPostgres, problems: &mut
             default: default.clone(),
             changed_by: raw.change,
             takes,
+            fact: raw.read.then(|| raw.fact.clone().unwrap_or_else(|| format!("pg.{name}"))),
+            counts: counts.clone(),
+            unit: raw.unit,
             source: raw.source.clone(),
         };
         if servers.postgres.insert(name.clone(), setting).is_some() {
@@ -137,9 +178,9 @@ fn value(servers: &mut Servers, place: &str, raw: RawValue, problems: &mut Probl
     if servers.postgres.get(&raw.of).is_none_or(|setting| !setting.takes.is_words()) {
         problems.add(place, format!("`{}` is no setting that takes words", raw.of));
     }
-    let is = raw.is.unwrap_or(Effect::Ok);
-    if !is.is_ok() && raw.because.is_empty() {
-        problems.add(place, format!("it is {}: say why", is.word()));
+    let is = raw.is.unwrap_or(OnLinux::Taken);
+    if !is.is_taken() && raw.because.is_empty() {
+        problems.add(place, "a value that not every server takes: say why");
     }
     let since = raw.since.and_then(|text| problems.version(place, &text));
     for name in raw.names {
@@ -191,6 +232,37 @@ fn mysql(servers: &mut Servers, place: &str, raw: RawMysql, problems: &mut Probl
             because: raw.because.clone(),
             source: raw.source.clone(),
         });
+    }
+}
+
+/// What the names of settings have in them that hold or name a secret, a program or another host.
+const TREACHEROUS: [&str; 11] =
+    ["auth", "cert", "command", "conninfo", "host", "key", "passphrase", "password", "secret", "ssl", "user"];
+
+/// What may leave. A name that looks like a secret's may not, whoever writes it here.
+fn leaves(servers: &mut Servers, place: &str, raw: RawLeaves, problems: &mut Problems) {
+    let Some(of) = ServerKind::of(&raw.of) else {
+        return problems.add(place, format!("`{}` is no server", raw.of));
+    };
+    let list = if of.is_postgres() { &mut servers.postgres_leave } else { &mut servers.mysql_leave };
+    for name in raw.names {
+        if TREACHEROUS.iter().any(|word| name.contains(word)) {
+            problems.add(place, format!("`{name}` may hold a secret"));
+        } else if list.insert(name.clone(), raw.what).is_some() {
+            problems.add(place, format!("`{name}` stands there twice"));
+        }
+    }
+}
+
+fn loses(servers: &mut Servers, place: &str, raw: &RawLoses, problems: &mut Problems) {
+    for name in &raw.names {
+        if !["pg.", "mysql."].iter().any(|area| name.starts_with(area)) {
+            problems.add(place, format!("`{name}` is no setting of a server"));
+        }
+        let losing = Losing { values: raw.values.clone(), keeps: raw.keeps.clone() };
+        if servers.losing.insert(name.clone(), losing).is_some() {
+            problems.add(place, format!("`{name}` stands there twice"));
+        }
     }
 }
 
@@ -254,6 +326,15 @@ mod tests {
             since = "5.7"
             deprecated = "8.0"
             source = "s"
+            [[leaves]]
+            of = "oracle"
+            names = ["port"]
+            [[leaves]]
+            of = "postgres"
+            names = ["port", "port", "primary_conninfo", "ssl_passphrase_command"]
+            [[loses]]
+            names = ["pg.fsync", "pg.fsync", "mount.options"]
+            values = ["off"]
             [[surprise]]
             "#,
         )
@@ -270,12 +351,18 @@ mod tests {
             "`soon` is no version",
             "words takes words, and no row says which",
             "`y` is no setting that takes words",
-            "it is refused: say why",
+            "not every server takes: say why",
             "`a` stands there twice",
             "neither mysql nor mariadb",
             "say why it is deprecated",
             "not both",
             "surprise: no such table",
+            "`oracle` is no server",
+            "`port` stands there twice",
+            "`primary_conninfo` may hold a secret",
+            "`ssl_passphrase_command` may hold a secret",
+            "`pg.fsync` stands there twice",
+            "`mount.options` is no setting of a server",
         ] {
             assert!(all.contains(expected), "{expected} is not in:\n{all}");
         }

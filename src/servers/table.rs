@@ -6,7 +6,6 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 
 use crate::facts::catalog::cluster::ServerKind;
-use crate::validity::Effect;
 use crate::version::Version;
 
 /// What makes a new value hold.
@@ -68,6 +67,12 @@ pub struct Postgres {
     pub changed_by: ChangedBy,
     /// What a value must be.
     pub takes: Takes,
+    /// The fact that holds it, where it is read.
+    pub fact: Option<String>,
+    /// The release from which on it is counted in the unit of today; of older ones it is not read.
+    pub counts: Option<Version>,
+    /// So many bytes is one of what a size without a unit counts.
+    pub unit: u64,
     /// Who says so.
     pub source: String,
 }
@@ -78,11 +83,55 @@ pub struct PostgresValue {
     /// The release that brought it; where there is none, as old as the setting.
     pub since: Option<Version>,
     /// What becomes of it on Linux from then on.
-    pub is: Effect,
+    pub is: OnLinux,
     /// Why.
     pub because: String,
     /// Who says so.
     pub source: String,
+}
+
+/// What becomes of a value on Linux.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OnLinux {
+    /// The server runs with it.
+    Taken,
+    /// It does not start with it.
+    Refused,
+    /// That hangs on how the server was built.
+    Unknown,
+}
+
+impl OnLinux {
+    /// Whether the server runs with it.
+    pub fn is_taken(self) -> bool {
+        match self {
+            Self::Taken => true,
+            Self::Refused | Self::Unknown => false,
+        }
+    }
+}
+
+/// What of a setting may leave a configuration file, a command line or a server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Leave {
+    /// Its value.
+    #[default]
+    Value,
+    /// Its value; the bare name switches it on.
+    Switch,
+    /// The shape of its value alone.
+    Shape,
+}
+
+/// Values that give up what a power failure would leave.
+#[derive(Clone, Debug)]
+pub struct Losing {
+    /// These do.
+    pub values: Vec<String>,
+    /// Only these do not, where most do.
+    pub keeps: Option<Vec<String>>,
 }
 
 /// A setting of MySQL or MariaDB, with some of its values or all.
@@ -121,11 +170,19 @@ pub struct Servers {
     pub postgres: BTreeMap<String, Postgres>,
     /// Values of PostgreSQL settings, by setting and value.
     pub values: BTreeMap<(String, String), PostgresValue>,
+    /// Names of those that are read into facts, in the order of the table.
+    pub read: Vec<String>,
     /// Settings of MySQL and MariaDB.
     pub mysql: Vec<Mysql>,
+    /// What may leave of PostgreSQL's settings, by name.
+    pub postgres_leave: BTreeMap<String, Leave>,
+    /// What may leave of MySQL's and MariaDB's settings, by name.
+    pub mysql_leave: BTreeMap<String, Leave>,
+    /// Values that lose data, by the name of the setting in rules.
+    pub losing: BTreeMap<String, Losing>,
 }
 
-/// The table that walwise brings. Should it not load, which a test excludes, everything in it is unknown.
+/// The table that walwise brings. Should it not load, which a test excludes, everything in it is unknown and nothing may leave.
 pub fn servers() -> &'static Servers {
     static SERVERS: LazyLock<Servers> =
         LazyLock::new(|| super::load::load(super::load::TEXT).unwrap_or_default());

@@ -1,0 +1,183 @@
+//! Drivers of SCSI hosts, a row each, by the names that they give themselves in drivers/scsi (`proc_name`): how a disk behind one
+//! is attached, and whether something there has a cache of its own.
+//!
+//! Who asks a controller, and what its answers are worth, is for others. The surprise: some of these are adapters and RAID
+//! controllers in one (smartpqi, mpi3mr, aacraid), so a row says what may be there, and the controller's tool what is.
+
+use crate::facts::catalog::device::Transport;
+
+/// What there is to know of a driver.
+#[derive(Debug)]
+pub struct Driver {
+    /// Its name.
+    pub name: &'static str,
+    /// How disks behind it are attached; `None` where their place in the device tree says it.
+    pub transport: Option<Transport>,
+    /// What is between its disks and the machine.
+    pub between: Between,
+}
+
+/// What is between disks and the machine.
+#[derive(Clone, Copy, Debug)]
+pub enum Between {
+    /// A RAID controller, which may keep what it has acknowledged in a cache of its own.
+    Controller(Controller),
+    /// An adapter without a cache.
+    Nothing,
+    /// A hypervisor, a bridge or a network, which is judged by its transport.
+    More,
+}
+
+/// RAID controllers behind a driver.
+#[derive(Clone, Copy, Debug)]
+pub struct Controller {
+    /// Whose tools know them.
+    pub family: Family,
+    /// How a person asks one.
+    pub ask: &'static str,
+}
+
+/// RAID controllers that the same tools know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Family {
+    /// LSI's and Broadcom's up to the 9500 series.
+    MegaRaid,
+    /// HP's and HPE's up to generation 9.
+    SmartArray,
+    /// HPE's and Microchip's after that.
+    SmartRaid,
+    /// MegaRAID 9600 and PERC 12.
+    MegaRaid9600,
+    /// Adaptec's.
+    Adaptec,
+    /// Those whose tools walwise cannot read.
+    Unread,
+}
+
+/// All of them.
+pub const ALL: &[Driver] = &[
+    Driver { transport: Some(Transport::Megaraid), ..raid("megaraid_sas", Family::MegaRaid, MEGARAID) },
+    Driver { transport: Some(Transport::Megaraid), ..raid("megaraid", Family::Unread, MEGARAID) },
+    raid("hpsa", Family::SmartArray, SMART_ARRAY),
+    raid("cciss", Family::SmartArray, SMART_ARRAY),
+    raid(
+        "smartpqi",
+        Family::SmartRaid,
+        "ask the controller as root with ssacli (HPE) or arcconf (Adaptec, Microchip)",
+    ),
+    raid("mpi3mr", Family::MegaRaid9600, "ask the controller as root with storcli2 or perccli2 (Dell)"),
+    raid(
+        "aacraid",
+        Family::Adaptec,
+        "ask the controller as root with arcconf: write-cache setting, backup unit, disk caches",
+    ),
+    raid(
+        "arcmsr",
+        Family::Unread,
+        "ask the controller as root with areca-cli, which walwise does not read: battery, write policy, disk caches",
+    ),
+    raid("3w-9xxx", Family::Unread, TW_CLI),
+    raid("3w-sas", Family::Unread, TW_CLI),
+    raid("hptiop", Family::Unread, ANY_TOOL),
+    raid("esas2r", Family::Unread, ANY_TOOL),
+    raid("ips", Family::Unread, ANY_TOOL),
+    adapter("mpt2sas", Some(Transport::Sas)),
+    adapter("mpt3sas", Some(Transport::Sas)),
+    adapter("mptsas", Some(Transport::Sas)),
+    adapter("mptspi", None),
+    adapter("mptscsih", None),
+    adapter("mvsas", None),
+    adapter("pm80xx", None),
+    adapter("pm8001", None),
+    adapter("isci", None),
+    adapter("aic94xx", None),
+    adapter("aic7xxx", None),
+    adapter("aic79xx", None),
+    adapter("sym53c8xx", None),
+    adapter("hisi_sas_v2_hw", None),
+    adapter("hisi_sas_v3_hw", None),
+    adapter("scsi_debug", None),
+    adapter("ibmvscsi", None),
+    adapter("BusLogic", None),
+    adapter("esp", None),
+    adapter("qla1280", None),
+    adapter("ahci", Some(Transport::Sata)),
+    adapter("ata_piix", Some(Transport::Sata)),
+    adapter("virtio_scsi", Some(Transport::VirtioScsi)),
+    more("vmw_pvscsi", Transport::Vmware),
+    more("storvsc", Transport::Hyperv),
+    more("hv_storvsc", Transport::Hyperv),
+    more("storvsc_host", Transport::Hyperv),
+    more("usb-storage", Transport::Usb),
+    more("uas", Transport::Usb),
+    more("iscsi_tcp", Transport::Network),
+];
+
+const MEGARAID: &str = "ask the controller as root with storcli, perccli (Dell) or MegaCli: policy, policy in force, battery, disk caches";
+const SMART_ARRAY: &str =
+    "ask the controller as root with ssacli (older: hpssacli, hpacucli): cache, battery, drive write cache";
+const TW_CLI: &str =
+    "ask the controller as root with tw_cli, which walwise does not read: battery, write policy, disk caches";
+
+/// How a person asks a controller of which nothing else is known.
+pub const ANY_TOOL: &str =
+    "ask the controller with its own tool as root (storcli, perccli, MegaCli, ssacli or arcconf)";
+
+const fn raid(name: &'static str, family: Family, ask: &'static str) -> Driver {
+    let between = Between::Controller(Controller { family, ask });
+    Driver { name, transport: Some(Transport::Raid), between }
+}
+
+const fn adapter(name: &'static str, transport: Option<Transport>) -> Driver {
+    Driver { name, transport, between: Between::Nothing }
+}
+
+const fn more(name: &'static str, transport: Transport) -> Driver {
+    Driver { name, transport: Some(transport), between: Between::More }
+}
+
+impl Driver {
+    /// The RAID controllers behind it.
+    pub fn controller(&self) -> Option<Controller> {
+        match self.between {
+            Between::Controller(controller) => Some(controller),
+            Between::Nothing | Between::More => None,
+        }
+    }
+
+    /// Whether it is known that nothing behind it keeps what it has acknowledged.
+    pub fn is_plain(&self) -> bool {
+        match self.between {
+            Between::Nothing => true,
+            Between::Controller(_) | Between::More => false,
+        }
+    }
+}
+
+impl Family {
+    /// The drivers of its controllers.
+    pub fn drivers(self) -> impl Iterator<Item = &'static str> {
+        let is_of = move |driver: &&Driver| driver.controller().is_some_and(|one| one.family == self);
+        ALL.iter().filter(is_of).map(|driver| driver.name)
+    }
+}
+
+/// The driver of this name.
+pub fn named(name: &str) -> Option<&'static Driver> {
+    ALL.iter().find(|driver| driver.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_driver_has_one_row_and_a_controllers_disks_are_its_volumes() {
+        for driver in ALL {
+            assert_eq!(ALL.iter().filter(|other| other.name == driver.name).count(), 1, "{}", driver.name);
+            let is_raid = driver.transport.is_some_and(Transport::is_raid);
+            assert_eq!(is_raid, driver.controller().is_some(), "{}", driver.name);
+        }
+        assert!(named("fancyraid").is_none());
+    }
+}

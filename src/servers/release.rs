@@ -1,0 +1,60 @@
+//! Whether a release of PostgreSQL has a setting, and what holds in it when nothing sets it.
+//!
+//! The surprise: the table begins with 9.4, and what is as old as the table is older.
+
+use super::table::Postgres;
+use crate::truth::Truth;
+use crate::version::Version;
+
+/// The oldest release that the table covers.
+const OLDEST: (u64, u64) = (9, 4);
+
+impl Postgres {
+    /// Whether this release has it. The version may lack its minor release, as in `PG_VERSION`; of a setting that a minor
+    /// release brought it is unknown then.
+    pub fn exists(&self, server: &Version) -> Truth {
+        if self.removed.as_ref().is_some_and(|from| server >= from) {
+            return Truth::False;
+        }
+        let (line, minor) = line(server);
+        let newest = self.since.iter().max();
+        if newest.is_some_and(|newest| line >= self::line(newest).0 && server >= newest) {
+            return Truth::True;
+        }
+        match self.since.iter().map(self::line).find(|(known, _)| *known == line) {
+            Some((_, from)) => match (minor, from) {
+                (_, None) => Truth::True,
+                (None, Some(_)) => Truth::Unknown,
+                (Some(minor), Some(from)) => Truth::from(minor >= from),
+            },
+            None => Truth::False,
+        }
+    }
+
+    /// Whether it is as old as the table: then every release before the table has it too.
+    pub fn is_old(&self) -> bool {
+        self.since.iter().any(|since| line(since) == (OLDEST, None))
+    }
+
+    /// Whether the fact of it can be read of this release.
+    pub fn is_read(&self, server: &Version) -> Truth {
+        if self.counts.as_ref().is_some_and(|from| server < from) {
+            return Truth::False;
+        }
+        if self.is_old() && line(server).0 < OLDEST { Truth::True } else { self.exists(server) }
+    }
+
+    /// What holds when nothing sets it.
+    pub fn default_of(&self, server: &Version) -> Option<&str> {
+        let (_, oldest) = self.default.first()?;
+        Some(super::default_in(&self.default, server).unwrap_or(oldest))
+    }
+}
+
+/// The major release (9.6, 10, 18) and, where it is told, the minor one.
+fn line(version: &Version) -> ((u64, u64), Option<u64>) {
+    let major_numbers = if version.number(0) >= 10 { 1 } else { 2 };
+    let second = if major_numbers == 2 { version.number(1) } else { 0 };
+    let minor = (version.depth() > major_numbers).then(|| version.number(major_numbers));
+    ((version.number(0), second), minor)
+}
