@@ -5,6 +5,7 @@
 mod again;
 mod crypt;
 mod device;
+mod kind;
 mod same;
 mod swap;
 mod units;
@@ -36,13 +37,14 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         &boot::READ,
         whole.unwrap_or_else(|| Reading::known(true, Source::file(FSTAB))),
     );
-    swaps.extend(units.swaps());
-    command_line(host, facts);
+    swaps.extend(units.swaps().map(swap::Swap::Unit));
     let mut listed = device::Listed::default();
-    swap::put(host, swaps, facts, &mut listed);
+    command_line(host, facts);
+    swap::put(host, &swaps, facts, &mut listed);
     crypt::put(host, facts, &mut listed);
     device::look(host, facts, &mut listed);
     same::conclude(host, facts);
+    kind::conclude(host, facts);
     again::conclude(facts, unread.iter().flatten().next());
 }
 
@@ -62,6 +64,13 @@ struct Entry {
 impl Entry {
     fn origin(&self) -> Source {
         Source::File { path: self.path.clone(), line: self.line }
+    }
+
+    /// As swap; nothing where it is none, and mounts nothing either.
+    fn swap(&self) -> Option<swap::Swap> {
+        let is_swap = self.fstype.value().is_some_and(|fstype| fstype == "swap");
+        let (named, options) = (self.source.value().filter(|_| is_swap)?.clone(), options(&self.options));
+        Some(swap::Swap::Line { named, options, whole: self.whole })
     }
 
     fn put(self, facts: &mut FactSet) {
@@ -114,7 +123,7 @@ fn fstab(
     host: &dyn Host,
     units: &units::Units,
     lines: &mut BTreeSet<OsString>,
-    swaps: &mut Vec<String>,
+    swaps: &mut Vec<swap::Swap>,
     facts: &mut FactSet,
 ) -> Unread {
     let settings = match host.config(Path::new(FSTAB), Dialect::Fstab) {
@@ -124,7 +133,7 @@ fn fstab(
     for setting in settings {
         match fstab_entry(&setting) {
             Some(entry) if swap(&entry) => {
-                swaps.extend(entry.source.value().filter(|_| entry.auto.value() == Some(&true)).cloned());
+                swaps.extend(entry.swap().filter(|_| entry.auto.value() == Some(&true)));
             }
             Some(entry) => {
                 if setting.value.ends_with(b"\texcess") {

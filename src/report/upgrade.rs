@@ -10,6 +10,7 @@ mod feature;
 mod layer;
 mod need;
 mod other;
+mod parameter;
 mod unknown;
 
 use std::cmp::Reverse;
@@ -163,6 +164,7 @@ impl Upgrade {
         items.extend(feature::items(&real.facts, &supposed.facts));
         items.extend(unknown::items(real, supposed));
         items.extend(layer::items(&real.facts, &supposed.facts));
+        items.extend(parameter::items(&supposed.facts));
         // What fails is no better for anything.
         let fails = |item: &Item| item.answer == Some(Answer::Fails);
         let failing: Vec<Subject> =

@@ -51,7 +51,9 @@ pub fn put(host: &dyn Host, facts: &mut FactSet, listed: &mut device::Listed) {
         let written = Source::line(CRYPTTAB, setting.line);
         match device::of(host, facts, device, &written, listed) {
             Reading::Known { value: NamedDevice::There, .. } if kept == "whole" => {}
-            Reading::Known { value: NamedDevice::Missing, .. } => missing.push(name.clone()),
+            Reading::Known { value: NamedDevice::Missing | NamedDevice::Other, .. } => {
+                missing.push(name.clone())
+            }
             Reading::Known { value: NamedDevice::There | NamedDevice::None, .. }
             | Reading::Unknown { .. } => {
                 unseen.push(name.clone());

@@ -19,8 +19,11 @@ facts! {
     WHERE: String = Boot "boot.where" Kind::Text, never;
     /// Whether it is mounted without being asked (no `noauto`).
     AUTO: bool = Boot "boot.auto" Kind::Bool, instead(&["boot.options"]);
-    /// Whether the device it names is `there` now, by /dev and the links that udev keeps under /dev/disk; `none` where it names no block device.
+    /// Whether the block device it names is `there` now, by /dev and the links that udev keeps under /dev/disk; `other` where something else
+    /// is there, such as /dev/null, and `none` where it names none.
     DEVICE: NamedDevice = Boot "boot.device";
+    /// The type of the file system that is mounted from its device now, where it is written as another one.
+    TYPE_THERE: String = Boot "boot.type_there" Kind::Text, concluded, instead(&["boot.source", "boot.written_type"]);
     /// The line that mounts the same file system before this one for certain, at another place.
     FIRST: String = Boot "boot.first" Kind::Text, concluded, instead(&["boot.options", "boot.source"]);
     /// Options of the file system written there that do nothing, as it has those of the line that mounts it first.
@@ -48,7 +51,10 @@ facts! {
     SWAPS: Vec<String> = Host "boot.swaps" Kind::List, never;
     /// Those of them that are not there.
     SWAPS_MISSING: Vec<String> = Host "boot.swaps_missing" Kind::List, never;
-    /// Those of them of which it is not known whether they will be there.
+    /// Those of them that are there and no swap: a directory, a character device, or a device whose file system is mounted.
+    SWAPS_UNFIT: Vec<String> = Host "boot.swaps_unfit" Kind::List, never;
+    /// Those of them of which it is not known whether they will be there as swap: what is no active swap now, and what has options that are
+    /// not known.
     SWAPS_UNSEEN: Vec<String> = Host "boot.swaps_unseen" Kind::List, never;
     /// Names of the encrypted devices that the next boot unlocks, from crypttab(5).
     UNLOCKED: Vec<String> = Host "boot.unlocked" Kind::List, never;
@@ -66,7 +72,7 @@ facts! {
 
 choice! {
     /// Whether the device that a line names is there.
-    pub enum NamedDevice { There = "there", Missing = "missing", None = "none" }
+    pub enum NamedDevice { There = "there", Missing = "missing", Other = "other", None = "none" }
 }
 
 use crate::facts::choice;

@@ -202,7 +202,7 @@ pub(super) fn changes_system(real: &FactSet, supposed: &FactSet) -> bool {
     of(real) != of(supposed)
 }
 
-/// Swap whose device is gone, or was not looked for. The boot goes on without it.
+/// Swap whose device is gone or no swap, or of which it is not known whether it is. The boot goes on without it.
 fn swaps(facts: &FactSet) -> Vec<Item> {
     let host = Subject::host();
     let list = |key| facts.value(&host, key).unwrap_or_default();
@@ -212,9 +212,16 @@ fn swaps(facts: &FactSet) -> Vec<Item> {
         let item = Item::open(&host, Level::Warning, format!("the swap {swap} is not there"), says);
         Item { name: Some(swap), ..item }.blocks()
     });
+    let unfit = list(&boot::SWAPS_UNFIT).into_iter().map(|swap| {
+        let says = Ruling::unknown(
+            "It is a directory, a character device, or a device whose file system is mounted. The boot goes on without it.",
+        );
+        let item = Item::open(&host, Level::Warning, format!("{swap} can be no swap"), says);
+        Item { name: Some(swap), ..item }.blocks()
+    });
     let open = unseen.into_iter().map(|swap| {
-        let what = format!("whether the swap {swap} will be there is not known");
+        let what = format!("whether {swap} will be swap is not known");
         Item { name: Some(swap), ..Item::open(&host, Level::Warning, what, Ruling::unknown("")) }
     });
-    gone.chain(open).collect()
+    gone.chain(unfit).chain(open).collect()
 }
