@@ -194,7 +194,7 @@ pub enum Dialect {
     MountUnit,
     /// The kernel command line: root, rootfstype, rootflags, elevator.
     KernelCommandLine,
-    /// crypttab(5): name, device, kind of key, known options; never where a key lies.
+    /// crypttab(5): name, device, kind of key and whether it is there, known options; never where a key lies.
     Crypttab,
 }
 

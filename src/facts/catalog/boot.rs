@@ -60,11 +60,12 @@ facts! {
     UNLOCKED: Vec<String> = Host "boot.unlocked" Kind::List, never;
     /// Those of them without which the boot goes on (nofail).
     UNLOCKED_OPTIONAL: Vec<String> = Host "boot.unlocked_optional" Kind::List, never;
-    /// Those of them whose device is not there.
+    /// Those of them whose device is not there, or is no block device.
     UNLOCKED_MISSING: Vec<String> = Host "boot.unlocked_missing" Kind::List, never;
-    /// Those of them of whose device, key or options not all is known.
+    /// Those of them of whose device, key or options not all is known, or that are not unlocked now.
     UNLOCKED_UNSEEN: Vec<String> = Host "boot.unlocked_unseen" Kind::List, never;
-    /// Those of them that have no header and whose line names neither cipher nor hash, so that cryptsetup's defaults decide.
+    /// Those of them that have no header, by their line or as they are unlocked now, and whose line does not name both cipher and hash, so that
+    /// cryptsetup's defaults decide.
     UNLOCKED_BY_DEFAULTS: Vec<String> = Host "boot.unlocked_by_defaults" Kind::List, never;
     /// Options of which it cannot be said what this kernel does.
     UNDECIDED: Vec<String> = Boot "boot.undecided_options" Kind::List, concluded, judged;

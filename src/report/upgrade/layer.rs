@@ -173,8 +173,11 @@ fn unlocked(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
         };
         if missing.contains(&name) {
             items.push(
-                open("its device is not there", Ruling::unknown("What lies on it cannot be mounted."))
-                    .blocks(),
+                open(
+                    "no block device is there for it",
+                    Ruling::unknown("What lies on it cannot be mounted."),
+                )
+                .blocks(),
             );
         } else if unseen.contains(&name) {
             items.push(open(
