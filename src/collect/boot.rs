@@ -3,6 +3,7 @@
 //! judged elsewhere. The surprise: what is written as type `auto` is known by what is mounted there now.
 
 mod again;
+mod command_line;
 mod crypt;
 mod device;
 mod kind;
@@ -39,7 +40,7 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     );
     swaps.extend(units.swaps().map(swap::Swap::Unit));
     let mut listed = device::Listed::default();
-    command_line(host, facts);
+    command_line::put(host, facts, &mut listed);
     swap::put(host, &swaps, facts, &mut listed);
     crypt::put(host, facts, &mut listed);
     device::look(host, facts, &mut listed);
@@ -188,31 +189,6 @@ fn mounts_itself(options: &[String]) -> bool {
 /// Lines that mount nothing.
 fn swap(entry: &Entry) -> bool {
     !entry.point.starts_with(b"/") || entry.fstype.value().is_some_and(|fstype| fstype == "swap")
-}
-
-fn command_line(host: &dyn Host, facts: &mut FactSet) {
-    let settings = match host.config(Path::new(COMMAND_LINE), Dialect::KernelCommandLine) {
-        Ok(settings) => settings,
-        Err(miss) => return drop(note(facts, &miss, COMMAND_LINE)),
-    };
-    let last = |key: &[u8]| settings.iter().rev().find(|setting| setting.key == key);
-    let Some(flags) = last(b"rootflags") else { return };
-    let word = |key: &[u8], what: &str| match last(key) {
-        Some(setting) => Reading::known(safe(&setting.value), Source::file(COMMAND_LINE)),
-        None => Reading::unknown(Why::Absent, format!("{what} in {COMMAND_LINE}")),
-    };
-    let entry = Entry {
-        point: b"/".to_vec(),
-        source: word(b"root", "root="),
-        fstype: word(b"rootfstype", "rootfstype="),
-        options: flags.value.clone(),
-        numbers: None,
-        whole: last(b"kept").map(|setting| &*setting.value == b"whole"),
-        auto: Reading::known(true, Source::file(COMMAND_LINE)),
-        path: COMMAND_LINE.to_owned(),
-        line: None,
-    };
-    entry.put(facts);
 }
 
 /// Options between commas; a comma inside double quotes separates nothing (mount(8), as SELinux contexts need).

@@ -11,6 +11,7 @@ mod mounts;
 mod mysql;
 mod once;
 mod options;
+mod parameters;
 mod postgres;
 mod process;
 mod standbys;
@@ -43,7 +44,7 @@ pub fn config_beside(
         Dialect::Service => unit::service(text),
         Dialect::Fstab => mounts::fstab(text),
         Dialect::MountUnit => mounts::unit(text),
-        Dialect::KernelCommandLine => mounts::kernel_command_line(text),
+        Dialect::KernelCommandLine => parameters::kernel_command_line(text),
         Dialect::Crypttab => crypt::table(text, is_there),
     };
     Ok(settings.iter().flat_map(Setting::encode).collect())

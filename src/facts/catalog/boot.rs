@@ -67,6 +67,9 @@ facts! {
     /// Those of them that have no header, by their line or as they are unlocked now, and whose line does not name both cipher and hash, so that
     /// cryptsetup's defaults decide.
     UNLOCKED_BY_DEFAULTS: Vec<String> = Host "boot.unlocked_by_defaults" Kind::List, never;
+    /// Parameters of the kernel's command line by which something is mounted, unlocked or swapped to and that are not looked at, or
+    /// that wait for what is not there now (kernel-command-line(7), dracut.cmdline(7)).
+    PARAMETERS_UNREAD: Vec<String> = Host "boot.parameters_unread" Kind::List, never;
     /// Options of which it cannot be said what this kernel does.
     UNDECIDED: Vec<String> = Boot "boot.undecided_options" Kind::List, concluded, judged;
 }

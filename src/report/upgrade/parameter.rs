@@ -1,19 +1,70 @@
-//! Lines of the next boot whose device is no device, or holds another file system.
+//! What else the kernel's command line says of the next boot: parameters that mount or unlock something and are not looked at, and
+//! lines whose device is no device, or holds another file system.
 //!
-//! The surprise: what the root is said to be is no reason to fail, as this boot has mounted it.
+//! That nothing else stands there is known only where the names of its parameters were read. The surprise: what the root is said to
+//! be is no reason to fail, as this boot has mounted it.
 
 use super::unknown::weight;
 use super::{Item, Ruling};
 use crate::facts::catalog::boot;
 use crate::facts::catalog::boot::NamedDevice;
 use crate::facts::{FactSet, Scope, Subject};
+use crate::rules::Level;
 
 /// An item of each.
 pub fn items(facts: &FactSet) -> Vec<Item> {
-    let mut items: Vec<Item> =
-        facts.subjects(Scope::Boot).filter_map(|line| not_a_device(facts, line)).collect();
+    let mut items = parameters(facts);
+    items.extend(facts.subjects(Scope::Boot).filter_map(|line| not_a_device(facts, line)));
     items.extend(facts.subjects(Scope::Boot).filter_map(|line| another_type(facts, line)));
     items
+}
+
+fn parameters(facts: &FactSet) -> Vec<Item> {
+    let host = Subject::host();
+    let Some(names) = facts.value(&host, &boot::PARAMETERS_UNREAD) else {
+        let what = "what else the kernel's command line mounts or unlocks is not known".to_owned();
+        return vec![Item::open(&host, Level::Critical, what, Ruling::unknown(""))];
+    };
+    let item = |name: &String| {
+        let (level, what, because) = told(name);
+        Item::open(&host, level, what, Ruling::unknown(because))
+    };
+    names.iter().map(item).collect()
+}
+
+/// How much a parameter matters, what is not known of it, and why.
+fn told(name: &str) -> (Level, String, &'static str) {
+    match name {
+        "resume" => (
+            Level::Warning,
+            "whether the device of resume= on the kernel's command line will be there is not known"
+                .to_owned(),
+            "The boot waits for it and goes on without.",
+        ),
+        "rd.luks.uuid" | "rd.lvm.lv" | "rd.lvm.vg" | "rd.md.uuid" => (
+            Level::Critical,
+            format!("whether what {name} on the kernel's command line names will be there is not known"),
+            "It is not active now, and an initramfs of dracut waits for it and may stop.",
+        ),
+        "rootflags" => (
+            Level::Critical,
+            "which of several rootflags= on the kernel's command line hold is not known".to_owned(),
+            "The kernel takes the last, systemd joins them, and an initramfs does as it likes.",
+        ),
+        "rootfstype" => (
+            Level::Critical,
+            "what rootfstype= on the kernel's command line does at the next boot is not known".to_owned(),
+            "The root is mounted as another type.",
+        ),
+        "systemd.swap" | "systemd.swap-extra" | "rd.systemd.swap-extra" => {
+            (Level::Warning, not_looked_at(name), "")
+        }
+        _ => (Level::Critical, not_looked_at(name), ""),
+    }
+}
+
+fn not_looked_at(name: &str) -> String {
+    format!("what {name} on the kernel's command line does at the next boot is not looked at")
 }
 
 /// A line that names something else than a block device.
@@ -62,6 +113,22 @@ mod tests {
 
     fn from() -> Source {
         Source::file("a test")
+    }
+
+    #[test]
+    fn what_is_not_looked_at_cannot_be_told() {
+        let mut facts = FactSet::default();
+        assert_eq!(items(&facts).len(), 1, "names that were not kept");
+        let names = ["mount.usr", "rd.lvm.lv", "resume", "rootfstype"].map(str::to_owned).to_vec();
+        facts.know(&Subject::host(), &boot::PARAMETERS_UNREAD, names, from());
+        let items = items(&facts);
+        assert!(items.iter().all(|item| item.answer == Some(Answer::CannotBeTold)), "{items:?}");
+        let levels: Vec<Level> = items.iter().map(|item| item.level).collect();
+        assert_eq!(levels, [Level::Critical, Level::Critical, Level::Warning, Level::Critical]);
+        assert_eq!(
+            items[0].what,
+            "what mount.usr on the kernel's command line does at the next boot is not looked at"
+        );
     }
 
     #[test]
