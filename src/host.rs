@@ -192,9 +192,10 @@ pub enum Dialect {
     Fstab,
     /// systemd.mount(5): What, Where, Type, Options.
     MountUnit,
-    /// The kernel command line: root, rootfstype, rootflags, elevator.
+    /// The kernel command line: root, rootfstype, rootflags, elevator, what else it says of devices, and the names of what else
+    /// mounts or unlocks something.
     KernelCommandLine,
-    /// crypttab(5): name, device, kind of key, known options; never where a key lies.
+    /// crypttab(5): name, device, kind of key and whether it is there, known options; never where a key lies.
     Crypttab,
 }
 

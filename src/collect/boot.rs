@@ -3,8 +3,10 @@
 //! judged elsewhere. The surprise: what is written as type `auto` is known by what is mounted there now.
 
 mod again;
+mod command_line;
 mod crypt;
 mod device;
+mod kind;
 mod same;
 mod swap;
 mod units;
@@ -37,13 +39,14 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         &boot::READ,
         whole.unwrap_or_else(|| Reading::known(true, Source::file(FSTAB))),
     );
-    swaps.extend(units.swaps());
-    command_line(host, facts);
+    swaps.extend(units.swaps().map(swap::Swap::Unit));
     let mut listed = device::Listed::default();
-    swap::put(host, swaps, facts, &mut listed);
+    command_line::put(host, facts, &mut listed);
+    swap::put(host, &swaps, facts, &mut listed);
     crypt::put(host, facts, &mut listed);
     device::look(host, facts, &mut listed);
     same::conclude(host, facts);
+    kind::conclude(host, facts);
     again::conclude(facts, unread.iter().flatten().next());
 }
 
@@ -63,6 +66,13 @@ struct Entry {
 impl Entry {
     fn origin(&self) -> Source {
         Source::File { path: self.path.clone(), line: self.line }
+    }
+
+    /// As swap; nothing where it is none, and mounts nothing either.
+    fn swap(&self) -> Option<swap::Swap> {
+        let is_swap = self.fstype.value().is_some_and(|fstype| fstype == "swap");
+        let (named, options) = (self.source.value().filter(|_| is_swap)?.clone(), options(&self.options));
+        Some(swap::Swap::Line { named, options, whole: self.whole })
     }
 
     fn put(self, facts: &mut FactSet) {
@@ -115,7 +125,7 @@ fn fstab(
     host: &dyn Host,
     units: &units::Units,
     lines: &mut BTreeSet<OsString>,
-    swaps: &mut Vec<String>,
+    swaps: &mut Vec<swap::Swap>,
     facts: &mut FactSet,
 ) -> Unread {
     let settings = match host.config(Path::new(FSTAB), Dialect::Fstab) {
@@ -125,7 +135,7 @@ fn fstab(
     for setting in settings {
         match fstab_entry(&setting) {
             Some(entry) if swap(&entry) => {
-                swaps.extend(entry.source.value().filter(|_| entry.auto.value() == Some(&true)).cloned());
+                swaps.extend(entry.swap().filter(|_| entry.auto.value() == Some(&true)));
             }
             Some(entry) => {
                 if setting.value.ends_with(b"\texcess") {
@@ -173,31 +183,6 @@ fn mounts_itself(options: &[String]) -> bool {
 /// Lines that mount nothing.
 fn swap(entry: &Entry) -> bool {
     !entry.point.starts_with(b"/") || entry.fstype.value().is_some_and(|fstype| fstype == "swap")
-}
-
-fn command_line(host: &dyn Host, facts: &mut FactSet) {
-    let settings = match host.config(Path::new(COMMAND_LINE), Dialect::KernelCommandLine) {
-        Ok(settings) => settings,
-        Err(miss) => return drop(note(facts, &miss, COMMAND_LINE)),
-    };
-    let last = |key: &[u8]| settings.iter().rev().find(|setting| setting.key == key);
-    let Some(flags) = last(b"rootflags") else { return };
-    let word = |key: &[u8], what: &str| match last(key) {
-        Some(setting) => Reading::known(safe(&setting.value), Source::file(COMMAND_LINE)),
-        None => Reading::unknown(Why::Absent, format!("{what} in {COMMAND_LINE}")),
-    };
-    let entry = Entry {
-        point: b"/".to_vec(),
-        source: word(b"root", "root="),
-        fstype: word(b"rootfstype", "rootfstype="),
-        options: flags.value.clone(),
-        numbers: None,
-        whole: last(b"kept").map(|setting| &*setting.value == b"whole"),
-        auto: Reading::known(true, Source::file(COMMAND_LINE)),
-        path: COMMAND_LINE.to_owned(),
-        line: None,
-    };
-    entry.put(facts);
 }
 
 /// Options between commas; a comma inside double quotes separates nothing (mount(8), as SELinux contexts need).

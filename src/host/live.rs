@@ -24,7 +24,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::child::Expendable;
-use super::{Host, Look, Miss, MissKind, Question, redact};
+use super::{Dialect, Host, Look, Miss, MissKind, Question, redact};
 pub(super) use delegate::Delegate;
 use hang::Mounts;
 use owners::Owners;
@@ -92,6 +92,8 @@ impl LiveHost {
             // Connecting waits without an end while a stopped server's queue is full.
             Question::PgSettings(_) | Question::MysqlSettings(_) => Some(SERVER_DEADLINE),
             Question::Superblock(..) => Some(DEVICE_DEADLINE),
+            // Its keys may lie anywhere.
+            Question::Config(_, Dialect::Crypttab) => Some(READ_DEADLINE),
             Question::Content(_, Look::Passing) => Some(content::PASSING + MORE),
             Question::Content(_, Look::Named) => Some(content::NAMED + MORE),
             // These are read out of the memory of that process, and what it has mapped there may never come; what it has
@@ -196,7 +198,7 @@ pub(super) fn answer(question: &Question) -> Result<Vec<u8>, Miss> {
         Question::StatFs(path) => files::statfs(path),
         Question::Flags(path) => files::flags(path),
         Question::Config(path, dialect) => match files::configuration(path, |_| false)? {
-            files::Configuration::Read(_, bytes) => redact::config(&bytes, *dialect),
+            files::Configuration::Read(_, bytes) => redact::config_beside(&bytes, *dialect, &files::is_key),
             files::Configuration::Known(_) => Err(Miss::new(MissKind::Failed, "is known and not told")),
         },
         Question::Uname => Ok(machine::uname()),

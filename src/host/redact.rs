@@ -11,11 +11,14 @@ mod mounts;
 mod mysql;
 mod once;
 mod options;
+mod parameters;
 mod postgres;
 mod process;
 mod standbys;
 mod unit;
 mod zfs;
+
+use std::path::Path;
 
 use super::{Dialect, Miss, Setting, Tool};
 pub use files::{plain, reserved};
@@ -24,6 +27,15 @@ pub use process::{command_line, environment};
 
 /// The allow-listed settings of a configuration file, encoded; the refusal says that it holds more than is told.
 pub fn config(text: &[u8], dialect: Dialect) -> Result<Vec<u8>, Miss> {
+    config_beside(text, dialect, &|_| false)
+}
+
+/// The same, where it can be asked whether the file of a key is there: it is told that it is, and never where.
+pub fn config_beside(
+    text: &[u8],
+    dialect: Dialect,
+    is_there: &dyn Fn(&Path) -> bool,
+) -> Result<Vec<u8>, Miss> {
     let settings = match dialect {
         Dialect::Postgres => once::each(postgres::settings(text), postgres::is_include)?,
         Dialect::Mysql => once::each(mysql::option_file(text), mysql::is_include)?,
@@ -31,8 +43,8 @@ pub fn config(text: &[u8], dialect: Dialect) -> Result<Vec<u8>, Miss> {
         Dialect::Service => unit::service(text),
         Dialect::Fstab => mounts::fstab(text),
         Dialect::MountUnit => mounts::unit(text),
-        Dialect::KernelCommandLine => mounts::kernel_command_line(text),
-        Dialect::Crypttab => crypt::table(text),
+        Dialect::KernelCommandLine => parameters::kernel_command_line(text),
+        Dialect::Crypttab => crypt::table(text, is_there),
     };
     Ok(settings.iter().flat_map(Setting::encode).collect())
 }
@@ -52,8 +64,6 @@ pub fn printed(tool: Tool, arguments: &[String], text: Vec<u8>) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use proptest::prelude::*;
 
     use super::*;

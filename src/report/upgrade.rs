@@ -11,6 +11,7 @@ mod ground;
 mod layer;
 mod need;
 mod other;
+mod parameter;
 mod unknown;
 
 use std::cmp::Reverse;
@@ -164,6 +165,7 @@ impl Upgrade {
         items.extend(feature::items(&real.facts, &supposed.facts));
         items.extend(unknown::items(real, supposed));
         items.extend(layer::items(&real.facts, &supposed.facts));
+        items.extend(parameter::items(&supposed.facts));
         items.extend(need::raised(&supposed.facts, &items));
         // What fails is no better for anything.
         let fails = |item: &Item| item.answer == Some(Answer::Fails);

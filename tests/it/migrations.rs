@@ -129,8 +129,14 @@ fn host(system: &System, migration: &Migration) -> String {
     capture.says("read /proc/filesystems", "nodev\tsysfs\nnodev\ttmpfs\n\text4\n\txfs\n\tbtrfs");
     capture.says("summary", "memory_bytes=33554432000\ncpus=8");
     capture.nothing("servers");
-    capture.says("read /proc/swaps", "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority");
-    capture.nothing("config kernel-command-line /proc/cmdline");
+    let mut swaps = "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n".to_owned();
+    for file in
+        migration.lines.iter().filter_map(|line| line.source.as_deref()).filter(|from| *from == "/swapfile")
+    {
+        writeln!(swaps, "{file} file 4 0 -2").unwrap();
+    }
+    capture.says("read /proc/swaps", &swaps);
+    capture.says("config kernel-command-line /proc/cmdline", "1\tnames\t");
     capture.says("read /sys/class/dmi/id/sys_vendor", "QEMU");
     capture.says("read /proc/cpuinfo", "flags\t\t: fpu vme hypervisor");
     for place in [

@@ -20,6 +20,19 @@ pub const COLLECTOR: Collector = Collector { id: "swap", run };
 
 const SWAPS: &str = "/proc/swaps";
 
+/// What is swapped to now, by the paths that the kernel tells; none where that is not known.
+pub fn active(host: &dyn Host, facts: &FactSet) -> Vec<Vec<u8>> {
+    if facts.value(&Subject::host(), &machine::CONTAINER).is_some_and(|container| container == "lxc") {
+        return Vec::new();
+    }
+    let text = host.read(Path::new(SWAPS)).unwrap_or_default();
+    let path = |line: &[u8]| {
+        let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+        words.next().zip(words.next()).map(|(path, _)| unescape(path))
+    };
+    text.split(|b| *b == b'\n').skip(1).filter_map(path).collect()
+}
+
 fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     let text = host.read(Path::new(SWAPS));
     let mut holders: BTreeSet<Subject> = BTreeSet::new();

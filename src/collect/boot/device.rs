@@ -9,11 +9,12 @@ use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use crate::collect::stack::device_at;
 use crate::collect::{path_of, refused};
 use crate::facts::catalog::boot::{self, NamedDevice};
 use crate::facts::catalog::{device, host as machine};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
-use crate::host::{Host, MissKind};
+use crate::host::{Host, MissKind, path_bytes};
 use crate::text;
 
 /// Tags and the directories of their links.
@@ -36,11 +37,24 @@ pub fn look(host: &dyn Host, facts: &mut FactSet, listed: &mut Listed) {
             Reading::Known { source, .. } if source == Source::file(super::COMMAND_LINE) => {
                 Reading::known(NamedDevice::There, source)
             }
+            Reading::Known { source, .. } if needs_none(facts, &line) => {
+                Reading::known(NamedDevice::None, source)
+            }
             Reading::Known { value, source } => of(host, facts, &value, &source, listed),
             Reading::Unknown { why, detail, remedy } => Reading::Unknown { why, detail, remedy },
         };
         facts.put(&line, &boot::DEVICE, found);
     }
+}
+
+/// Whether what stands for the device of a line may lie under /dev and be none: what is mounted at another place too, a file behind
+/// a loop device, and file systems of programs and of flash chips.
+fn needs_none(facts: &FactSet, line: &Subject) -> bool {
+    let options = facts.value(line, &boot::OPTIONS).unwrap_or_default();
+    let fstype = facts.value(line, &boot::FSTYPE).unwrap_or_default();
+    ["bind", "rbind", "loop"].iter().any(|word| options.iter().any(|option| option == word))
+        || fstype.starts_with("fuse")
+        || fstype == "ubifs"
 }
 
 /// Whether what a line or a unit names is there.
@@ -58,7 +72,9 @@ pub fn of(
         });
         match names {
             Reading::Known { value: names, source } => {
-                Reading::known(names.contains(OsStr::new(&encoded(value))), source.clone())
+                let is_there = names.contains(OsStr::new(&encoded(value)));
+                let found = if is_there { NamedDevice::There } else { NamedDevice::Missing };
+                Reading::known(found, source.clone())
             }
             Reading::Unknown { why, detail, remedy } => {
                 Reading::Unknown { why: *why, detail: detail.clone(), remedy: remedy.clone() }
@@ -71,11 +87,17 @@ pub fn of(
     };
     let contained = facts.value(&Subject::host(), &machine::CONTAINER).is_none_or(|kind| kind != "none");
     match found {
-        Reading::Known { value: false, .. } if contained => Reading::unknown(
-            Why::Ambiguous,
-            format!("{given} is not there, and whether /dev here is the machine's own is not known"),
-        ),
-        found => found.map(|there| if there { NamedDevice::There } else { NamedDevice::Missing }),
+        Reading::Known { value: NamedDevice::Missing | NamedDevice::Other, .. } if contained => {
+            Reading::unknown(
+                Why::Ambiguous,
+                format!("{given} is not there, and whether /dev here is the machine's own is not known"),
+            )
+        }
+        found @ (Reading::Known {
+            value: NamedDevice::There | NamedDevice::Missing | NamedDevice::Other | NamedDevice::None,
+            ..
+        }
+        | Reading::Unknown { .. }) => found,
     }
 }
 
@@ -90,17 +112,28 @@ pub fn link_of(given: &str) -> Option<PathBuf> {
     tagged(given).map(|(directory, value)| Path::new(directory).join(encoded(value)))
 }
 
+/// The block device that a line names, where it was found among those that were read.
+pub fn found(host: &dyn Host, facts: &FactSet, given: &str) -> Option<Subject> {
+    let path = link_of(given).unwrap_or_else(|| path_of(text::raw(given)));
+    device_at(host, path_bytes(&path), facts)
+}
+
+/// Mounts whose file system lies on this device itself.
+pub fn mounted<'f>(facts: &'f FactSet, device: &'f Subject) -> impl Iterator<Item = &'f Subject> {
+    facts.subjects(Scope::Mount).filter(move |mounted| facts.below(mounted).contains(device))
+}
+
 /// A path: that of a device which was read already, or one that leads to a device.
-fn path(host: &dyn Host, facts: &FactSet, given: &str) -> Reading<bool> {
+fn path(host: &dyn Host, facts: &FactSet, given: &str) -> Reading<NamedDevice> {
     let known = given.strip_prefix("/dev/").map(Subject::device).filter(|found| facts.contains(found));
     if known.is_some() {
-        return Reading::known(true, Source::derived([device::KIND.name()]));
+        return Reading::known(NamedDevice::There, Source::derived([device::KIND.name()]));
     }
+    let asked = || Source::call(format!("stat {given}"));
     match host.stat(&path_of(text::raw(given))) {
-        Ok(_) => Reading::known(true, Source::call(format!("stat {given}"))),
-        Err(miss) if miss.kind == MissKind::Absent => {
-            Reading::known(false, Source::call(format!("stat {given}")))
-        }
+        Ok(stat) if stat.is_block() => Reading::known(NamedDevice::There, asked()),
+        Ok(_) => Reading::known(NamedDevice::Other, asked()),
+        Err(miss) if miss.kind == MissKind::Absent => Reading::known(NamedDevice::Missing, asked()),
         Err(miss) => refused(&miss, given),
     }
 }
@@ -143,6 +176,25 @@ mod tests {
     }
 
     #[test]
+    fn what_is_mounted_from_no_block_device_may_lie_under_dev() {
+        for (fstype, option, expected) in [
+            ("none", "bind", NamedDevice::None),
+            ("ext4", "loop", NamedDevice::None),
+            ("fuse.sshfs", "rw", NamedDevice::None),
+            ("ext4", "rw", NamedDevice::Missing),
+        ] {
+            let (mut facts, line) = (FactSet::default(), Subject::boot("/data"));
+            let from = || Source::line("/etc/fstab", 3);
+            facts.know(&Subject::host(), &machine::CONTAINER, "none".to_owned(), from());
+            facts.know(&line, &boot::SOURCE, "/dev/shm/x".to_owned(), from());
+            facts.know(&line, &boot::FSTYPE, fstype.to_owned(), from());
+            facts.know(&line, &boot::OPTIONS, vec![option.to_owned()], from());
+            look(&Fake::default(), &mut facts, &mut Listed::default());
+            assert_eq!(facts.value(&line, &boot::DEVICE), Some(expected), "{fstype} {option}");
+        }
+    }
+
+    #[test]
     fn a_device_is_there_or_missing_or_none() {
         let node = Stat {
             mode: 0o060_600,
@@ -160,6 +212,7 @@ mod tests {
             .answer(Question::List("/dev/disk/by-uuid".into()), b"0a-1\0C0FF-EE\0")
             .answer(Question::List("/dev/disk/by-label".into()), b"my\\x20data\0")
             .answer(Question::Stat("/dev/mapper/vg-lv".into()), node.encode())
+            .answer(Question::Stat("/dev/null".into()), Stat { mode: 0o020_666, ..node }.encode())
             .refuse(Question::Stat("/dev/held".into()), MissKind::TimedOut);
         for (named, container, expected) in [
             ("UUID=0a-1", "none", Some("there")),
@@ -174,6 +227,8 @@ mod tests {
             ("/dev/mapper/vg-lv", "none", Some("there")),
             ("/dev/sdz9", "none", Some("missing")),
             ("/dev/held", "none", None),
+            ("/dev/null", "none", Some("other")),
+            ("/dev/null", "docker", None),
             ("tmpfs", "none", Some("none")),
             ("server:/export", "none", Some("none")),
             ("pool/data", "docker", Some("none")),

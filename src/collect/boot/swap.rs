@@ -1,50 +1,236 @@
-//! What the next boot swaps to, and whether it is there now.
+//! What the next boot swaps to, and whether that is swap now.
 //!
-//! Lines of fstab and the names of swap units come from the files beside this one. The surprise: what a unit swaps to is not read,
-//! and a zram device is made anew at each boot by somebody who is not looked for, so of neither is it known whether it will be there.
-
-use std::path::Path;
+//! Lines of fstab and the names of swap units come from the files beside this one. The surprise: only what is active now is known to be
+//! swap, as what lies on a device or in a file is not read; what a unit swaps to is not read either, and a zram device is made anew
+//! at each boot by somebody who is not looked for.
 
 use super::device;
+use crate::collect::block::swap::active;
+use crate::collect::path_of;
+use crate::collect::stack::device_at;
 use crate::facts::catalog::boot::{self, NamedDevice};
 use crate::facts::{FactSet, Reading, Source, Subject};
-use crate::host::{Host, MissKind};
+use crate::host::{Host, MissKind, path_bytes};
 use crate::text;
 
+/// Something that the next boot swaps to.
+pub enum Swap {
+    /// A unit, by its name.
+    Unit(String),
+    /// A line of fstab: a device or a file, its options, and whether these are all.
+    Line { named: String, options: Vec<String>, whole: Option<bool> },
+}
+
+/// What is known of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Found {
+    /// It is active now, and nothing else is said of it than is known.
+    Active,
+    /// It is not there.
+    Missing,
+    /// It is there, and can be no swap.
+    Unfit,
+    /// Whether it is swap is not known.
+    Unseen,
+}
+
 /// Records them.
-pub fn put(host: &dyn Host, swaps: Vec<String>, facts: &mut FactSet, listed: &mut device::Listed) {
+pub fn put(host: &dyn Host, swaps: &[Swap], facts: &mut FactSet, listed: &mut device::Listed) {
     let written = Source::file(super::FSTAB);
-    let (mut missing, mut unseen) = (Vec::new(), Vec::new());
-    for swap in &swaps {
-        let there = match swap.as_str() {
-            unit if is_unit(unit) => None,
-            zram if zram.starts_with("/dev/zram") => None,
-            file if file.starts_with('/') && !file.starts_with("/dev/") => file_is_there(host, file),
-            given => match device::of(host, facts, given, &written, listed) {
-                Reading::Known { value: NamedDevice::There, .. } => Some(true),
-                Reading::Known { value: NamedDevice::Missing, .. } => Some(false),
-                Reading::Known { value: NamedDevice::None, .. } | Reading::Unknown { .. } => None,
-            },
+    let active = active(host, facts);
+    let [mut all, mut missing, mut unfit, mut unseen] = [const { Vec::new() }; 4];
+    for swap in swaps {
+        let (name, found) = match swap {
+            Swap::Unit(name) => (name, Found::Unseen),
+            Swap::Line { named, options, whole } => {
+                let is_known = *whole == Some(true) && options.iter().all(|option| is_known(option));
+                (named, line(host, facts, named, is_known, &active, listed))
+            }
         };
-        match there {
-            Some(true) => {}
-            Some(false) => missing.push(swap.clone()),
-            None => unseen.push(swap.clone()),
+        match found {
+            Found::Active => {}
+            Found::Missing => missing.push(name.clone()),
+            Found::Unfit => unfit.push(name.clone()),
+            Found::Unseen => unseen.push(name.clone()),
         }
+        all.push(name.clone());
     }
     let machine = Subject::host();
-    facts.know(&machine, &boot::SWAPS, swaps, written.clone());
-    facts.know(&machine, &boot::SWAPS_MISSING, missing, written.clone());
-    facts.know(&machine, &boot::SWAPS_UNSEEN, unseen, written);
+    for (key, names) in [
+        (&boot::SWAPS, all),
+        (&boot::SWAPS_MISSING, missing),
+        (&boot::SWAPS_UNFIT, unfit),
+        (&boot::SWAPS_UNSEEN, unseen),
+    ] {
+        facts.know(&machine, key, names, written.clone());
+    }
 }
 
-fn is_unit(name: &str) -> bool {
-    Path::new(name).extension().is_some_and(|extension| extension == "swap")
+/// Options of which it is known what they do (fstab(5), swapon(8), systemd.swap(5)).
+fn is_known(option: &str) -> bool {
+    match option.split_once('=') {
+        _ if option.starts_with("x-systemd.") => true,
+        None => ["defaults", "sw", "discard", "nofail", "noauto"].contains(&option),
+        Some(("discard", policy)) => ["once", "pages"].contains(&policy),
+        Some(("pri", number)) => {
+            let is_number = number.bytes().all(|digit| digit.is_ascii_digit());
+            is_number && number.parse().is_ok_and(|number: u16| number <= 32767)
+        }
+        Some(_) => false,
+    }
 }
 
-fn file_is_there(host: &dyn Host, file: &str) -> Option<bool> {
-    match host.stat(&crate::collect::path_of(text::raw(file))) {
-        Ok(_) => Some(true),
-        Err(miss) => (miss.kind == MissKind::Absent).then_some(false),
+fn line(
+    host: &dyn Host,
+    facts: &FactSet,
+    named: &str,
+    is_known: bool,
+    active: &[Vec<u8>],
+    listed: &mut device::Listed,
+) -> Found {
+    if named.starts_with("/dev/zram") {
+        return Found::Unseen;
+    }
+    let on = device::found(host, facts, named);
+    if is_active(host, facts, named, on.as_ref(), active) {
+        return if is_known { Found::Active } else { Found::Unseen };
+    }
+    if on.is_some_and(|device| device::mounted(facts, &device).next().is_some()) {
+        return Found::Unfit;
+    }
+    if named.starts_with('/') && !named.starts_with("/dev/") {
+        return match host.stat(&path_of(text::raw(named))) {
+            Ok(stat) if stat.is_file() || stat.is_block() => Found::Unseen,
+            Ok(_) => Found::Unfit,
+            Err(miss) if miss.kind == MissKind::Absent => Found::Missing,
+            Err(_) => Found::Unseen,
+        };
+    }
+    match device::of(host, facts, named, &Source::file(super::FSTAB), listed) {
+        Reading::Known { value: NamedDevice::Missing, .. } => Found::Missing,
+        Reading::Known { value: NamedDevice::Other, .. } => Found::Unfit,
+        Reading::Known { value: NamedDevice::There | NamedDevice::None, .. } | Reading::Unknown { .. } => {
+            Found::Unseen
+        }
+    }
+}
+
+/// Whether it is swapped to now, by its path, by the path behind its links, or as the same device.
+fn is_active(
+    host: &dyn Host,
+    facts: &FactSet,
+    named: &str,
+    on: Option<&Subject>,
+    active: &[Vec<u8>],
+) -> bool {
+    let path = text::raw(named);
+    let real = || host.real_path(&path_of(path.clone())).ok().filter(|_| path.starts_with(b"/"));
+    active.contains(&path)
+        || on.is_some_and(|on| active.iter().any(|other| device_at(host, other, facts).as_ref() == Some(on)))
+        || real().is_some_and(|real| active.iter().any(|other| other == path_bytes(&real)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collect::testing::Fake;
+    use crate::facts::Key;
+    use crate::facts::catalog::{device as block, host as machine};
+    use crate::host::{Question, Stat};
+
+    fn machine_with(active: &str) -> (Fake, FactSet) {
+        let stat = |mode| {
+            let at = Stat {
+                mode,
+                uid: 0,
+                gid: 0,
+                major: 0,
+                minor: 5,
+                node_major: 253,
+                node_minor: 0,
+                inode: 1,
+                size: 4096,
+                changed: None,
+            };
+            at.encode()
+        };
+        let host = Fake::default()
+            .file("/proc/swaps", format!("Filename Type Size Used Priority\n{active}\n"))
+            .answer(Question::Stat("/var/there.swap".into()), stat(0o100_600))
+            .answer(Question::Stat("/etc/passwd".into()), stat(0o100_644))
+            .answer(Question::Stat("/srv".into()), stat(0o040_755))
+            .answer(Question::Stat("/dev/null".into()), stat(0o020_666))
+            .answer(Question::RealPath("/dev/disk/by-uuid/7".into()), "/dev/vdb")
+            .answer(Question::List("/dev/disk/by-uuid".into()), b"7\0");
+        let (mut facts, from) = (FactSet::default(), || Source::file("a test"));
+        facts.know(&Subject::host(), &machine::CONTAINER, "none".to_owned(), from());
+        for name in ["vda", "vdb"] {
+            facts.know(&Subject::device(name), &block::KIND, block::DeviceKind::Disk, from());
+        }
+        facts.mention(&Subject::mount("/"));
+        facts.stand(&Subject::mount("/"), &Subject::device("vda"));
+        (host, facts)
+    }
+
+    fn found(active: &str, named: &str, options: &str) -> Found {
+        let (host, mut facts) = machine_with(active);
+        let options = options.split(',').map(str::to_owned).collect();
+        let swap = Swap::Line { named: named.to_owned(), options, whole: Some(true) };
+        put(&host, &[swap], &mut facts, &mut device::Listed::default());
+        let has = |key: &Key<Vec<String>>| !facts.value(&Subject::host(), key).unwrap().is_empty();
+        match (has(&boot::SWAPS_MISSING), has(&boot::SWAPS_UNFIT), has(&boot::SWAPS_UNSEEN)) {
+            (false, false, false) => Found::Active,
+            (true, false, false) => Found::Missing,
+            (false, true, false) => Found::Unfit,
+            _ => Found::Unseen,
+        }
+    }
+
+    #[test]
+    fn only_what_is_active_is_known_to_be_swap() {
+        for (active, named, expected) in [
+            ("/var/there.swap file 1 0 -2", "/var/there.swap", Found::Active),
+            ("", "/var/there.swap", Found::Unseen),
+            ("/var/there.swap\\040(deleted) file 1 0 -2", "/var/there.swap", Found::Unseen),
+            ("", "/etc/passwd", Found::Unseen),
+            ("", "/var/gone.swap", Found::Missing),
+            ("", "/srv", Found::Unfit),
+            ("", "/dev/null", Found::Unfit),
+            ("", "/dev/gone", Found::Missing),
+            ("", "/dev/vda", Found::Unfit),
+            ("", "/dev/vdb", Found::Unseen),
+            ("/dev/vdb partition 1 0 -2", "/dev/vdb", Found::Active),
+            ("/dev/vdb partition 1 0 -2", "UUID=7", Found::Active),
+            ("", "UUID=7", Found::Unseen),
+            ("/dev/vdb partition 1 0 -2", "UUID=8", Found::Missing),
+            ("/dev/zram0 partition 1 0 -2", "/dev/zram0", Found::Unseen),
+        ] {
+            assert_eq!(found(active, named, "sw"), expected, "{named}, while active is {active}");
+        }
+    }
+
+    #[test]
+    fn options_that_are_not_known_leave_it_open() {
+        for options in [
+            "defaults",
+            "sw,pri=32767",
+            "pri=0,discard",
+            "discard=once",
+            "discard=pages,nofail,x-systemd.makefs",
+        ] {
+            assert_eq!(found("/dev/vdb partition 1 0 -2", "/dev/vdb", options), Found::Active, "{options}");
+        }
+        for options in ["bogus", "sw,pri=32768", "pri=+1", "pri=", "pri", "discard=often", "noatime"] {
+            assert_eq!(found("/dev/vdb partition 1 0 -2", "/dev/vdb", options), Found::Unseen, "{options}");
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_not_whole_and_a_unit_are_not_known() {
+        let (host, mut facts) = machine_with("/dev/vdb partition 1 0 -2");
+        let line = |whole| Swap::Line { named: "/dev/vdb".to_owned(), options: Vec::new(), whole };
+        let swaps = [Swap::Unit("dev-vdb.swap".to_owned()), line(Some(false)), line(None), line(Some(true))];
+        put(&host, &swaps, &mut facts, &mut device::Listed::default());
+        assert_eq!(facts.value(&Subject::host(), &boot::SWAPS_UNSEEN).unwrap().len(), 3);
     }
 }

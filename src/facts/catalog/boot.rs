@@ -19,8 +19,11 @@ facts! {
     WHERE: String = Boot "boot.where" Kind::Text, never;
     /// Whether it is mounted without being asked (no `noauto`).
     AUTO: bool = Boot "boot.auto" Kind::Bool, instead(&["boot.options"]);
-    /// Whether the device it names is `there` now, by /dev and the links that udev keeps under /dev/disk; `none` where it names no block device.
+    /// Whether the block device it names is `there` now, by /dev and the links that udev keeps under /dev/disk; `other` where something else
+    /// is there, such as /dev/null, and `none` where it names none.
     DEVICE: NamedDevice = Boot "boot.device";
+    /// The type of the file system that is mounted from its device now, where it is written as another one.
+    TYPE_THERE: String = Boot "boot.type_there" Kind::Text, concluded, instead(&["boot.source", "boot.written_type"]);
     /// The line that mounts the same file system before this one for certain, at another place.
     FIRST: String = Boot "boot.first" Kind::Text, concluded, instead(&["boot.options", "boot.source"]);
     /// Options of the file system written there that do nothing, as it has those of the line that mounts it first.
@@ -48,25 +51,32 @@ facts! {
     SWAPS: Vec<String> = Host "boot.swaps" Kind::List, never;
     /// Those of them that are not there.
     SWAPS_MISSING: Vec<String> = Host "boot.swaps_missing" Kind::List, never;
-    /// Those of them of which it is not known whether they will be there.
+    /// Those of them that are there and no swap: a directory, a character device, or a device whose file system is mounted.
+    SWAPS_UNFIT: Vec<String> = Host "boot.swaps_unfit" Kind::List, never;
+    /// Those of them of which it is not known whether they will be there as swap: what is no active swap now, and what has options that are
+    /// not known.
     SWAPS_UNSEEN: Vec<String> = Host "boot.swaps_unseen" Kind::List, never;
     /// Names of the encrypted devices that the next boot unlocks, from crypttab(5).
     UNLOCKED: Vec<String> = Host "boot.unlocked" Kind::List, never;
     /// Those of them without which the boot goes on (nofail).
     UNLOCKED_OPTIONAL: Vec<String> = Host "boot.unlocked_optional" Kind::List, never;
-    /// Those of them whose device is not there.
+    /// Those of them whose device is not there, or is no block device.
     UNLOCKED_MISSING: Vec<String> = Host "boot.unlocked_missing" Kind::List, never;
-    /// Those of them of whose device, key or options not all is known.
+    /// Those of them of whose device, key or options not all is known, or that are not unlocked now.
     UNLOCKED_UNSEEN: Vec<String> = Host "boot.unlocked_unseen" Kind::List, never;
-    /// Those of them that have no header and whose line names neither cipher nor hash, so that cryptsetup's defaults decide.
+    /// Those of them that have no header, by their line or as they are unlocked now, and whose line does not name both cipher and hash, so that
+    /// cryptsetup's defaults decide.
     UNLOCKED_BY_DEFAULTS: Vec<String> = Host "boot.unlocked_by_defaults" Kind::List, never;
+    /// Parameters of the kernel's command line by which something is mounted, unlocked or swapped to and that are not looked at, or
+    /// that wait for what is not there now (kernel-command-line(7), dracut.cmdline(7)).
+    PARAMETERS_UNREAD: Vec<String> = Host "boot.parameters_unread" Kind::List, never;
     /// Options of which it cannot be said what this kernel does.
     UNDECIDED: Vec<String> = Boot "boot.undecided_options" Kind::List, concluded, judged;
 }
 
 choice! {
     /// Whether the device that a line names is there.
-    pub enum NamedDevice { There = "there", Missing = "missing", None = "none" }
+    pub enum NamedDevice { There = "there", Missing = "missing", Other = "other", None = "none" }
 }
 
 use crate::facts::choice;

@@ -322,6 +322,16 @@ pub fn real_path(path: &Path) -> Result<Vec<u8>, Miss> {
     fs::canonicalize(path).map(|real| real.as_os_str().as_bytes().to_vec()).map_err(|e| miss(&e))
 }
 
+/// Whether a file that may be a key is there and stays: one that is not empty, and lies nowhere that is made anew at each boot.
+/// It is not opened.
+pub fn is_key(path: &Path) -> bool {
+    const MADE_ANEW: [&str; 5] = ["/dev", "/proc", "/run", "/sys", "/tmp"];
+    let lies = fs::canonicalize(path).and_then(|real| Ok((fs::metadata(&real)?, real)));
+    lies.is_ok_and(|(found, real)| {
+        found.is_file() && found.len() > 0 && !MADE_ANEW.iter().any(|directory| real.starts_with(directory))
+    })
+}
+
 /// stat(2).
 pub fn stat(path: &Path) -> Result<Vec<u8>, Miss> {
     let found = fs::metadata(path).map_err(|e| miss(&e))?;

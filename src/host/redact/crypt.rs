@@ -1,24 +1,36 @@
 //! Encrypted devices that the boot unlocks: crypttab(5).
 //!
-//! Of a key only the kind is told, never where it lies; of options those whose names are known, with a value where that is a number or
-//! an algorithm. The surprise: a line says of itself whether that is all of its options.
+//! Of a key only the kind is told, and whether it is there, never where it lies; of options those whose names are known, with a value
+//! where that is a number or an algorithm. The surprise: a line says of itself whether that is all of it, and one that lost a value,
+//! such as the path of a header, is not whole.
+
+use std::path::Path;
 
 use super::mounts::whole;
 use super::options::LOCAL_SOURCES;
-use crate::host::Setting;
+use crate::host::{Setting, into_path};
 
-/// Options that are kept with their values: they name algorithms and sizes.
-const WITH_VALUE: [&[u8]; 5] = [b"cipher", b"hash", b"size", b"sector-size", b"timeout"];
+/// Options that are kept with their values: they name algorithms, file systems and numbers.
+const WITH_VALUE: [&[u8]; 9] = [
+    b"cipher",
+    b"hash",
+    b"key-slot",
+    b"sector-size",
+    b"size",
+    b"timeout",
+    b"tmp",
+    b"tries",
+    b"x-systemd.device-timeout",
+];
 
-/// Options that are kept without a value, whether they have one or not.
-const NAMES: [&[u8]; 25] = [
+/// Options that are kept without a value. One that had a value leaves the line not whole.
+const NAMES: [&[u8]; 23] = [
     b"_netdev",
     b"bitlk",
     b"discard",
     b"fido2-device",
     b"header",
     b"initramfs",
-    b"key-slot",
     b"keyfile-erase",
     b"keyscript",
     b"loud",
@@ -34,13 +46,13 @@ const NAMES: [&[u8]; 25] = [
     b"submit-from-crypt-cpus",
     b"swap",
     b"tcrypt",
-    b"tmp",
     b"tpm2-device",
-    b"tries",
+    b"x-initrd.attach",
 ];
 
-/// Name, then device, kind of key, options and whether these are all, with tabs between.
-pub fn table(text: &[u8]) -> Vec<Setting> {
+/// Name, then device, kind of key, options and whether these are all, with tabs between. Whether the file of a key is there is asked of
+/// `is_there`.
+pub fn table(text: &[u8], is_there: &dyn Fn(&Path) -> bool) -> Vec<Setting> {
     let row = |(number, line): (u32, &[u8])| {
         let mut fields = line.split(u8::is_ascii_whitespace).filter(|field| !field.is_empty());
         let name = fields.next().filter(|name| !name.starts_with(b"#"))?;
@@ -49,12 +61,15 @@ pub fn table(text: &[u8]) -> Vec<Setting> {
         let device = if is_named { device } else { b"file" };
         let key: &[u8] = match fields.next() {
             None | Some(b"none" | b"-") => b"none",
-            Some(b"/dev/urandom" | b"/dev/random" | b"/dev/hw_random") => b"random",
+            Some(b"/dev/urandom" | b"/dev/random") => b"random",
+            Some(key) if key.starts_with(b"/") && is_there(&into_path(key.to_vec())) => b"there",
             Some(_) => b"file",
         };
         let written = fields.next().filter(|written| !matches!(*written, b"none" | b"-")).unwrap_or_default();
-        let kept: Vec<Vec<u8>> = written.split(|b| *b == b',').filter_map(option).collect();
-        let all = written.split(|b| *b == b',').filter(|option| !option.is_empty()).count() == kept.len();
+        let spilled = fields.next().is_some_and(|more| !more.starts_with(b"#"));
+        let options: Vec<&[u8]> = written.split(|b| *b == b',').filter(|option| !option.is_empty()).collect();
+        let kept: Vec<Vec<u8>> = options.iter().copied().filter_map(option).collect();
+        let all = !spilled && kept == options;
         Some(Setting::new(number, name, [device, key, &kept.join(&b',')[..], whole(all)].join(&b'\t')))
     };
     (1..).zip(text.split(|b| *b == b'\n')).filter_map(row).collect()
@@ -62,7 +77,7 @@ pub fn table(text: &[u8]) -> Vec<Setting> {
 
 fn option(written: &[u8]) -> Option<Vec<u8>> {
     let name = written.split(|b| *b == b'=').next().unwrap_or_default();
-    let plain = |b: &u8| b.is_ascii_alphanumeric() || b"=-:_".contains(b);
+    let plain = |b: &u8| b.is_ascii_alphanumeric() || b"=-:_.".contains(b);
     if WITH_VALUE.contains(&name) && written.len() <= 60 && written.iter().all(plain) {
         return Some(written.to_vec());
     }
@@ -80,8 +95,13 @@ mod tests {
             swap /dev/sda3 /dev/urandom swap,cipher=aes-xts-plain64,size=512\n\
             old /dev/sdb1 none plain,header=/root/header\n\
             file /var/me.img\n\
-            broken\n";
-        let rows: Vec<(u32, String, String)> = table(text.as_bytes())
+            broken\n\
+            kept UUID=1-2 /root/kept.key luks,tries=3\n\
+            script UUID=1-2 /root/kept.key luks,keyscript=/lib/gone\n\
+            more UUID=1-2 none luks nofail\n\
+            said UUID=1-2 none luks # nofail\n\
+            hardware /dev/sda3 /dev/hw_random swap,,frobnicate\n";
+        let rows: Vec<(u32, String, String)> = table(text.as_bytes(), &|key| key.ends_with("kept.key"))
             .into_iter()
             .map(|row| (row.line, String::from_utf8(row.key).unwrap(), String::from_utf8(row.value).unwrap()))
             .collect();
@@ -89,10 +109,15 @@ mod tests {
         assert_eq!(
             rows,
             [
-                row(2, "data", "UUID=1-2\tfile\tluks,discard,nofail\tpart"),
+                row(2, "data", "UUID=1-2\tfile\tluks,discard,x-initrd.attach,nofail\twhole"),
                 row(3, "swap", "/dev/sda3\trandom\tswap,cipher=aes-xts-plain64,size=512\twhole"),
-                row(4, "old", "/dev/sdb1\tnone\tplain,header\twhole"),
+                row(4, "old", "/dev/sdb1\tnone\tplain,header\tpart"),
                 row(5, "file", "file\tnone\t\twhole"),
+                row(7, "kept", "UUID=1-2\tthere\tluks,tries=3\twhole"),
+                row(8, "script", "UUID=1-2\tthere\tluks,keyscript\tpart"),
+                row(9, "more", "UUID=1-2\tnone\tluks\tpart"),
+                row(10, "said", "UUID=1-2\tnone\tluks\twhole"),
+                row(11, "hardware", "/dev/sda3\tfile\tswap\tpart"),
             ]
         );
     }

@@ -1,4 +1,4 @@
-//! What will be mounted and what is mounted: fstab, mount units, the kernel's command line, mount tables.
+//! What will be mounted and what is mounted: fstab, mount units, mount tables.
 //!
 //! Of devices and addresses what stands before `@` is cut; which options are kept stands beside. Mount tables keep all
 //! options of local file systems, which the kernel itself has written. The surprise: a line and a unit say of themselves
@@ -8,7 +8,7 @@ use super::options::{LOCAL_SOURCES, LOCAL_TYPES, is_local, options};
 use crate::host::Setting;
 
 /// A device or address without who logs in there; `none` where it is made of settings, as rclone takes them.
-fn source(text: &[u8]) -> Vec<u8> {
+pub fn source(text: &[u8]) -> Vec<u8> {
     if LOCAL_SOURCES.iter().any(|prefix| text.starts_with(prefix)) {
         return text.to_vec();
     }
@@ -126,38 +126,6 @@ fn unit_setting(line: u32, key: &[u8], value: &[u8], local: bool) -> Option<Sett
         _ => return None,
     };
     Some(Setting::new(line, key.to_ascii_lowercase(), value))
-}
-
-/// The kernel's parameters root, rootfstype, rootflags and elevator (the kernel's
-/// Documentation/admin-guide/kernel-parameters.txt), then `kept` with whether the flags are whole, where there are any.
-pub fn kernel_command_line(text: &[u8]) -> Vec<Setting> {
-    let mut quoted = false;
-    let parameters = text.split(|b| {
-        quoted ^= *b == b'"';
-        !quoted && b.is_ascii_whitespace()
-    });
-    let setting = |parameter: &[u8]| {
-        let equals = parameter.iter().position(|b| *b == b'=')?;
-        let (key, value) = parameter.split_at(equals);
-        let value: Vec<u8> = value.get(1..)?.iter().copied().filter(|b| *b != b'"').collect();
-        let value = match key {
-            b"root" => source(&value),
-            b"rootflags" => options(&value, false),
-            b"rootfstype" | b"elevator" => value,
-            _ => return None,
-        };
-        Some(Setting::new(1, key, value))
-    };
-    let parameters: Vec<&[u8]> = parameters.collect();
-    let mut settings: Vec<Setting> = parameters.iter().copied().filter_map(setting).collect();
-    let flags = parameters.iter().rev().find_map(|parameter| parameter.strip_prefix(b"rootflags="));
-    let kept =
-        settings.iter().rev().find(|setting| setting.key == b"rootflags").map(|kept| kept.value.clone());
-    if let Some((flags, kept)) = flags.zip(kept) {
-        let written: Vec<u8> = flags.iter().copied().filter(|b| *b != b'"').collect();
-        settings.push(Setting::new(1, b"kept", whole(written == kept)));
-    }
-    settings
 }
 
 /// /proc/PID/mountinfo or /proc/PID/mounts. File systems that are not known to log in nowhere lose who does and with which
@@ -279,18 +247,6 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn the_kernel_command_line_keeps_its_root() {
-        let text = "BOOT_IMAGE=/vmlinuz root=UUID=1-2 ro rootflags=\"data=journal,subvol=@\" password=x elevator=noop\n";
-        let expected = [
-            row(1, "root", "UUID=1-2"),
-            row(1, "rootflags", "data=journal,subvol=@"),
-            row(1, "elevator", "noop"),
-            row(1, "kept", "whole"),
-        ];
-        assert_eq!(read(kernel_command_line(text.as_bytes())), expected);
     }
 
     #[test]

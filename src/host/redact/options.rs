@@ -313,8 +313,8 @@ const OPTION_FAMILIES: [(&str, &[&str]); 3] = [
     ),
 ];
 
-/// File systems of a local disk that the kernel mounts by itself: no option of theirs is a secret.
-pub const LOCAL_TYPES: [&[u8]; 16] = [
+/// File systems of a local disk that the kernel mounts by itself, and swap: no option of theirs is a secret.
+pub const LOCAL_TYPES: [&[u8]; 17] = [
     b"ext2",
     b"ext3",
     b"ext4",
@@ -331,6 +331,7 @@ pub const LOCAL_TYPES: [&[u8]; 16] = [
     b"ntfs3",
     b"iso9660",
     b"udf",
+    b"swap",
 ];
 
 /// How a local disk is named (fstab(5)).

@@ -268,8 +268,11 @@ fn unlocked(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
         };
         if missing.contains(&name) {
             items.push(
-                open("its device is not there", Ruling::unknown("What lies on it cannot be mounted."))
-                    .blocks(),
+                open(
+                    "no block device is there for it",
+                    Ruling::unknown("What lies on it cannot be mounted."),
+                )
+                .blocks(),
             );
         } else if unseen.contains(&name) {
             items.push(open(
@@ -312,7 +315,7 @@ pub(super) fn runs_alike(real: &FactSet, supposed: &FactSet) -> bool {
     release(real).is_some() && release(real) == release(supposed)
 }
 
-/// Swap whose device is gone, or was not looked for. The boot goes on without it.
+/// Swap whose device is gone or no swap, or of which it is not known whether it is. The boot goes on without it.
 fn swaps(facts: &FactSet) -> Vec<Item> {
     let host = Subject::host();
     let list = |key| facts.value(&host, key).unwrap_or_default();
@@ -322,9 +325,16 @@ fn swaps(facts: &FactSet) -> Vec<Item> {
         let item = Item::open(&host, Level::Warning, format!("the swap {swap} is not there"), says);
         Item { name: Some(swap), ..item }.blocks()
     });
+    let unfit = list(&boot::SWAPS_UNFIT).into_iter().map(|swap| {
+        let says = Ruling::unknown(
+            "It is a directory, a character device, or a device whose file system is mounted. The boot goes on without it.",
+        );
+        let item = Item::open(&host, Level::Warning, format!("{swap} can be no swap"), says);
+        Item { name: Some(swap), ..item }.blocks()
+    });
     let open = unseen.into_iter().map(|swap| {
-        let what = format!("whether the swap {swap} will be there is not known");
+        let what = format!("whether {swap} will be swap is not known");
         Item { name: Some(swap), ..Item::open(&host, Level::Warning, what, Ruling::unknown("")) }
     });
-    gone.chain(open).collect()
+    gone.chain(unfit).chain(open).collect()
 }

@@ -120,7 +120,7 @@ fn file_system(
     let ruling = validity::file_system(&fstype, version, vendor);
     let built_in = real.facts.value(&Subject::host(), &kernel::FILESYSTEMS).unwrap_or_default();
     let by_device = facts.value(line, &boot::DEVICE).is_none_or(|device| match device {
-        NamedDevice::There | NamedDevice::Missing => true,
+        NamedDevice::There | NamedDevice::Missing | NamedDevice::Other => true,
         NamedDevice::None => false,
     });
     // Who builds a kernel himself builds the next one with what this one has.

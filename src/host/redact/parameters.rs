@@ -1,0 +1,168 @@
+//! The kernel's command line: its root, the devices that the boot waits for, and the names of what else mounts or unlocks something.
+//!
+//! Everything else stays where it is, as do the values of what is told by name. The surprise: the names are told in one row, which is
+//! there also when it is empty, so that a capture from before it was made is known from a command line without any.
+
+use super::mounts::{source, whole};
+use super::options::options;
+use crate::host::Setting;
+
+/// Parameters that mount, unlock or swap to something, or keep something else from it: kernel-command-line(7),
+/// systemd-fstab-generator(8), systemd-cryptsetup-generator(8), systemd-gpt-auto-generator(8), systemd-veritysetup-generator(8),
+/// systemd-volatile-root.service(8), dracut.cmdline(7), and those of initramfs-tools, cryptsetup-initramfs, mkinitcpio, overlayroot
+/// and zfs-initramfs. Sorted.
+const TOLD_BY_NAME: [&str; 59] = [
+    "boot",
+    "bootfs",
+    "cryptdevice",
+    "cryptkey",
+    "cryptopts",
+    "dm-mod.create",
+    "fstab",
+    "luks",
+    "luks.crypttab",
+    "luks.data",
+    "luks.key",
+    "luks.name",
+    "luks.options",
+    "luks.uuid",
+    "md",
+    "mount.usr",
+    "mount.usrflags",
+    "mount.usrfstype",
+    "netroot",
+    "nfsroot",
+    "overlayroot",
+    "rd.dm.uuid",
+    "rd.fstab",
+    "rd.luks.crypttab",
+    "rd.luks.data",
+    "rd.luks.key",
+    "rd.luks.name",
+    "rd.luks.options",
+    "rd.luks.partuuid",
+    "rd.luks.serial",
+    "rd.lvm.snapshot",
+    "rd.systemd.gpt-auto",
+    "rd.systemd.mask",
+    "rd.systemd.mount-extra",
+    "rd.systemd.swap-extra",
+    "rd.systemd.unit",
+    "rd.systemd.verity",
+    "rd.systemd.wants",
+    "rd.veritytab",
+    "roothash",
+    "systemd.crypttab",
+    "systemd.fstab",
+    "systemd.gpt-auto",
+    "systemd.mask",
+    "systemd.mount-extra",
+    "systemd.swap",
+    "systemd.swap-extra",
+    "systemd.unit",
+    "systemd.verity",
+    "systemd.verity-root-data",
+    "systemd.verity-root-hash",
+    "systemd.verity-root-options",
+    "systemd.verity-usr-data",
+    "systemd.verity-usr-hash",
+    "systemd.volatile",
+    "systemd.wants",
+    "usrhash",
+    "veritytab",
+    "zfs",
+];
+
+/// Parameters by which an initramfs brings up devices, and waits for them, by names and ids of theirs (dracut.cmdline(7)).
+const WAITED_FOR: [&[u8]; 4] = [b"rd.luks.uuid", b"rd.lvm.lv", b"rd.lvm.vg", b"rd.md.uuid"];
+
+/// Longer names of devices are none.
+const LONGEST_NAME: usize = 200;
+
+/// The kernel's parameters root, rootfstype, rootflags and elevator (the kernel's
+/// Documentation/admin-guide/kernel-parameters.txt), resume and those of [`WAITED_FOR`]; `names` with those of [`TOLD_BY_NAME`], and
+/// `kept` with whether all the flags are whole, where there are any.
+pub fn kernel_command_line(text: &[u8]) -> Vec<Setting> {
+    let mut quoted = false;
+    let parameters = text.split(|b| {
+        quoted ^= *b == b'"';
+        !quoted && b.is_ascii_whitespace()
+    });
+    let (mut settings, mut names, mut all) = (Vec::new(), Vec::new(), true);
+    for parameter in parameters {
+        let parameter: Vec<u8> = parameter.iter().copied().filter(|b| *b != b'"').collect();
+        let equals = parameter.iter().position(|b| *b == b'=');
+        let (key, value) = parameter.split_at(equals.unwrap_or(parameter.len()));
+        let value = value.get(1..).unwrap_or_default();
+        let kept = match key {
+            b"root" | b"resume" => Some(source(value)),
+            b"rootflags" => Some(options(value, false)),
+            b"rootfstype" | b"elevator" => Some(value.to_vec()),
+            key if WAITED_FOR.contains(&key) && is_name(value) => Some(value.to_vec()),
+            _ => None,
+        };
+        match kept.filter(|_| equals.is_some()) {
+            Some(kept) => {
+                all &= key != b"rootflags" || kept == value;
+                settings.push(Setting::new(1, key, kept));
+            }
+            None => names.extend(name(key)),
+        }
+    }
+    let has_flags = settings.iter().any(|setting| setting.key == b"rootflags");
+    names.sort_unstable();
+    names.dedup();
+    settings.push(Setting::new(1, b"names", names.join(",")));
+    settings.extend(has_flags.then(|| Setting::new(1, b"kept", whole(all))));
+    settings
+}
+
+/// What a parameter is called, where that is told; systemd and the kernel make no difference between `-` and `_`.
+fn name(key: &[u8]) -> Option<&'static str> {
+    let key: Vec<u8> = key.iter().map(|b| if *b == b'_' { b'-' } else { *b }).collect();
+    let waited_for = WAITED_FOR.into_iter().filter_map(|name| str::from_utf8(name).ok());
+    TOLD_BY_NAME.into_iter().chain(waited_for).find(|name| name.as_bytes() == key)
+}
+
+fn is_name(value: &[u8]) -> bool {
+    let plain = |b: &u8| b.is_ascii_alphanumeric() || b"-_.:+/".contains(b);
+    (1..=LONGEST_NAME).contains(&value.len()) && value.iter().all(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Vec<String> {
+        let shown = |setting: Setting| {
+            let [key, value] = [setting.key, setting.value].map(|bytes| String::from_utf8(bytes).unwrap());
+            format!("{key} {value}")
+        };
+        kernel_command_line(text.as_bytes()).into_iter().map(shown).collect()
+    }
+
+    #[test]
+    fn its_root_is_kept() {
+        let text = "BOOT_IMAGE=/vmlinuz root=UUID=1-2 ro rootflags=\"data=journal,subvol=@\" password=x elevator=noop\n";
+        let expected =
+            ["root UUID=1-2", "rootflags data=journal,subvol=@", "elevator noop", "names ", "kept whole"];
+        assert_eq!(read(text), expected);
+        assert_eq!(read(""), ["names "]);
+        let lost = "rootflags=password=x rootflags=noatime\n";
+        assert_eq!(read(lost), ["rootflags ", "rootflags noatime", "names ", "kept part"]);
+    }
+
+    #[test]
+    fn what_mounts_or_unlocks_something_is_told_by_name() {
+        let text = "mount.usr=/dev/gone mount.usrflags=password=x systemd.mount_extra=me:pw@host:/x luks zfs=gone/root \
+                    rd.luks.uuid=luks-1 rd.lvm.lv=rhel/root rd.lvm.lv=\"a b\" rd.md.uuid resume=UUID=7 rd.luks.key=/secret\n";
+        let expected = [
+            "rd.luks.uuid luks-1",
+            "rd.lvm.lv rhel/root",
+            "resume UUID=7",
+            "names luks,mount.usr,mount.usrflags,rd.luks.key,rd.lvm.lv,rd.md.uuid,systemd.mount-extra,zfs",
+        ];
+        assert_eq!(read(text), expected);
+        assert!(TOLD_BY_NAME.is_sorted());
+    }
+}
