@@ -4,7 +4,7 @@
 //! A feature is judged by its name in the superblock. The surprise: a file system whose features nobody read is told only on the
 //! way back, since kernels and tools of later versions know what earlier ones knew; XFS is the exception, whose version 4 went.
 
-use super::{Item, kernel_of, layer::changes_system};
+use super::{Item, built_again, kernel_of, layer::changes_system};
 use crate::facts::catalog::{boot, host, kernel, mount};
 use crate::facts::{FactSet, Key, Scope, Subject};
 use crate::rules::Level;
@@ -48,6 +48,8 @@ struct Next<'f> {
     facts: &'f FactSet,
     /// The kernel, where it is another than now.
     kernel: Option<(Version, String)>,
+    /// Whether it has what the running one has in use, as both are somebody's own.
+    again: bool,
     /// Whether it is older than the one that runs, or of a vendor whose numbers say nothing of that.
     is_back: bool,
     checker: Checker,
@@ -61,8 +63,9 @@ impl<'f> Next<'f> {
             (Some((now, _)), Some((then, _))) => then < now,
             (None, _) | (_, None) => true,
         };
+        let again = built_again(now.as_ref(), then.as_ref());
         let kernel = then.filter(|_| release(real) != release(supposed));
-        Self { facts: supposed, kernel, is_back, checker: checker(real, supposed) }
+        Self { facts: supposed, kernel, again, is_back, checker: checker(real, supposed) }
     }
 
     /// What becomes of something that is mounted.
@@ -110,7 +113,8 @@ impl<'f> Next<'f> {
             return None;
         }
         let open = |what: String, ruling| Item::open(subject, level(self.facts, subject), what, ruling);
-        let v4 = validity::format(Format::XfsV4, version, vendor);
+        let judge = if self.again { validity::format_again } else { validity::format };
+        let v4 = judge(Format::XfsV4, version, vendor);
         if fstype == "xfs" && (v4.effect.is_refused() || v4.effect.is_unknown()) {
             return Some(open(format!("whether it is {} is not known", Format::XfsV4.words()), v4));
         }
