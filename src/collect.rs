@@ -41,13 +41,21 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
 pub use block::device::is_of_whole_disk;
+pub use btrfs::PROFILES as BTRFS_PROFILES;
+pub use kernel::{kernel_named, vendor_of};
 pub use named::unusable;
 pub use targets::{ask_of_all, mistake};
 
+use crate::facts::catalog::mount::MountClass;
 use crate::facts::note::{RunNote, StorageNote};
 use crate::facts::{FactSet, Reading, Remedy, Subject, Why};
 use crate::host::{Host, Miss, MissKind};
 use crate::workers;
+
+/// The class of a file system by its type alone.
+pub fn class_of(fstype: &str) -> MountClass {
+    fstype::class(fstype, 0)
+}
 
 /// What a run is about.
 #[derive(Clone, Debug, Default)]

@@ -5,6 +5,7 @@
 //! sees it ([`guard`]). It reads no machine. The surprise: an option that the table does not know is *unknown*, never
 //! refused and never accepted, and so is a step that a vendor may have carried into an older kernel.
 
+mod builder;
 mod derive;
 mod form;
 mod guard;
@@ -25,12 +26,14 @@ mod zfs;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use builder::builds_again;
 pub use derive::{derive, rulings};
 pub use guard::{Beside, guard, guard_with};
 pub use mkfs::{FeatureExample, features, leave_out, mkfs_defaults, mkfs_feature, mkfs_flag};
 pub use mount::{
-    Example, Format, Layer, examples, file_system, format, holding, layer, mount_option, mount_options,
-    mount_options_here, scheduler,
+    Example, Format, Layer, examples, file_system, file_system_again, format, format_again, holding,
+    is_option_of, layer, layer_again, mount_option, mount_options, mount_options_here, names_file_system,
+    names_scheduler, scheduler,
 };
 pub use on_disk::{feature_checked, feature_on_disk};
 pub use server::{

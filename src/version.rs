@@ -53,6 +53,27 @@ impl Before {
     }
 }
 
+/// Whether a text is a release as uname(1) and tools print it: at least two numbers, and behind them nothing, a candidate, or a
+/// vendor's tail of printable ASCII without blanks, which begins with `-`, `+` or `~`, or as `.el9` does.
+pub fn is_release(text: &str) -> bool {
+    let digits = text.bytes().take_while(|b| b.is_ascii_digit() || *b == b'.').count();
+    // The point of `.el9` belongs to the tail.
+    let end = text.get(..digits).map(|start| start.strip_suffix('.').unwrap_or(start).len());
+    let Some((numbers, tail)) = end.and_then(|end| text.split_at_checked(end)) else { return false };
+    let is_number = |part: &str| !part.is_empty() && part.len() <= 9;
+    let begins =
+        |mark: char| tail.strip_prefix(mark).is_some_and(|rest| rest.starts_with(char::is_alphanumeric));
+    // A tree with changes of its own ends in a plus.
+    let is_tail = tail.is_empty()
+        || tail == "+"
+        || ['-', '+', '~'].into_iter().any(begins)
+        || tail.strip_prefix('.').is_some_and(|rest| rest.starts_with(char::is_alphabetic));
+    numbers.contains('.')
+        && numbers.split('.').all(is_number)
+        && is_tail
+        && tail.bytes().all(|b| b.is_ascii_graphic())
+}
+
 impl Version {
     /// Reads a version at the start of the text: `6.1.0-28-amd64`, `6.18-rc3`, `1.46.5-2ubuntu1`, `16.4 (Debian)`,
     /// `v6.2`. `None` when it starts with no number.
@@ -207,7 +228,7 @@ impl fmt::Display for Version {
 mod tests {
     use proptest::prelude::*;
 
-    use super::Version;
+    use super::{Version, is_release};
     use crate::truth::Truth;
 
     fn v(text: &str) -> Version {
@@ -335,6 +356,51 @@ mod tests {
                 prop_assert!(a <= c);
             }
             prop_assert_eq!(a.at_least(&b), Truth::from(a >= b));
+        }
+    }
+
+    #[test]
+    fn a_release_is_one_as_it_is_printed() {
+        for taken in [
+            "6.12",
+            "6.12.0",
+            "6.18-rc3",
+            "6.18.0-rc3+",
+            "6.12.0+",
+            "3.10.0-1160.119.1.el7.x86_64",
+            "6.12.57+deb13-cloud-amd64",
+            "6.6.87.2-microsoft-standard-WSL2",
+            "2.6.32.el6",
+            "6.18.44-fc-v445",
+            "1.47.2-3ubuntu1",
+            "6.1.0~rc1",
+        ] {
+            assert!(is_release(taken), "{taken}");
+        }
+        for refused in [
+            "",
+            "0",
+            "6",
+            "6.",
+            ".6",
+            "6..12",
+            "6.12.",
+            "6.12,6.13",
+            "6.12abc",
+            "6.12\nx",
+            "6.12-x y",
+            "6.12-\u{e9}",
+            "6.12-",
+            "6.12--x",
+            " 6.12",
+            "6.12 ",
+            "v6.12",
+            "-6.12",
+            "6.12..el9",
+            "99999999999999999999.1",
+            "new",
+        ] {
+            assert!(!is_release(refused), "{refused:?}");
         }
     }
 }

@@ -20,7 +20,7 @@ pub const COLLECTOR: Collector = Collector { id: "btrfs", run };
 const ALL: &str = "/sys/fs/btrfs";
 
 /// Profiles as btrfs names their directories.
-const PROFILES: &[&str] =
+pub const PROFILES: &[&str] =
     &["single", "dup", "raid0", "raid1", "raid1c3", "raid1c4", "raid10", "raid5", "raid6"];
 
 fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {

@@ -63,6 +63,19 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     dirty::read(host, facts);
 }
 
+/// Whose kernel a release names, in the words of `kernel.vendor`; `other` where it names nobody.
+pub fn vendor_of(release: &str) -> &'static str {
+    vendor::of(release, "").name
+}
+
+/// The kernel of a release, with its vendor, which may be said apart.
+pub fn kernel_named(release: &str, vendor: Option<String>) -> Option<(Version, String)> {
+    let own = vendor::of(release, "");
+    let vendor = vendor.unwrap_or_else(|| own.name.to_owned());
+    let backports = if vendor == own.name { own.backports } else { vendor::backports(&vendor) };
+    Some((Version::parse(release)?.with_backports(backports), vendor))
+}
+
 fn was_seen<T>(reading: &Reading<T>) -> bool {
     reading.source().is_none_or(Source::is_evidence)
 }
@@ -107,9 +120,9 @@ fn version(host: &dyn Host, release: &Reading<String>, build: &str) -> Reading<V
 
 fn stable_level(host: &dyn Host, release: &str, build: &str) -> Option<Reading<Version>> {
     let (level, source) = match vendor::of(release, build).name {
-        "debian" => (vendor::debian_level(build), BUILD),
+        "debian" | "debian-cloud" => (vendor::debian_level(build), BUILD),
         // `Ubuntu 5.15.0-119.129-generic 5.15.160`
-        "ubuntu" => {
+        "ubuntu" | "ubuntu-cloud" => {
             let signature = host.attribute(Path::new(UBUNTU)).unwrap_or_default();
             (signature.split_whitespace().nth(2).map(str::to_owned), UBUNTU)
         }

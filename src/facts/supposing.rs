@@ -35,7 +35,7 @@ pub enum Cause {
     RootFlags,
     /// A disk's own cache, of which the disk, its driver and its queue speak.
     DiskCache,
-    /// The battery of a controller, by which it chooses how it writes.
+    /// The battery of a controller and its policies, by which it chooses how it writes.
     Battery,
     /// The I/O scheduler of a queue, one of which turns throttling off.
     Scheduler,

@@ -8,6 +8,9 @@
 mod carry;
 mod ext4;
 mod refuse;
+mod sense;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeSet;
 
@@ -21,7 +24,7 @@ use crate::host::Host;
 use crate::report;
 use crate::text;
 use crate::text::suggest::{did_you_mean, or_list};
-use crate::version::Version;
+use crate::version::{Version, is_release};
 
 /// How many subjects are named to somebody who named none.
 const MOST_NAMED: usize = 12;
@@ -111,6 +114,7 @@ fn fact_named(name: &str) -> Result<&'static KeyInfo, String> {
 /// A value that the fact could have on this machine.
 fn read_value_here(key: &KeyInfo, given: &str, read: &FactSet) -> Result<Value, String> {
     let mut value = read_value(key, given)?;
+    sense::of_any_machine(key.name, &value)?;
     if key.name == kernel::VERSION.name()
         && let Value::Version(version) = value
     {
@@ -205,6 +209,7 @@ fn read_value(key: &KeyInfo, given: &str) -> Result<Value, String> {
             }
             Some(Value::Text(given.to_owned()))
         }
+        Kind::Version if key.name == kernel::VERSION.name() && !is_release(given) => None,
         Kind::Version => {
             let shown = text::safe(given.as_bytes());
             Version::parse(&shown).map(Value::Version)

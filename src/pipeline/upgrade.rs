@@ -6,10 +6,11 @@
 
 mod distributions;
 
+use crate::collect;
 use crate::facts::catalog::{host as machine, kernel};
 use crate::facts::{FactSet, Subject};
 use crate::text;
-use crate::version::Version;
+use crate::version::is_release;
 
 pub use distributions::{TEXT as DISTRIBUTIONS, known as names_of_distributions};
 
@@ -59,8 +60,17 @@ pub fn assumptions(next: &Next, read: &FactSet) -> Result<Vec<String>, String> {
         let running =
             read.value(&Subject::host(), &kernel::VENDOR).filter(|vendor| vendor != "other" || backports);
         let is_bare = release.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-        let same = running.filter(|_| is_bare).map(|vendor| successor(&vendor, release).to_owned());
-        if let Some(vendor) = vendor.map(str::to_owned).or(same) {
+        // A machine in a cloud stays one.
+        let in_cloud =
+            |vendor: &str| running.clone().filter(|now| now.strip_suffix("-cloud") == Some(vendor));
+        // A full release says it itself.
+        let told = Some(collect::vendor_of(release)).filter(|own| !["mainline", "other"].contains(own));
+        let named = vendor.map(|vendor| match told {
+            Some(own) => own.to_owned(),
+            None => in_cloud(vendor).unwrap_or_else(|| vendor.to_owned()),
+        });
+        let same = running.as_deref().map(|vendor| successor(vendor, release).to_owned());
+        if let Some(vendor) = named.or(same.filter(|_| is_bare)) {
             say(kernel::VENDOR.name(), &vendor);
         }
     }
@@ -84,12 +94,11 @@ pub fn assumptions(next: &Next, read: &FactSet) -> Result<Vec<String>, String> {
 }
 
 fn version<'v>(option: &str, given: &'v str) -> Result<&'v str, String> {
-    match Version::parse(given) {
-        Some(_) => Ok(given),
-        None => {
-            Err(format!("{option} is a version such as 6.12, and `{}` is none", text::safe(given.as_bytes())))
-        }
+    if is_release(given) {
+        return Ok(given);
     }
+    let shown = text::safe(given.as_bytes());
+    Err(format!("{option} is a version such as 6.12, or a whole release, and `{shown}` is none"))
 }
 
 /// Whose kernel this is when it comes after one of this vendor.
@@ -101,6 +110,7 @@ fn successor<'v>(vendor: &'v str, release: &str) -> &'v str {
 mod tests {
     use super::*;
     use crate::facts::Source;
+    use crate::version::Version;
 
     fn told(kernel: Option<&str>, os: Option<&str>, running: &str) -> Result<String, String> {
         let mut read = FactSet::default();
@@ -122,6 +132,8 @@ mod tests {
             ("6.6", "el8", "kernel.release=6.6 kernel.vendor=el8"),
             ("6.12", "uek", "kernel.release=6.12 kernel.vendor=uek"),
             ("6.12", "other", "kernel.release=6.12"),
+            ("6.12", "debian-cloud", "kernel.release=6.12 kernel.vendor=debian-cloud"),
+            ("6.12.48+deb13-cloud-amd64", "debian", "kernel.release=6.12.48+deb13-cloud-amd64"),
             ("6.12.0-55.el10.x86_64", "el9", "kernel.release=6.12.0-55.el10.x86_64"),
         ] {
             assert_eq!(
@@ -198,6 +210,16 @@ mod tests {
                 .replace("tool.btrfs_progs", machine::BTRFSPROGS.name());
             assert_eq!(told(kernel, Some(os), "mainline"), Ok(expected), "{os}");
         }
+        // What runs in a cloud goes on in it, and a full release says so itself.
+        for (kernel, running, vendor) in [
+            (None, "debian-cloud", "debian-cloud"),
+            (None, "ubuntu-cloud", "debian"),
+            (Some("6.12.48+deb13-cloud-amd64"), "debian", "debian-cloud"),
+            (Some("6.12.48+deb13-amd64"), "debian-cloud", "debian"),
+        ] {
+            let all = told(kernel, Some("debian13"), running).unwrap();
+            assert!(all.contains(&format!("kernel.vendor={vendor} ")), "{kernel:?} after {running}: {all}");
+        }
         for (kernel, os, says) in [
             (None, "debain13", "did you mean `debian`"),
             (None, "plan9", "one of: rhel"),
@@ -212,6 +234,7 @@ mod tests {
             (Some("6.12.0"), "ol10", "ol10-rhck (6.12.0), ol10-uek8 (6.12.0)"),
             (None, "amzn2", "amzn2-4.14, amzn2-5.10"),
             (Some("new"), "rhel10", "--kernel is a version"),
+            (Some("6..12"), "debian13", "--kernel is a version"),
         ] {
             let error = told(kernel, Some(os), "mainline").unwrap_err();
             assert!(error.contains(says), "{os}: {error}");

@@ -25,7 +25,7 @@ use super::exit::FailOn;
 use crate::facts::catalog::kernel;
 use crate::facts::{FactSet, Scope, Subject};
 use crate::rules::{Finding, Level, Outcome, Trace};
-use crate::validity::Ruling;
+use crate::validity::{self, Ruling};
 use crate::version::Version;
 
 pub use need::{Answer, Kind, Need};
@@ -203,6 +203,12 @@ impl Upgrade {
 fn kernel_of(facts: &FactSet) -> Option<(Version, String)> {
     let host = Subject::host();
     facts.value(&host, &kernel::VERSION).zip(facts.value(&host, &kernel::VENDOR))
+}
+
+/// Whether the next kernel has what the running one has in use, because who built that one himself builds this one too.
+fn built_again(now: Option<&(Version, String)>, then: Option<&(Version, String)>) -> bool {
+    now.zip(then)
+        .is_some_and(|((now, by), (then, next_by))| validity::builds_again((now, by), (then, next_by)))
 }
 
 /// The order of the telling: parts, what matters most, and lines of a file as they stand there.

@@ -4,7 +4,7 @@
 //! It looks at values that advice would put in, not at those it takes out. The surprise: a value that would be ignored or
 //! is on its way out is held back too, for it is no advice.
 
-use super::mount::{file_system, mount_options, scheduler};
+use super::mount::{mount_options, new_file_system, scheduler};
 use super::server::{always, mysql_setting, postgres_value};
 use super::{Effect, Ruling, mkfs_defaults, mkfs_feature};
 use crate::facts::catalog::{boot, cluster, host, kernel, mount, mysql, postgres};
@@ -111,7 +111,7 @@ fn made_with(word: &str, fs: Option<&str>, facts: &FactSet) -> Result<(), String
 fn filesystem(fs: &str, features: &[String], facts: &FactSet) -> Result<(), String> {
     let (version, vendor) = kernel_of(facts)?;
     let loaded = facts.value(&Subject::host(), &kernel::FILESYSTEMS).unwrap_or_default();
-    let ruling = file_system(fs, &version, &vendor);
+    let ruling = new_file_system(fs, &version, &vendor);
     if !(ruling.effect.is_unknown() && loaded.iter().any(|name| name == fs)) {
         accepted(fs, &ruling)?;
     }

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use super::builder::family;
 use super::{Effect, Ruling};
 use crate::version::Version;
 
@@ -71,6 +72,16 @@ impl Life {
         if taken.is_empty() { Some(here()) } else { agreed(&taken) }
     }
 
+    /// The same of a kernel that has what it is about, because the one before it had it and both are of who builds his kernels
+    /// himself: only what was taken out of the kernel is gone.
+    pub fn again(&self, kernel: &Version, vendor: &str) -> Ruling {
+        let ruling = self.at(kernel, vendor);
+        if ruling.effect.is_refused() || kernel.number(0) >= NOT_YET {
+            return ruling;
+        }
+        self.where_taken(kernel, vendor).unwrap_or(ruling)
+    }
+
     /// The steps of which one holds for a kernel: the one that its number says, and where its vendor carries code into older
     /// kernels, every later one.
     fn possible(&self, kernel: &Version, vendor: &str) -> Vec<&Step> {
@@ -84,7 +95,9 @@ impl Life {
     }
 
     fn of_vendor(&self, kernel: &Version, vendor: &str) -> Option<&Step> {
-        self.vendors.get(vendor).and_then(|steps| steps.iter().rev().find(|step| step.reached(kernel)))
+        self.vendors
+            .get(family(vendor))
+            .and_then(|steps| steps.iter().rev().find(|step| step.reached(kernel)))
     }
 
     /// The steps that a kernel can have taken. What came and went between two candidates of a release is in these candidates

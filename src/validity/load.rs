@@ -48,6 +48,24 @@ enum Takes {
     Text,
 }
 
+/// Whether tests mount with an option.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Tried {
+    #[default]
+    WhereTaken,
+    Never,
+}
+
+impl Tried {
+    fn is_never(&self) -> bool {
+        match self {
+            Self::Never => true,
+            Self::WhereTaken => false,
+        }
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawOptions {
@@ -78,6 +96,8 @@ struct RawOptions {
     shown_as: Vec<String>,
     #[serde(default)]
     not_on_ext3: bool,
+    #[serde(default)]
+    tried: Tried,
     #[serde(default)]
     because: String,
     source: String,
@@ -194,6 +214,7 @@ fn options(table: &mut Table, place: &str, raw: RawOptions, problems: &mut Probl
         in_force: raw.in_force.into_iter().map(in_force).collect(),
         shown_as: raw.shown_as,
         not_on_ext3: raw.not_on_ext3,
+        untried: raw.tried.is_never(),
         because: raw.because,
         source: raw.source,
     });

@@ -1,6 +1,7 @@
 //! Features that are chosen when a file system is made: known to the tool, and mountable by the kernel. The surprise:
 //! doing nothing is a choice too, because newer tools set features by default that older kernels cannot mount.
 
+use super::builder::family;
 use super::life::{backports, reached};
 use super::table::{Feature, FeatureKind, table};
 use super::{Effect, Ruling};
@@ -10,7 +11,7 @@ use crate::version::Version;
 impl Feature {
     /// Whether a kernel mounts it; unknown where a vendor may have carried it into an older one.
     pub(super) fn mounted_by(&self, kernel: &Version, vendor: &str) -> Truth {
-        let by_vendor = self.vendors.get(vendor).is_some_and(|from| reached(from, kernel));
+        let by_vendor = self.vendors.get(family(vendor)).is_some_and(|from| reached(from, kernel));
         if by_vendor || kernel >= &self.kernel {
             Truth::True
         } else if backports(kernel, vendor) {

@@ -4,6 +4,7 @@
 //! at once. The surprise: ext4, XFS and btrfs refuse options they do not know, so one that belongs to another of them is
 //! refused for certain, while one that nobody here knows stays unknown.
 
+use super::builder::{Builder, builder};
 use super::form::Wrong;
 use super::life::backports;
 use super::table::{Row, key, table};
@@ -62,7 +63,33 @@ struct Asked<'a> {
 
 /// Whether a kernel has a file system.
 pub fn file_system(fs: &str, kernel: &Version, vendor: &str) -> Ruling {
+    built("file system", fs, kernel, vendor)
+}
+
+/// The same for one that is to be made here, where mounting it shows at once whether it is built in: only what distributions do not
+/// all build is unknown.
+pub fn new_file_system(fs: &str, kernel: &Version, vendor: &str) -> Ruling {
     word("file system", fs, kernel, vendor)
+}
+
+/// The same where who builds his kernels himself has it in the one that runs: see [`super::builds_again`].
+pub fn file_system_again(fs: &str, kernel: &Version, vendor: &str) -> Ruling {
+    again("file system", fs, kernel, vendor)
+}
+
+/// Whether the table names a file system, whatever it says of it.
+pub fn names_file_system(fs: &str) -> bool {
+    table().find("file system", fs).is_some()
+}
+
+/// Whether the table names an I/O scheduler, whatever it says of it.
+pub fn names_scheduler(name: &str) -> bool {
+    table().find("scheduler", name).is_some()
+}
+
+/// Whether an option is one of this file system, and not of all of them.
+pub fn is_option_of(fs: &str, option: &str) -> bool {
+    table().find(if fs == "ext3" { "ext4" } else { fs }, option).is_some()
 }
 
 /// Something that lies on a disk, of which a kernel has to have the code.
@@ -98,7 +125,16 @@ impl Format {
 
 /// Whether a kernel has the code for it.
 pub fn format(format: Format, kernel: &Version, vendor: &str) -> Ruling {
-    word("format", format.name(), kernel, vendor)
+    match format {
+        Format::XfsV4 | Format::MdLinear => built("format", format.name(), kernel, vendor),
+        // Who has md has this.
+        Format::Md090 => word("format", format.name(), kernel, vendor),
+    }
+}
+
+/// The same where who builds his kernels himself has it in the one that runs: see [`super::builds_again`].
+pub fn format_again(format: Format, kernel: &Version, vendor: &str) -> Ruling {
+    again("format", format.name(), kernel, vendor)
 }
 
 /// What stands between a file system and its disks.
@@ -112,14 +148,29 @@ pub enum Layer {
     DeviceMapper,
 }
 
+impl Layer {
+    /// Its name in the table.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Md => "md",
+            Self::MdMetadata => "md metadata",
+            Self::DeviceMapper => "device mapper",
+        }
+    }
+}
+
 /// Whether a kernel has the code for one of a layer, by the name that the kernel gives it.
 pub fn layer(layer: Layer, name: &str, kernel: &Version, vendor: &str) -> Ruling {
-    let of = match layer {
-        Layer::Md => "md",
-        Layer::MdMetadata => "md metadata",
-        Layer::DeviceMapper => "device mapper",
-    };
-    word(of, name, kernel, vendor)
+    match layer {
+        Layer::Md | Layer::DeviceMapper => built(layer.name(), name, kernel, vendor),
+        // Who has md has these.
+        Layer::MdMetadata => word(layer.name(), name, kernel, vendor),
+    }
+}
+
+/// The same where who builds his kernels himself has it in the one that runs: see [`super::builds_again`].
+pub fn layer_again(layer: Layer, name: &str, kernel: &Version, vendor: &str) -> Ruling {
+    again(layer.name(), name, kernel, vendor)
 }
 
 /// Whether a kernel has an I/O scheduler.
@@ -128,10 +179,42 @@ pub fn scheduler(name: &str, kernel: &Version, vendor: &str) -> Ruling {
 }
 
 fn word(of: &str, name: &str, kernel: &Version, vendor: &str) -> Ruling {
-    match table().find(of, name) {
-        Some((row, _)) => row.life.at(kernel, vendor),
-        None => Ruling::unknown(format!("The table does not know the {of} {name}.")),
-    }
+    found(of, name).map_or_else(|unknown| unknown, |row| row.life.at(kernel, vendor))
+}
+
+fn again(of: &str, name: &str, kernel: &Version, vendor: &str) -> Ruling {
+    found(of, name).map_or_else(|unknown| unknown, |row| row.life.again(kernel, vendor))
+}
+
+/// Who has a row of his own for what no kernel is built without.
+const EVERYBODY: &str = "own";
+
+/// Whether something is built into a kernel: what the table says of all kernels it says of those of distributions.
+fn built(of: &str, name: &str, kernel: &Version, vendor: &str) -> Ruling {
+    let row = match found(of, name) {
+        Ok(row) => row,
+        Err(unknown) => return unknown,
+    };
+    let ruling = row.life.at(kernel, vendor);
+    let because = match builder(vendor) {
+        Builder::Distribution => return ruling,
+        // What its vendor leaves out, it leaves out too.
+        Builder::Cloud if ruling.effect.is_refused() || is_there(&row.life.at(kernel, "")) => return ruling,
+        Builder::Cloud => "The kernels that it makes for clouds are built with less than its others.",
+        Builder::Own if ruling.effect.is_refused() => return ruling,
+        Builder::Own if row.life.vendors.contains_key(EVERYBODY) => return row.life.at(kernel, EVERYBODY),
+        Builder::Own => "It is no distribution's kernel, and with what it was built is not known.",
+    };
+    Ruling::unknown(because)
+}
+
+fn is_there(ruling: &Ruling) -> bool {
+    !ruling.effect.is_refused() && !ruling.effect.is_unknown()
+}
+
+fn found(of: &str, name: &str) -> Result<&'static Row, Ruling> {
+    let row = table().find(of, name).map(|(row, _)| row);
+    row.ok_or_else(|| Ruling::unknown(format!("The table does not know the {of} {name}.")))
 }
 
 impl Asked<'_> {
@@ -293,7 +376,7 @@ pub fn examples(fs: &str) -> Vec<Example> {
     let table = table();
     let mut found = Vec::new();
     for ((of, name), index) in table.names.iter().filter(|((of, _), _)| of == fs || of == "vfs") {
-        let Some(row) = table.rows.get(*index) else { continue };
+        let Some(row) = table.rows.get(*index).filter(|row| !row.untried) else { continue };
         if of == "vfs" && table.names.contains_key(&(fs.to_owned(), name.clone())) {
             continue;
         }

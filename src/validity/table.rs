@@ -64,6 +64,8 @@ pub struct Row {
     pub shown_as: Vec<String>,
     /// Whether it is refused for ext3.
     pub not_on_ext3: bool,
+    /// Whether no test mounts with it.
+    pub untried: bool,
     /// Why, where a step does not say.
     pub because: String,
     /// Who says so.

@@ -269,7 +269,7 @@ fn a_fact_that_was_chosen_is_read_like_one_that_was_written() {
         (disk.clone(), "device.fua", "maybe"),
         (disk.clone(), "controller.battery", "failed"),
         (disk, "device.cache", "protected"),
-        (mount.clone(), "mount.options", "rw, nobarrier"),
+        (mount.clone(), "mount.options", "rw, noatime"),
         (mount.clone(), "mount.class", "blok"),
         (mount, "os.name", "a\u{1b}"),
     ] {

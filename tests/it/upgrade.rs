@@ -55,6 +55,8 @@ fn machine(dir: &Path, lines: &[Line]) -> String {
     });
     let rows = rows.collect::<Vec<_>>().concat();
     let ids = (1..=15).map(|id| format!("|{id:02}\n")).collect::<Vec<_>>().concat();
+    // Whose kernel it is, its build text says.
+    let before = before.replace("(gcc) #1 SMP", "(gcc) #1 SMP Debian 6.1.119-1 (2024-11-22)");
     let text = format!("{before}config fstab /etc/fstab\n{rows}list /dev/disk/by-uuid\n{ids}{after}");
     let path = dir.join("host");
     fs::write(&path, text).unwrap();

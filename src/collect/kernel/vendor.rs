@@ -66,11 +66,14 @@ pub fn of(release: &str, build: &str) -> Vendor {
         let enterprise = SUSE_BASES.iter().any(|base| release.starts_with(base));
         return is(if enterprise { "sles" } else { "opensuse" }, enterprise);
     }
-    if build.contains("-Ubuntu ") {
-        return is("ubuntu", false);
+    // Where the build text is there, it tells; who builds for himself may keep a name.
+    if build.contains("-Ubuntu ") || (build.is_empty() && named_by_ubuntu(release)) {
+        let is_for_all = UBUNTU_FOR_ALL.iter().any(|flavour| tail.ends_with(flavour));
+        return is(if is_for_all { "ubuntu" } else { "ubuntu-cloud" }, false);
     }
-    if debian_level(build).is_some() {
-        return is("debian", false);
+    if debian_level(build).is_some() || (build.is_empty() && named_by_debian(release)) {
+        let is_for_cloud = tail.contains("-cloud-");
+        return is(if is_for_cloud { "debian-cloud" } else { "debian" }, false);
     }
     let architectures = [".x86_64", ".aarch64", ".ppc64le", ".s390x"];
     match tail {
@@ -81,9 +84,98 @@ pub fn of(release: &str, build: &str) -> Vendor {
     }
 }
 
+/// Ends of the names of Ubuntu's kernels that are built for all machines.
+const UBUNTU_FOR_ALL: &[&str] = &["-generic", "-generic-64k", "-lowlatency", "-lowlatency-64k", "-virtual"];
+
+/// What Ubuntu calls those, and the kernels that it builds for clouds and for single kinds of machines.
+const UBUNTU: &[&str] = &[
+    "aws",
+    "aws-64k",
+    "aws-fips",
+    "azure",
+    "azure-64k",
+    "azure-fde",
+    "azure-fips",
+    "fips",
+    "gcp",
+    "gcp-64k",
+    "gcp-fips",
+    "generic",
+    "generic-64k",
+    "gke",
+    "gkeop",
+    "ibm",
+    "intel-iotg",
+    "kvm",
+    "lowlatency",
+    "lowlatency-64k",
+    "nvidia",
+    "nvidia-64k",
+    "oem",
+    "oracle",
+    "oracle-64k",
+    "raspi",
+    "realtime",
+    "virtual",
+];
+
+/// `6.8.0-1012-azure`: the third number is always 0, and a counter follows. The kernels that Ubuntu builds of the mainline have a
+/// date or a longer counter there.
+fn named_by_ubuntu(release: &str) -> bool {
+    let Some((version, rest)) = release.split_once('-') else { return false };
+    let Some((counter, flavour)) = rest.split_once('-') else { return false };
+    let [major, minor, "0"] = version.split('.').collect::<Vec<_>>()[..] else { return false };
+    is_number(major)
+        && is_number(minor)
+        && is_number(counter)
+        && counter.len() <= 4
+        && UBUNTU.contains(&flavour)
+}
+
+/// Architectures as Debian's kernels name them, a variant behind some.
+const DEBIAN: &[&str] = &[
+    "686",
+    "686-pae",
+    "amd64",
+    "arm64",
+    "arm64-16k",
+    "armmp",
+    "armmp-lpae",
+    "loong64",
+    "powerpc64le",
+    "powerpc64le-64k",
+    "riscv64",
+    "s390x",
+];
+
+/// `6.1.0-28-amd64`, `6.12.57+deb13-cloud-amd64`, `6.10.6+bpo-amd64` or `5.10.0-0.deb10.28-amd64`.
+fn named_by_debian(release: &str) -> bool {
+    let digits = release.bytes().take_while(|b| b.is_ascii_digit() || *b == b'.').count();
+    let Some((version, tail)) = release.split_at_checked(digits) else { return false };
+    let is_full = version.split('.').count() == 3 && version.split('.').all(is_number);
+    let Some((mark, kind)) = tail.get(1..).and_then(|rest| rest.split_once('-')) else { return false };
+    let of_release = |word: &str| word == "bpo" || word.strip_prefix("deb").is_some_and(is_number);
+    let is_marked = if tail.starts_with('+') {
+        of_release(mark)
+    } else {
+        let old = mark.strip_prefix("0.").and_then(|rest| rest.split_once('.'));
+        let is_old = |(word, counter): (&str, &str)| of_release(word) && counter.split('.').all(is_number);
+        is_number(mark) || old.is_some_and(is_old)
+    };
+    let kinds = ["cloud-", "rt-"];
+    let architecture = kinds.into_iter().find_map(|of| kind.strip_prefix(of)).unwrap_or(kind);
+    is_full && tail.starts_with(['-', '+']) && is_marked && DEBIAN.contains(&architecture)
+}
+
+/// A number as it is counted: without zeros before it.
+fn is_number(text: &str) -> bool {
+    text.bytes().all(|b| b.is_ascii_digit()) && !text.is_empty() && (text == "0" || !text.starts_with('0'))
+}
+
 /// Whether a vendor of this name backports. One that nobody here knows may.
 pub fn backports(name: &str) -> bool {
-    const AS_NUMBERED: &[&str] = &["mainline", "debian", "ubuntu", "opensuse"];
+    const AS_NUMBERED: &[&str] =
+        &["mainline", "debian", "debian-cloud", "ubuntu", "ubuntu-cloud", "opensuse"];
     match BY_TAIL.iter().find(|(_, known, _)| *known == name) {
         Some((_, _, backports)) => *backports,
         None => !AS_NUMBERED.contains(&name),
@@ -126,7 +218,34 @@ mod tests {
             ("6.9.1-1-default", "", "opensuse", false),
             ("6.1.0-37-amd64", DEBIAN, "debian", false),
             ("5.15.0-119-generic", UBUNTU, "ubuntu", false),
-            ("6.8.0-1012-azure", UBUNTU, "ubuntu", false),
+            ("6.8.0-1012-azure", UBUNTU, "ubuntu-cloud", false),
+            ("6.1.0-28-cloud-amd64", DEBIAN, "debian-cloud", false),
+            // Without the build text the release has to tell.
+            ("6.1.0-28-amd64", "", "debian", false),
+            ("6.12.48+deb13-amd64", "", "debian", false),
+            ("6.12.57+deb13-cloud-amd64", "", "debian-cloud", false),
+            ("6.1.0-28-cloud-arm64", "", "debian-cloud", false),
+            ("6.12.57+deb13-rt-amd64", "", "debian", false),
+            ("6.10.6+bpo-amd64", "", "debian", false),
+            ("5.10.0-0.deb10.28-amd64", "", "debian", false),
+            ("5.10.0-0.bpo.9-amd64", "", "debian", false),
+            ("5.15.0-119-generic", "", "ubuntu", false),
+            ("6.8.0-31-generic-64k", "", "ubuntu", false),
+            ("6.8.0-1021-aws", "", "ubuntu-cloud", false),
+            ("5.4.0-1103-kvm", "", "ubuntu-cloud", false),
+            ("6.8.0-1012-raspi", "", "ubuntu-cloud", false),
+            ("6.12.4-1-liquorix-amd64", "", "other", false),
+            ("6.12-1-liquorix-amd64", "", "other", false),
+            ("6.6.8-060608-generic", "", "other", false),
+            ("6.8.0-76060800daily20240311-generic", "", "other", false),
+            ("6.12.13-amd64", "", "other", false),
+            ("6.1.0-28-mine-amd64", "", "other", false),
+            ("6.1.0-028-amd64", "", "other", false),
+            ("6.1-28-amd64", "", "other", false),
+            ("6.12.48+mine-amd64", "", "other", false),
+            ("6.1.0-28-amd64", "somebody@somewhere #3 SMP", "other", false),
+            ("5.15.0-119-generic", "somebody@somewhere #3 SMP", "other", false),
+            ("+-amd64", "", "other", false),
             ("6.8.9-300.fc40.x86_64", "", "fedora", false),
             ("6.8.12-1-pve", "", "proxmox", false),
             ("6.18.44", "gcc (Ubuntu 11.4.0-1ubuntu1~22.04) #1 SMP", "mainline", false),

@@ -10,11 +10,11 @@ facts! {
     /// Battery or flash module behind the controller's cache, now.
     BATTERY: Battery = Device "controller.battery", prices, carries(Cause::Battery);
     /// Cache policy that was set.
-    POLICY: Policy = Device "controller.policy", prices, with(&["controller.policy_in_force"]);
+    POLICY: Policy = Device "controller.policy", prices, carries(Cause::Battery);
     /// Cache policy in force now.
-    POLICY_IN_FORCE: InForce = Device "controller.policy_in_force", prices;
+    POLICY_IN_FORCE: InForce = Device "controller.policy_in_force", prices, carries(Cause::Battery);
     /// What the cache does when the battery fails: falls back to `write through`, or `stays` write-back.
-    ON_BATTERY_FAILURE: OnFailure = Device "controller.on_battery_failure", prices;
+    ON_BATTERY_FAILURE: OnFailure = Device "controller.on_battery_failure", prices, carries(Cause::Battery);
     /// Write caches of the member disks: `off`, `on`, or the `disk default`, which is not known.
     DISK_CACHE: DiskCache = Device "controller.disk_cache", prices;
 }

@@ -5,7 +5,7 @@ facts! {
     RELEASE: String = Host "kernel.release" Kind::Text, prices, carries(Cause::Collected);
     /// The kernel version; on kernels whose vendor backports, *below* cannot be concluded from it.
     VERSION: Version = Host "kernel.version" Kind::Version, concluded, carries(Cause::Collected);
-    /// Whose kernel it is: `mainline`, `debian`, `ubuntu`, `el7`, `el8`, `el9`, `el10`, `sles`, `amazon`, `uek` …, from the release's tail.
+    /// Whose kernel it is: `mainline`, `debian`, `ubuntu`, `el7`, `el8`, `el9`, `el10`, `sles`, `amazon`, `uek` …, `debian-cloud` and `ubuntu-cloud` for what these build for clouds and single kinds of machines, from the release's tail.
     VENDOR: String = Host "kernel.vendor" Kind::Text, concluded, carries(Cause::Collected);
     /// The build text of the kernel, where Debian and Ubuntu keep the real stable level, from /proc/version.
     BUILD: String = Host "kernel.build" Kind::Text, instead(&["kernel.release"]);

@@ -9,7 +9,7 @@ use super::ext4::{self, InForce};
 use crate::facts::catalog::controller::{self, Battery, InForce as Writes, OnFailure, Policy};
 use crate::facts::catalog::device::{self, CacheType, DriveCache, WriteCache};
 use crate::facts::catalog::{boot, kernel, mount, mysql};
-use crate::facts::{Cause, FactSet, FactValue, KeyInfo, Scope, Source, Subject, Supposing, Value};
+use crate::facts::{Cause, FactSet, FactValue, Key, KeyInfo, Scope, Source, Subject, Supposing, Value};
 
 const COMMAND_LINE: &str = "/proc/cmdline";
 
@@ -209,47 +209,75 @@ impl Of<'_> {
         Ok(found)
     }
 
-    /// A controller with a failed battery writes as it was told to for that; what it does while one is charged, differs.
+    /// A controller writes by its policy, its battery, and what it was told to do without one. Its volumes share the battery.
     fn battery(&self) -> Result<Vec<Assumption>, String> {
         let (real, disk) = (self.real, &self.one.subject);
-        let Some(battery) = Battery::from_value(&self.one.value) else { return Ok(Vec::new()) };
         let mut found = Vec::new();
+        let in_force = |disk: &Subject, writes: Option<Writes>| {
+            let key = &controller::POLICY_IN_FORCE.info;
+            writes.map(|w| Assumption { subject: disk.clone(), key, value: w.into_value() })
+        };
+        if self.one.key.name != controller::BATTERY.name() {
+            let battery = self.supposed(disk, &controller::BATTERY);
+            found.extend(in_force(disk, self.writes(disk, battery)?));
+            return Ok(found);
+        }
+        let Some(battery) = Battery::from_value(&self.one.value) else { return Ok(found) };
         let answer = real.reading(disk, controller::BATTERY.name()).source();
         let model = real.value(disk, &controller::MODEL);
         for other in real.which(&controller::BATTERY, |_| true) {
             let same = real.reading(&other, controller::BATTERY.name()).source() == answer
                 && real.value(&other, &controller::MODEL) == model;
             if same || other == *disk {
-                let writes = self.writes(&other, battery)?;
+                found.extend(in_force(&other, self.writes(&other, Some(battery))?));
                 let key = &controller::BATTERY.info;
-                found.push(Assumption { subject: other.clone(), key, value: battery.into_value() });
-                let key = &controller::POLICY_IN_FORCE.info;
-                found.extend(writes.map(|w| Assumption { subject: other, key, value: w.into_value() }));
+                found.push(Assumption { subject: other, key, value: battery.into_value() });
             }
         }
         Ok(found)
     }
 
-    /// How a controller writes to a volume with such a battery; nothing where that is not known now either.
-    fn writes(&self, disk: &Subject, battery: Battery) -> Result<Option<Writes>, String> {
+    /// What a fact would be: as it is assumed, or as it is.
+    fn supposed<T: FactValue>(&self, of: &Subject, key: &Key<T>) -> Option<T> {
+        self.said(of, key).or_else(|| self.real.value(of, key))
+    }
+
+    fn said<T: FactValue>(&self, of: &Subject, key: &Key<T>) -> Option<T> {
+        let said = self.all.iter().find(|one| one.subject == *of && one.key.name == key.name())?;
+        T::from_value(&said.value)
+    }
+
+    /// How a controller writes to a volume with such a battery; nothing where that was said by hand, or is not known now either.
+    fn writes(&self, disk: &Subject, battery: Option<Battery>) -> Result<Option<Writes>, String> {
         let key = &controller::POLICY_IN_FORCE;
-        if !self.real.reading(disk, key.name()).is_known() || self.is_assumed(&key.info) {
-            return Ok(None);
+        match (self.said(disk, key), self.told_to_write(disk, battery)) {
+            (Some(said), Some(told)) if said != told => Err(format!(
+                "with such a battery and policy the controller would {told}, and {} says {said}: assume {} or {} that fit",
+                key.name(),
+                controller::BATTERY.name(),
+                controller::POLICY.name()
+            )),
+            (Some(_), Some(_) | None) => Ok(None),
+            (None, _) if !self.real.reading(disk, key.name()).is_known() => Ok(None),
+            (None, Some(told)) => Ok(Some(told)),
+            (None, None) => Err(format!("what {} would be is not told: assume it too", key.name())),
         }
-        let open = || Err(format!("what {} would be is not told: assume it too", key.name()));
-        let failed = || match self.real.value(disk, &controller::ON_BATTERY_FAILURE) {
-            Some(OnFailure::WriteThrough) => Ok(Some(Writes::WriteThrough)),
-            Some(OnFailure::Stays) => Ok(Some(Writes::WriteBack)),
-            None => open(),
-        };
-        let Some(policy) = self.real.value(disk, &controller::POLICY) else { return open() };
-        match policy {
-            Policy::WriteThrough => Ok(Some(Writes::WriteThrough)),
-            Policy::AlwaysWriteBack => Ok(Some(Writes::WriteBack)),
-            Policy::WriteBack => match battery {
-                Battery::Healthy => Ok(Some(Writes::WriteBack)),
-                Battery::Failed | Battery::Absent => failed(),
-                Battery::Charging | Battery::Learning | Battery::Degraded | Battery::Unreadable => open(),
+    }
+
+    /// How it writes by its policy and battery; nothing where these do not say.
+    fn told_to_write(&self, disk: &Subject, battery: Option<Battery>) -> Option<Writes> {
+        match self.supposed(disk, &controller::POLICY)? {
+            Policy::WriteThrough => Some(Writes::WriteThrough),
+            Policy::AlwaysWriteBack => Some(Writes::WriteBack),
+            Policy::WriteBack => match battery? {
+                Battery::Healthy => Some(Writes::WriteBack),
+                Battery::Failed | Battery::Absent => {
+                    Some(match self.supposed(disk, &controller::ON_BATTERY_FAILURE)? {
+                        OnFailure::WriteThrough => Writes::WriteThrough,
+                        OnFailure::Stays => Writes::WriteBack,
+                    })
+                }
+                Battery::Charging | Battery::Learning | Battery::Degraded | Battery::Unreadable => None,
             },
         }
     }

@@ -3,14 +3,21 @@
 //! Where a fact is declared stands what else is read from its thing. The surprise: what is not known can always be stated, for
 //! nothing of it was read; and what is as it is needs nothing else.
 
-use super::{Assumption, carry};
+use super::{Assumption, carry, sense};
 use crate::collect;
 use crate::facts::catalog::device::{self, DeviceKind};
 use crate::facts::{FactSet, KeyInfo, Subject, Supposing, catalog};
 
 /// Why some of these cannot be assumed together.
 pub fn objections(all: &[Assumption], read: &FactSet) -> Vec<String> {
-    all.iter().filter_map(|one| objection(one, all, read)).collect()
+    let of_one = |one: &Assumption| {
+        let is_as_now = read.reading(&one.subject, one.key.name).value() == Some(&one.value);
+        let nonsense = || sense::nonsense(one, all, read);
+        objection(one, all, read).or_else(|| if is_as_now { None } else { nonsense() })
+    };
+    let mut found: Vec<String> = all.iter().filter_map(of_one).collect();
+    found.extend(sense::contradictions(all, read));
+    found
 }
 
 fn objection(one: &Assumption, all: &[Assumption], read: &FactSet) -> Option<String> {
@@ -29,8 +36,10 @@ fn objection(one: &Assumption, all: &[Assumption], read: &FactSet) -> Option<Str
         }
         Supposing::With(others) => {
             let missing = |name: &&&str| {
-                let known = catalog::find(name).is_some_and(|other| read.lookup(subject, other).is_known());
-                known && !all.iter().any(|one| one.key.name == **name)
+                let Some(other) = catalog::find(name) else { return false };
+                let about = read.resolve(subject, other.scope);
+                let is_it = |one: &Assumption| one.key.name == **name && Some(&one.subject) == about.as_ref();
+                read.lookup(subject, other).is_known() && !all.iter().any(is_it)
             };
             let missing: Vec<&str> = others.iter().filter(missing).copied().collect();
             let also = list(&missing)?;

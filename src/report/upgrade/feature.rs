@@ -5,7 +5,7 @@
 //! way back, since kernels and tools of later versions know what earlier ones knew; XFS is the exception, whose version 4 went.
 
 use super::layer::{changes_system, runs_alike};
-use super::{Item, kernel_of};
+use super::{Item, built_again, kernel_of};
 use crate::facts::catalog::{boot, host, mount};
 use crate::facts::{FactSet, Key, Scope, Subject};
 use crate::rules::Level;
@@ -49,6 +49,8 @@ struct Next<'f> {
     facts: &'f FactSet,
     /// The kernel, where it is another than now.
     kernel: Option<(Version, String)>,
+    /// Whether it has what the running one has in use, as both are somebody's own.
+    again: bool,
     /// Whether it is older than the one that runs, or of a vendor whose numbers say nothing of that.
     is_back: bool,
     checker: Checker,
@@ -61,8 +63,9 @@ impl<'f> Next<'f> {
             (Some((now, _)), Some((then, _))) => then < now,
             (None, _) | (_, None) => true,
         };
+        let again = built_again(now.as_ref(), then.as_ref());
         let kernel = then.filter(|_| !runs_alike(real, supposed));
-        Self { facts: supposed, kernel, is_back, checker: checker(real, supposed) }
+        Self { facts: supposed, kernel, again, is_back, checker: checker(real, supposed) }
     }
 
     /// What becomes of something that is mounted.
@@ -121,7 +124,8 @@ impl<'f> Next<'f> {
             return None;
         }
         let open = |what: String, ruling| Item::open(subject, level(self.facts, subject), what, ruling);
-        let v4 = validity::format(Format::XfsV4, version, vendor);
+        let judge = if self.again { validity::format_again } else { validity::format };
+        let v4 = judge(Format::XfsV4, version, vendor);
         if fstype == "xfs" && (v4.effect.is_refused() || v4.effect.is_unknown()) {
             return Some(open(format!("whether it is {} is not known", Format::XfsV4.words()), v4));
         }

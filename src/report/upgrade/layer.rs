@@ -5,7 +5,7 @@
 //! Linux 5.4 or later has its layout settled, while one that has not may be refused where its disks differ in size.
 
 use super::need::{Kind, ZFS, devices, uses_zfs};
-use super::{Item, kernel_of};
+use super::{Item, built_again, kernel_of};
 use crate::facts::catalog::device::{ArrayLevel, ArrayState, ConsistencyPolicy, DeviceKind};
 use crate::facts::catalog::{boot, device, host as machine, kernel};
 use crate::facts::{FactSet, Subject};
@@ -28,7 +28,9 @@ pub fn items(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
     if runs_alike(real, supposed) {
         return items;
     }
+    let again = built_again(now.as_ref(), then.as_ref());
     let judge = |layer: Layer, name: &str| match &then {
+        Some((version, vendor)) if again => validity::layer_again(layer, name, version, vendor),
         Some((version, vendor)) => validity::layer(layer, name, version, vendor),
         None => Ruling::unknown("The kernel is not known."),
     };

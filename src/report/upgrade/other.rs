@@ -3,7 +3,7 @@
 
 use super::layer::{changes_system, runs_alike};
 use super::need::ZFS;
-use super::{Answer, Item, Part, applies, by_name, is_open, item, kernel_of, looks_at, of_boot};
+use super::{Answer, Item, Part, applies, built_again, by_name, is_open, item, kernel_of, looks_at, of_boot};
 use crate::durability::{Standing, Verdict};
 use crate::facts::catalog::{device, host, kernel, mount};
 use crate::facts::{FactSet, Subject};
@@ -126,9 +126,12 @@ fn formats(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
     // It is in use, so whatever the table says of the running kernel, that one has the code.
     let same = runs_alike(real, supposed);
     let mut items = Vec::new();
-    let Some((version, vendor)) = kernel_of(supposed) else { return items };
+    let (now, then) = (kernel_of(real), kernel_of(supposed));
+    let judge =
+        if built_again(now.as_ref(), then.as_ref()) { validity::format_again } else { validity::format };
+    let Some((version, vendor)) = then else { return items };
     for (subject, format) in found {
-        let then = validity::format(format, &version, &vendor);
+        let then = judge(format, &version, &vendor);
         let effect = then.effect;
         let is = Item::open(&subject, Level::Critical, format!("it is {}", format.words()), then);
         if effect.is_refused() {

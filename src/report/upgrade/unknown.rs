@@ -5,9 +5,8 @@
 //! not taken from a finding, so that switching a rule off makes nothing known.
 
 use super::need::root_without_line;
-use super::{Item, applies, kernel_of, looks_at};
-use crate::facts::catalog::boot::NamedDevice;
-use crate::facts::catalog::{boot, kernel, mount};
+use super::{Item, applies, built_again, kernel_of, looks_at};
+use crate::facts::catalog::{boot, device, kernel, mount};
 use crate::facts::{FactSet, Scope, Subject};
 use crate::report::Report;
 use crate::rules::{Finding, Level};
@@ -40,7 +39,9 @@ pub fn items(real: &Report, supposed: &Report) -> Vec<Item> {
     if let (Some(root), Some((version, vendor))) = (root_without_line(facts), &then)
         && let Some(fstype) = facts.value(&root, &mount::FSTYPE)
     {
-        let ruling = validity::file_system(&fstype, version, vendor);
+        let again = built_again(now.as_ref(), then.as_ref());
+        let judge = if again { validity::file_system_again } else { validity::file_system };
+        let ruling = judge(&fstype, version, vendor);
         if ruling.effect.is_refused() {
             let what = format!("that kernel has no {fstype}");
             items.push(Item::open(&root, Level::Critical, what, ruling).blocks());
@@ -117,14 +118,17 @@ fn file_system(
 ) -> Option<(String, Ruling)> {
     let (version, vendor) = then.filter(|then| Some(*then) != now)?;
     let fstype = facts.value(line, &boot::FSTYPE).filter(|fstype| fstype != "auto")?;
-    let ruling = validity::file_system(&fstype, version, vendor);
-    let built_in = real.facts.value(&Subject::host(), &kernel::FILESYSTEMS).unwrap_or_default();
-    let by_device = facts.value(line, &boot::DEVICE).is_none_or(|device| match device {
-        NamedDevice::There | NamedDevice::Missing | NamedDevice::Other => true,
-        NamedDevice::None => false,
-    });
-    // Who builds a kernel himself builds the next one with what this one has.
-    let own = ["other", "mainline"].contains(&vendor.as_str()) && (built_in.contains(&fstype) || !by_device);
-    (!own && ruling.effect.is_unknown())
-        .then(|| (format!("whether that kernel has {fstype} is not known"), ruling))
+    let again = built_again(now, then) && in_use(&real.facts, &fstype);
+    let judge = if again { validity::file_system_again } else { validity::file_system };
+    let ruling = judge(&fstype, version, vendor);
+    ruling.effect.is_unknown().then(|| (format!("whether that kernel has {fstype} is not known"), ruling))
+}
+
+/// Whether the running kernel has a file system: it is mounted, or the kernel lists it.
+fn in_use(facts: &FactSet, fstype: &str) -> bool {
+    let built_in = facts.value(&Subject::host(), &kernel::FILESYSTEMS).unwrap_or_default();
+    let is_swap = fstype == "swap" && !facts.which(&device::SWAP, |swap| *swap).is_empty();
+    is_swap
+        || built_in.iter().any(|known| known == fstype)
+        || !facts.which(&mount::FSTYPE, |mounted| mounted == fstype).is_empty()
 }

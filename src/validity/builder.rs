@@ -1,0 +1,175 @@
+//! Who builds a kernel, as far as that says what is built into it.
+//!
+//! What the table says of all kernels it says of those of distributions; who builds a kernel for himself, for a cloud or for one
+//! machine leaves out what he pleases. The surprise: he builds the next one with what this one has in use, so that of his own two
+//! kernels the one tells of the other.
+
+use crate::version::Version;
+
+/// What the kernels of clouds are called behind their vendor.
+const CLOUD: &str = "-cloud";
+
+/// The vendors that build for all machines.
+const DISTRIBUTIONS: [&str; 23] = [
+    "alibaba",
+    "amazon",
+    "anolis",
+    "arch",
+    "azurelinux",
+    "debian",
+    "el10",
+    "el6",
+    "el7",
+    "el8",
+    "el9",
+    "elrepo",
+    "fedora",
+    "kylin",
+    "openeuler",
+    "opensuse",
+    "proxmox",
+    "sles",
+    "tencent",
+    "ubuntu",
+    "uek",
+    "uos",
+    "virtuozzo",
+];
+
+/// Who builds a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Builder {
+    /// A distribution, for all machines.
+    Distribution,
+    /// A distribution, for clouds, with less than the others.
+    Cloud,
+    /// Somebody for himself.
+    Own,
+}
+
+/// Who builds the kernels of a vendor, as `kernel.vendor` names it. One that nobody here knows is no distribution.
+pub fn builder(vendor: &str) -> Builder {
+    match (DISTRIBUTIONS.contains(&vendor), DISTRIBUTIONS.contains(&family(vendor))) {
+        (true, _) => Builder::Distribution,
+        (false, true) => Builder::Cloud,
+        (false, false) => Builder::Own,
+    }
+}
+
+/// The vendor whose sources a kernel is built from: `debian` of `debian-cloud`.
+pub fn family(vendor: &str) -> &str {
+    vendor.strip_suffix(CLOUD).unwrap_or(vendor)
+}
+
+/// Whether the one that builds his kernels himself built both, so that the next has what the running one has in use.
+pub fn builds_again(now: (&Version, &str), then: (&Version, &str)) -> bool {
+    const NAMELESS: [&str; 2] = ["mainline", "other"];
+    let ((now, by), (then, next_by)) = (now, then);
+    match builder(next_by) {
+        Builder::Distribution | Builder::Cloud => false,
+        Builder::Own if !NAMELESS.contains(&next_by) => by == next_by,
+        // A number alone is the next one of whoever built this one.
+        Builder::Own => NAMELESS.contains(&by) && (then.tail().is_empty() || name(now) == name(then)),
+    }
+}
+
+/// What somebody calls his kernels: the tail without the numbers that count them.
+fn name(kernel: &Version) -> String {
+    kernel.tail().chars().filter(|c| !c.is_ascii_digit()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distributions_are_told_from_everybody_else() {
+        for (vendor, is) in [
+            ("debian", Builder::Distribution),
+            ("el9", Builder::Distribution),
+            ("debian-cloud", Builder::Cloud),
+            ("ubuntu-cloud", Builder::Cloud),
+            ("other", Builder::Own),
+            ("mainline", Builder::Own),
+            ("wsl", Builder::Own),
+            ("raspberry", Builder::Own),
+            ("wsl-cloud", Builder::Own),
+            ("unheard", Builder::Own),
+            ("", Builder::Own),
+        ] {
+            assert_eq!(builder(vendor), is, "{vendor}");
+        }
+    }
+
+    #[test]
+    fn only_who_built_this_kernel_builds_the_next_like_it() {
+        for (now, by, then, next_by, is) in [
+            ("6.18.1-fc-v6", "other", "6.18.44-fc-v445", "other", true),
+            ("6.18.1-fc-v6", "other", "6.18.44-mine", "other", false),
+            ("6.18.1-fc-v6", "other", "6.19", "mainline", true),
+            ("6.18.1", "mainline", "6.19", "mainline", true),
+            ("6.18.1", "mainline", "6.18.44-fc-v445", "other", false),
+            ("6.1.0-28-amd64", "debian", "6.18.44-fc-v445", "other", false),
+            ("6.1.0-28-amd64", "debian", "6.18", "mainline", false),
+            ("5.15.90.1-microsoft-standard-WSL2", "wsl", "6.6.87.2-microsoft-standard-WSL2", "wsl", true),
+            ("6.18.1", "mainline", "6.6.87.2-microsoft-standard-WSL2", "wsl", false),
+            ("6.1.0-28-amd64", "debian", "6.12", "debian", false),
+        ] {
+            let version = |text: &str| Version::parse(text).unwrap();
+            assert_eq!(builds_again((&version(now), by), (&version(then), next_by)), is, "{now} {then}");
+        }
+    }
+
+    /// What vendors of distributions all build, others may leave out; what was taken out of the kernel is gone for everybody.
+    #[test]
+    fn what_is_built_in_depends_on_who_builds() {
+        use crate::validity::Effect::{Ok, Refused, Unknown};
+        use crate::validity::{Format, Layer, file_system, file_system_again, format, layer, layer_again};
+
+        let version = |text: &str| Version::parse(text).unwrap();
+        for (name, kernel, vendor, now, again) in [
+            ("vfat", "6.18.44", "other", Unknown, Ok),
+            ("vfat", "6.6.87.2", "wsl", Unknown, Ok),
+            ("ext4", "6.12", "mainline", Unknown, Ok),
+            ("nfs4", "6.6.20", "raspberry", Unknown, Ok),
+            ("configfs", "6.12", "unheard", Unknown, Ok),
+            ("f2fs", "6.12", "other", Unknown, Ok),
+            ("reiserfs", "6.13", "other", Refused, Refused),
+            ("tmpfs", "6.18.44", "other", Ok, Ok),
+            ("none", "6.18.44", "wsl", Ok, Ok),
+            ("strangefs", "6.12", "other", Unknown, Unknown),
+            ("ext4", "8.1", "other", Unknown, Unknown),
+            ("vfat", "6.12", "debian-cloud", Ok, Ok),
+            ("btrfs", "6.12", "debian-cloud", Unknown, Ok),
+            ("gfs2", "6.12", "debian-cloud", Unknown, Ok),
+            ("gfs2", "6.12", "debian", Ok, Ok),
+            ("reiserfs", "6.13", "debian-cloud", Refused, Refused),
+            ("nilfs2", "6.1", "ubuntu-cloud", Unknown, Ok),
+        ] {
+            let (kernel, case) = (version(kernel), format!("{name} of {kernel} of {vendor}"));
+            assert_eq!(file_system(name, &kernel, vendor).effect, now, "{case}");
+            if builder(vendor) == Builder::Own {
+                assert_eq!(file_system_again(name, &kernel, vendor).effect, again, "{case}, again");
+            }
+        }
+        for (of, name, kernel, vendor, now) in [
+            (Layer::Md, "raid1", "6.18.44", "other", Unknown),
+            (Layer::Md, "raid1", "6.12", "ubuntu-cloud", Ok),
+            (Layer::Md, "multipath", "6.8", "wsl", Refused),
+            (Layer::MdMetadata, "1.2", "6.18.44", "other", Ok),
+            (Layer::DeviceMapper, "multipath", "6.6", "wsl", Unknown),
+            (Layer::DeviceMapper, "linear", "6.12", "debian-cloud", Ok),
+            (Layer::DeviceMapper, "vdo", "6.12", "debian-cloud", Unknown),
+            (Layer::DeviceMapper, "vdo", "6.1", "debian-cloud", Refused),
+        ] {
+            let kernel = version(kernel);
+            assert_eq!(layer(of, name, &kernel, vendor).effect, now, "{name} of {kernel} of {vendor}");
+        }
+        let kernel = version("6.18.44");
+        assert_eq!(layer_again(Layer::Md, "raid1", &kernel, "other").effect, Ok);
+        for (vendor, is) in [("debian", Refused), ("debian-cloud", Refused), ("other", Unknown)] {
+            assert_eq!(format(Format::MdLinear, &version("6.12.48"), vendor).effect, is, "{vendor}");
+        }
+        assert_eq!(format(Format::MdLinear, &version("6.6"), "wsl").effect, Unknown);
+    }
+}
