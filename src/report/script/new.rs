@@ -142,7 +142,7 @@ impl Recipe {
                 ("notes", notes),
                 ("known", known),
                 ("nocow", nocow),
-                ("mkfs", &mkfs.to_string()),
+                ("mkfs", mkfs.as_ref()),
                 ("mount", mount),
                 ("pass", &pass.to_string()),
             ],
