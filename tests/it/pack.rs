@@ -259,7 +259,8 @@ impl Case {
                 let rulings = validity::mount_options(fs, values, &[], kernel, vendor);
                 rulings.into_iter().map(|ruling| ruling.effect).collect()
             }
-            "filesystem" => each(&|fs| validity::file_system(fs, kernel, vendor).effect),
+            // Whether somebody built it in shows when it is mounted first, before anything is on it.
+            "filesystem" => each(&|fs| validity::file_system_again(fs, kernel, vendor).effect),
             "block.scheduler" => each(&|name| validity::scheduler(name, kernel, vendor).effect),
             "ext4.fast_commit" if values == ["on"] => vec![feature("ext4", "fast_commit")],
             "mkfs.features" => each(&|word| match beside.filesystem {
