@@ -28,8 +28,10 @@ def device($name; $fact): fact("device " + $name; $fact);
 def applies($rule): any(.findings[]; .rule == $rule and .outcome.outcome == "applies");
 
 # Lines of fstab that a stack tried (`tried` of guest/lib.sh): how many were taken and refused, and those of which walwise
-# said the opposite. What it calls undecided is neither.
-def lines($came; $fact): [.facts[] | select(.fact == $fact and (.subject | startswith("boot /" + $came + "/")))];
+# said the opposite. What it calls undecided is neither, and so is a line of which a word was not kept.
+def kept_in_part: [.facts[] | select(.fact == "boot.whole" and .reading.value == false) | .subject];
+def lines($came; $fact): kept_in_part as $part
+    | [.facts[] | select(.fact == $fact and (.subject | startswith("boot /" + $came + "/")) and (.subject | IN($part[]) | not))];
 def taken: lines("taken"; "boot.options") | length;
 def refused: lines("refused"; "boot.options") | length;
 def taken_but_called_refused: lines("taken"; "boot.refused_options") | map(select(.reading.value != []));
