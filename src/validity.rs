@@ -26,7 +26,7 @@ mod zfs;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use builder::builds_again;
+pub use builder::{builds_again, names_nobody};
 pub use derive::{derive, rulings};
 pub use guard::{Beside, guard, guard_with};
 pub use mkfs::{FeatureExample, features, leave_out, mkfs_defaults, mkfs_feature, mkfs_flag};
@@ -138,6 +138,11 @@ impl Ruling {
     /// Of what nobody knows, and why.
     pub fn unknown(because: impl Into<String>) -> Self {
         Self { effect: Effect::Unknown, because: because.into(), source: String::new() }
+    }
+
+    /// That it is taken, and nothing is to be said of it.
+    pub fn ok(source: impl Into<String>) -> Self {
+        Self { effect: Effect::Ok, because: String::new(), source: source.into() }
     }
 
     /// Of what the very kernel shows in force.

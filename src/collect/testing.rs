@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use crate::facts::{FactRow, FactSet, Reading};
-use crate::host::{Host, Miss, MissKind, Question, path_bytes};
+use crate::host::{Host, Miss, MissKind, Question, Stat, path_bytes};
 
 /// Answers by question, and which questions were asked.
 #[derive(Default)]
@@ -27,6 +27,24 @@ impl Fake {
         files
             .iter()
             .fold(self, |fake, (name, text)| fake.file(format!("{directory}/{name}"), format!("{text}\n")))
+    }
+
+    /// What stat says of a path: its type and permissions, as in `st_mode`.
+    pub(crate) fn node(self, path: &str, mode: u64) -> Self {
+        let (node_major, node_minor) = (253, 0);
+        let stat = Stat {
+            mode,
+            uid: 0,
+            gid: 0,
+            major: 0,
+            minor: 5,
+            node_major,
+            node_minor,
+            inode: 1,
+            size: 4096,
+            changed: None,
+        };
+        self.answer(Question::Stat(path.into()), stat.encode())
     }
 
     /// A symbolic link.

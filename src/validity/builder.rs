@@ -61,15 +61,22 @@ pub fn family(vendor: &str) -> &str {
     vendor.strip_suffix(CLOUD).unwrap_or(vendor)
 }
 
+/// What `kernel.vendor`, which is a text, says of kernels whose release names nobody.
+const NAMELESS: [&str; 2] = ["mainline", "other"];
+
+/// Whether it is the vendor of kernels whose release names nobody.
+pub fn names_nobody(vendor: &str) -> bool {
+    NAMELESS.contains(&vendor)
+}
+
 /// Whether the one that builds his kernels himself built both, so that the next has what the running one has in use.
 pub fn builds_again(now: (&Version, &str), then: (&Version, &str)) -> bool {
-    const NAMELESS: [&str; 2] = ["mainline", "other"];
     let ((now, by), (then, next_by)) = (now, then);
     match builder(next_by) {
         Builder::Distribution | Builder::Cloud => false,
-        Builder::Own if !NAMELESS.contains(&next_by) => by == next_by,
+        Builder::Own if !names_nobody(next_by) => by == next_by,
         // A number alone is the next one of whoever built this one.
-        Builder::Own => NAMELESS.contains(&by) && (then.tail().is_empty() || name(now) == name(then)),
+        Builder::Own => names_nobody(by) && (then.tail().is_empty() || name(now) == name(then)),
     }
 }
 

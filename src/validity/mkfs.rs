@@ -145,7 +145,7 @@ pub fn mkfs_defaults(fs: &str, tool: &Version, kernel: &Version, vendor: &str, w
         |known: &&Feature| known.is_needed_of_kernels() && !words.contains(&known.left_out());
     let against: Vec<&Feature> = too_new(fs, tool, kernel, vendor).filter(stands_against).collect();
     let Some(first) = against.first() else {
-        return Ruling { effect: Effect::Ok, because: String::new(), source: String::new() };
+        return Ruling::ok("");
     };
     let names: Vec<&str> = against.iter().map(|known| known.name.as_str()).collect();
     let may_be_carried_over = backports(kernel, vendor);

@@ -24,7 +24,7 @@ fn not_listed(fs: &str, feature: &str) -> Ruling {
 pub fn feature_on_disk(fs: &str, feature: &str, kernel: &Version, vendor: &str) -> Ruling {
     let Some(known) = find(fs, feature) else { return not_listed(fs, feature) };
     match known.mounted_by(kernel, vendor) {
-        Truth::True => Ruling { effect: Effect::Ok, because: String::new(), source: known.source.clone() },
+        Truth::True => Ruling::ok(known.source.clone()),
         Truth::Unknown if known.is_needed_of_kernels() => known.may_be_known_to(kernel),
         Truth::Unknown | Truth::False => known.unknown_to(kernel),
     }
@@ -43,10 +43,8 @@ pub fn feature_checked(feature: &str, tool: Option<&Version>) -> Ruling {
             ),
             source,
         },
-        Some(_) => Ruling { effect: Effect::Ok, because: String::new(), source },
-        None if [0, 1, 2].map(|at| known.tool.number(at)) <= OLDEST_IN_USE => {
-            Ruling { effect: Effect::Ok, because: String::new(), source }
-        }
+        Some(_) => Ruling::ok(source),
+        None if [0, 1, 2].map(|at| known.tool.number(at)) <= OLDEST_IN_USE => Ruling::ok(source),
         None => Ruling::unknown(format!(
             "Which e2fsprogs that system has is not known; from {} on it knows the feature, and an earlier one stops the boot.",
             known.tool

@@ -158,7 +158,7 @@ fn encoded(value: &str) -> String {
 mod tests {
     use super::*;
     use crate::collect::testing::Fake;
-    use crate::host::{Question, Stat};
+    use crate::host::Question;
 
     fn found(host: &Fake, named: &str, container: &str) -> Option<String> {
         let mut facts = FactSet::default();
@@ -196,23 +196,11 @@ mod tests {
 
     #[test]
     fn a_device_is_there_or_missing_or_none() {
-        let node = Stat {
-            mode: 0o060_600,
-            uid: 0,
-            gid: 0,
-            major: 0,
-            minor: 5,
-            node_major: 253,
-            node_minor: 0,
-            inode: 1,
-            size: 0,
-            changed: None,
-        };
         let host = Fake::default()
             .answer(Question::List("/dev/disk/by-uuid".into()), b"0a-1\0C0FF-EE\0")
             .answer(Question::List("/dev/disk/by-label".into()), b"my\\x20data\0")
-            .answer(Question::Stat("/dev/mapper/vg-lv".into()), node.encode())
-            .answer(Question::Stat("/dev/null".into()), Stat { mode: 0o020_666, ..node }.encode())
+            .node("/dev/mapper/vg-lv", 0o060_600)
+            .node("/dev/null", 0o020_666)
             .refuse(Question::Stat("/dev/held".into()), MissKind::TimedOut);
         for (named, container, expected) in [
             ("UUID=0a-1", "none", Some("there")),

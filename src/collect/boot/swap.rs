@@ -136,30 +136,15 @@ mod tests {
     use crate::collect::testing::Fake;
     use crate::facts::Key;
     use crate::facts::catalog::{device as block, host as machine};
-    use crate::host::{Question, Stat};
+    use crate::host::Question;
 
     fn machine_with(active: &str) -> (Fake, FactSet) {
-        let stat = |mode| {
-            let at = Stat {
-                mode,
-                uid: 0,
-                gid: 0,
-                major: 0,
-                minor: 5,
-                node_major: 253,
-                node_minor: 0,
-                inode: 1,
-                size: 4096,
-                changed: None,
-            };
-            at.encode()
-        };
         let host = Fake::default()
             .file("/proc/swaps", format!("Filename Type Size Used Priority\n{active}\n"))
-            .answer(Question::Stat("/var/there.swap".into()), stat(0o100_600))
-            .answer(Question::Stat("/etc/passwd".into()), stat(0o100_644))
-            .answer(Question::Stat("/srv".into()), stat(0o040_755))
-            .answer(Question::Stat("/dev/null".into()), stat(0o020_666))
+            .node("/var/there.swap", 0o100_600)
+            .node("/etc/passwd", 0o100_644)
+            .node("/srv", 0o040_755)
+            .node("/dev/null", 0o020_666)
             .answer(Question::RealPath("/dev/disk/by-uuid/7".into()), "/dev/vdb")
             .answer(Question::List("/dev/disk/by-uuid".into()), b"7\0");
         let (mut facts, from) = (FactSet::default(), || Source::file("a test"));

@@ -37,9 +37,6 @@ const POOL_STATES: &[&str] = &["ONLINE", "DEGRADED", "FAULTED", "OFFLINE", "REMO
 const NO_BITMAP: &str = "none";
 const BITMAPS: &[&str] = &[NO_BITMAP, "file"];
 
-/// Vendors of kernels whose release names nobody.
-const NAMELESS: &[&str] = &["mainline", "other"];
-
 /// A value that the fact could not have, whatever the machine; the error is a sentence.
 pub fn of_any_machine(name: &str, value: &Value) -> Result<(), String> {
     let text = String::from_value(value).unwrap_or_default();
@@ -279,7 +276,7 @@ impl Of<'_> {
             ));
         }
         let (vendor, own) = (self.assumed(&kernel::VENDOR)?, collect::vendor_of(&release));
-        let names_nobody = NAMELESS.contains(&own);
+        let names_nobody = validity::names_nobody(own);
         (!names_nobody && own != vendor).then(|| {
             format!(
                 "{}={release} is a kernel of {own}, not of {vendor}: assume one of them alone",

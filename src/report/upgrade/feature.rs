@@ -9,7 +9,7 @@ use super::{Item, built_again, kernel_of};
 use crate::facts::catalog::{boot, host, mount};
 use crate::facts::{FactSet, Key, Scope, Subject};
 use crate::rules::Level;
-use crate::validity::{self, Effect, Format, Ruling};
+use crate::validity::{self, Format, Ruling};
 use crate::version::Version;
 
 /// What it cannot be told of without its features, besides ext4 and XFS, whose features are read.
@@ -104,9 +104,8 @@ impl<'f> Next<'f> {
 
     /// What e2fsck then makes of a feature. Where none is known now either, nothing changes.
     fn checked(&self, feature: &str) -> Ruling {
-        let fine = || Ruling { effect: Effect::Ok, because: String::new(), source: String::new() };
         match &self.checker {
-            Checker::Of(None) | Checker::Later(None) => fine(),
+            Checker::Of(None) | Checker::Later(None) => Ruling::ok(""),
             Checker::Of(Some(tool)) => validity::feature_checked(feature, Some(tool)),
             Checker::Later(Some(tool)) => {
                 let now = validity::feature_checked(feature, Some(tool));

@@ -19,11 +19,9 @@ pub fn items(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
     let mut items = swaps(supposed);
     items.extend(unlocked(real, supposed));
     items.extend(by_hand(supposed));
-    for (subject, kind) in &devices(supposed) {
-        if kind.is_array() {
-            items.extend(stopped(supposed, subject));
-        }
-    }
+    let devices = devices(supposed);
+    let arrays = devices.iter().filter(|(_, kind)| kind.is_array());
+    items.extend(arrays.filter_map(|(subject, _)| stopped(supposed, subject)));
     // What this kernel has put together, it puts together again.
     if runs_alike(real, supposed) {
         return items;
@@ -34,7 +32,7 @@ pub fn items(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
         Some((version, vendor)) => validity::layer(layer, name, version, vendor),
         None => Ruling::unknown("The kernel is not known."),
     };
-    for (subject, kind) in &devices(supposed) {
+    for (subject, kind) in &devices {
         match kind {
             Kind::Swap => {
                 let what = "what sets it up at the next boot was not looked at".to_owned();

@@ -113,23 +113,19 @@ pub fn needs(facts: &FactSet, items: &[Item]) -> Vec<Need> {
 pub fn raised(facts: &FactSet, items: &[Item]) -> Vec<Item> {
     let ground = Ground::new(facts);
     let mut raised = Vec::new();
-    for thing in things(facts) {
-        let level = weight(facts, &thing.subject);
-        let counts = match thing.kind {
-            Kind::Mount => thing.subject.scope() == Scope::Boot,
-            Kind::Swap | Kind::Array | Kind::Volume | Kind::Crypt | Kind::Multipath | Kind::Pool => false,
-        };
-        let reached = ground.reached(&thing.node, items);
+    for line in facts.subjects(Scope::Boot) {
+        let level = weight(facts, line);
+        let reached = ground.reached(&Node::Of(line.clone()), items);
         let worst = reached.iter().filter_map(|(at, item)| at.answer(item)).max();
-        let Some(worst) = worst.filter(|worst| counts && *worst >= Answer::CannotBeTold) else { continue };
+        let Some(worst) = worst.filter(|worst| *worst >= Answer::CannotBeTold) else { continue };
         let mut weights =
             reached.iter().filter(|(at, item)| at.answer(item) == Some(worst)).map(|(_, item)| item.level);
         if weights.any(|found| found >= level) {
             continue;
         }
         let what = "what it stands on does not come up, or may not".to_owned();
-        let item =
-            Item { place: thing.place, ..Item::open(&thing.subject, level, what, Ruling::unknown("")) };
+        let place = facts.value(line, &boot::WHERE);
+        let item = Item { place, ..Item::open(line, level, what, Ruling::unknown("")) };
         raised.push(if worst == Answer::Fails { item.blocks() } else { item });
     }
     raised
