@@ -9,7 +9,7 @@ use nix::unistd::{Whence, lseek};
 use walwise::host::{Host, LiveHost, Look};
 
 use crate::script::{edited, script_for, sh};
-use crate::support::loops::Loop;
+use crate::support::loops::{Loop, unmount};
 use crate::support::{run, stderr};
 
 const MIB: u64 = 1 << 20;
@@ -71,10 +71,10 @@ fn file_system(disk: &Loop, mib: u64, fstype: &str) -> bool {
         other => panic!("{other} is not made here"),
     }
     let point = tempfile::tempdir().unwrap();
-    let point = point.path().to_str().unwrap();
-    run("mount", &[&disk.device, point]);
-    std::fs::write(Path::new(point).join("file"), chance(8)).unwrap();
-    run("umount", &[point]);
+    run("mount", &[&disk.device, point.path().to_str().unwrap()]);
+    std::fs::write(point.path().join("file"), chance(8)).unwrap();
+    unmount(point.path());
+    disk.wait_until_free();
     true
 }
 

@@ -10,7 +10,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::support::loops::{self, Loop, Mounted};
+use crate::support::loops::{self, Loop, Mounted, unmount};
 use crate::support::{check_json, evidence, fact, outcome, run, stderr, stdout, verdict, walwise};
 
 /// The loop disks of these tests stand on this machine's own disk: what is beneath decides parts of the verdict.
@@ -160,7 +160,7 @@ fn every_advised_option_string_mounts() {
             .filter_map(|s| s["result"].as_str().map(str::to_owned))
             .collect();
         let Mounted { .. } = &mounted;
-        run("umount", &[mounted.path()]);
+        unmount(&mounted.point);
         for options in strings {
             advised += 1;
             mounted.disk.try_mount(&options).unwrap_or_else(|e| panic!("{options}: {e}"));

@@ -18,7 +18,7 @@ use walwise::rules::RuleSet;
 use walwise::settings;
 use walwise::text::{is_treacherous, safe};
 
-use crate::support::loops::{Loop, Point};
+use crate::support::loops::{Loop, Point, unmount};
 use crate::support::{run, stderr, stdout};
 
 /// Names as nobody should choose them.
@@ -163,7 +163,7 @@ fn the_line_that_is_pasted_mounts_the_file_system_as_it_should_be() {
     assert!(!line.contains("nobarrier"), "{line}");
     assert!(text.contains("\n# now: UUID="), "{text}");
 
-    run("umount", &[mounted]);
+    unmount(Path::new(mounted));
     let new = old.lines().map(|old| if old.starts_with("UUID=") { line } else { old }).collect::<Vec<_>>();
     fs::write(&table, new.join("\n") + "\n").unwrap();
     run("mount", &["--fstab", table.to_str().unwrap(), mounted]);

@@ -1,7 +1,7 @@
 //! Loop devices and file systems on them, gone when the guard is dropped, also when a test fails.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -94,6 +94,13 @@ impl Loop {
         self.mounted_with(options, |point| self.in_force(point))
     }
 
+    /// Waits until nothing has it mounted: a mount name space made meanwhile, as other tests do, may still have.
+    pub fn wait_until_free(&self) {
+        let mut alone = fs::OpenOptions::new();
+        alone.read(true).custom_flags(nix::libc::O_EXCL);
+        wait_for("the device is free", || alone.open(&self.device).is_ok());
+    }
+
     /// The options in force at a point where it is mounted now.
     pub fn in_force(&self, point: &Path) -> Vec<String> {
         let table = fs::read_to_string("/proc/self/mountinfo").unwrap();
@@ -121,7 +128,7 @@ impl Loop {
         });
         if output.status.success() {
             let seen = look(&point);
-            run("umount", &[point.to_str().unwrap()]);
+            unmount(&point);
             return Ok(seen);
         }
         Err(super::stderr(&output))
@@ -177,7 +184,7 @@ impl Mounted {
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        unmount(&self.point);
+        leave(&self.point);
     }
 }
 
@@ -194,12 +201,22 @@ impl Point {
 
 impl Drop for Point {
     fn drop(&mut self) {
-        unmount(&self.0);
+        leave(&self.0);
     }
 }
 
+/// Unmounts. Whatever looks at all mounts, as every walwise does, keeps each of them busy for a moment.
+pub fn unmount(point: &Path) {
+    wait_for("nobody looks at the mount", || {
+        let output = Command::new("umount").arg(point).output().unwrap();
+        let error = super::stderr(&output);
+        assert!(output.status.success() || error.contains("busy"), "umount {}: {error}", point.display());
+        output.status.success()
+    });
+}
+
 /// Unmounts, later if it is in use; nothing may be mounted there.
-fn unmount(point: &Path) {
+fn leave(point: &Path) {
     let done = Command::new("umount").arg(point).output();
     if !done.is_ok_and(|output| output.status.success()) {
         let _ = Command::new("umount").arg("-l").arg(point).output();

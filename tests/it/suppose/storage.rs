@@ -1,11 +1,9 @@
 //! Mount options of ext4, XFS and btrfs, the journal mode, access, and what is written to the queue of a loop device.
 
 use std::fs;
-use std::os::unix::fs::OpenOptionsExt as _;
 
 use super::{Before, Came, hold};
-use crate::support::loops::{self, Mounted, Point};
-use crate::support::running::wait_for;
+use crate::support::loops::{self, Mounted, Point, unmount};
 use crate::support::{run, stderr, stdout, walwise};
 
 /// What is assumed of a mount, the options that make it so, and what it comes to.
@@ -69,11 +67,8 @@ const BTRFS: &[Row] = &[
 
 fn rows(made: &Mounted, rows: &[Row]) {
     let again = |options: &str| {
-        run("umount", &[made.path()]);
-        // A mount name space made meanwhile, as other tests do, may still have it mounted with other options.
-        let mut alone = fs::OpenOptions::new();
-        alone.read(true).custom_flags(nix::libc::O_EXCL);
-        wait_for("the device is free", || alone.open(&made.disk.device).is_ok());
+        unmount(&made.point);
+        made.disk.wait_until_free();
         let options = if options.is_empty() { "defaults" } else { options };
         run("mount", &["-o", options, &made.disk.device, made.path()]);
     };
