@@ -29,6 +29,7 @@ mod remedy;
 pub(crate) mod sample;
 pub mod script;
 mod stack;
+pub mod telling;
 pub mod text;
 pub mod upgrade;
 mod what_if;

@@ -36,7 +36,7 @@ pub(super) fn run(args: &Upgrade) -> Done {
     let changes = report::upgrade::Upgrade::between(&report, &supposed);
     let code = changes.exit_code(FailOn { level: args.fail_on.level(), undecided: args.fail_on_undecided });
     let document = match args.format {
-        Shape::Text => text::upgrade::render(&report, &what_if, &changes),
+        Shape::Text => text::upgrade(&report, &what_if, &changes),
         Shape::Json => {
             (report.what_if, report.upgrade) = (Some(what_if), Some(changes));
             json::render(&report)

@@ -120,24 +120,24 @@ impl Verdict {
     /// The verdict as a heading, with what is known to be missing of the copies and the sessions for which it is another:
     /// `durable, but degraded`, `durable, except database app: synchronous_commit = off`.
     pub fn heading(&self) -> String {
-        self.heading_by(self.standing.word())
+        format!("{}{}", self.standing.word(), self.reservations())
     }
 
-    /// The same by another spelling of the standing, such as in capitals.
-    pub fn heading_by(&self, word: &str) -> String {
+    /// What stands behind the standing in a heading; mostly nothing.
+    pub fn reservations(&self) -> String {
         let survives = self.standing.survives();
-        let heading = match self.redundancy.heading() {
-            Some(more) if survives => format!("{word}, but {more}"),
-            Some(more) => format!("{word}, and {more}"),
-            None => word.to_owned(),
+        let copies = match self.redundancy.heading() {
+            Some(more) if survives => format!(", but {more}"),
+            Some(more) => format!(", and {more}"),
+            None => String::new(),
         };
         let named = self.exceptions.get(..MOST_EXCEPTIONS).unwrap_or(&self.exceptions).join("; ");
         match self.exceptions.len().saturating_sub(MOST_EXCEPTIONS) {
-            _ if named.is_empty() => heading,
+            _ if named.is_empty() => copies,
             more => {
                 let and_more = if more > 0 { format!("; and {more} more") } else { String::new() };
                 let joined = if survives { ", except " } else { "; " };
-                format!("{heading}{joined}{named}{and_more}")
+                format!("{copies}{joined}{named}{and_more}")
             }
         }
     }

@@ -80,7 +80,9 @@ pub fn build(input: Input<'_>) -> Report {
     let index = Index::new(&findings);
     let planned = workers::in_pieces(&targets, |piece| {
         let mut conflicts = Vec::new();
-        let about = |target: &TargetSummary| index.about(&target.subjects);
+        let about = |target: &TargetSummary| {
+            index.about(&target.subjects).into_iter().map(|(_, finding)| finding).collect::<Vec<_>>()
+        };
         let plan = |target| plan::plan(facts, target, &about(target), &overrides, &mut conflicts);
         let plans: Vec<Plan> = piece.iter().map(plan).collect();
         (plans, conflicts)

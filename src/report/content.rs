@@ -85,13 +85,6 @@ impl DeviceContent {
         }
     }
 
-    /// The same with the word in capitals, which what it holds is not: `HOLDS xfs, LVM2`.
-    pub fn heading(&self) -> String {
-        let words = self.words();
-        let (word, rest) = words.split_at(words.find(' ').unwrap_or(words.len()));
-        word.to_uppercase() + rest
-    }
-
     /// How that is known, in sentences.
     pub fn sentence(&self) -> String {
         match self {
@@ -162,13 +155,13 @@ mod tests {
         let known = |content| told(Reading::known(content, Source::Assumed));
         let unread = told(Reading::unknown(Why::Malformed, "reading /dev/sdb: Input/output error"));
         let cases = [
-            (known(Content::Holds), "HOLDS GPT, LVM2, ext4 and 1 more", false),
-            (unread, "UNREADABLE", false),
-            (known(Content::Free), "FREE", true),
-            (known(Content::Blank), "BLANK", true),
+            (known(Content::Holds), "holds GPT, LVM2, ext4 and 1 more", false),
+            (unread, "unreadable", false),
+            (known(Content::Free), "free", true),
+            (known(Content::Blank), "blank", true),
         ];
-        for (content, heading, given) in cases {
-            assert_eq!((content.heading().as_str(), content.may_be_given()), (heading, given));
+        for (content, words, given) in cases {
+            assert_eq!((content.words().as_str(), content.may_be_given()), (words, given));
         }
     }
 

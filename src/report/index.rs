@@ -20,12 +20,12 @@ impl<'a> Index<'a> {
         Self { by_subject }
     }
 
-    /// Those about any of these subjects, in the order of the whole.
-    pub fn about(&self, subjects: &[Subject]) -> Vec<&'a Finding> {
-        let mut found: Vec<&(usize, &Finding)> =
-            subjects.iter().filter_map(|subject| self.by_subject.get(subject)).flatten().collect();
+    /// Those about any of these subjects, each with its position in the whole, in that order.
+    pub fn about(&self, subjects: &[Subject]) -> Vec<(usize, &'a Finding)> {
+        let mut found: Vec<(usize, &Finding)> =
+            subjects.iter().filter_map(|subject| self.by_subject.get(subject)).flatten().copied().collect();
         found.sort_by_key(|(place, _)| *place);
         found.dedup_by_key(|(place, _)| *place);
-        found.into_iter().map(|(_, finding)| *finding).collect()
+        found
     }
 }

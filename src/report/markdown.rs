@@ -1,86 +1,187 @@
-//! The whole report as a Markdown document, for a ticket or a review: verdict, stack, evidence, plan, findings, sources.
+//! The whole report as a Markdown document, for a ticket or a review.
 //!
-//! It says what the text says, in tables and blocks of code; what is escaped, and how, is the business of [`write`]. The
-//! surprise: every finding is told once, under the first target that it concerns, as in the text.
+//! It says what [`super::telling`] has, in lists, tables and blocks of code, and at its end the sources; what is escaped, and
+//! how, is the business of [`write`].
 
-mod findings;
-mod plan;
-mod target;
 mod write;
 
-use super::text::order;
-use super::text::telling::Telling;
-use super::{Report, TargetSummary};
-use write::{Document, code, text};
+use super::Report;
+use super::telling::{self, Bullet, Bullets, Detail, Element, Grid, Instruction, Mark, Rank, Section};
+use super::text::layer;
+use crate::quote::comment;
+use crate::text::page::Page;
+use crate::workers;
+use write::{Document, cell, code, phrase, text};
 
 /// The document.
 pub fn render(report: &Report) -> String {
     let mut document = Document::default();
-    let telling = Telling::new(report);
-    let targets = order::worst_first(&telling);
-    let settled = telling.settled(&targets);
-    head(&mut document, report);
-    summary(&mut document, &telling, &targets);
-    for (place, target) in targets.iter().enumerate() {
-        target::write(&mut document, &mut settled.part(place), target);
+    document.heading(1, &format!("Storage under databases on {}", code(&report.host.name)));
+    let masked = if report.host.live { "" } else { " In a capture names and numbers may be masked." };
+    document.para(&format!(
+        "For review: nothing was changed, commands are to be read before they are run, and what needs root says so.{masked}"
+    ));
+    for group in workers::each(&telling::groups(report), |sections| drawn(sections)) {
+        document.append(&group);
     }
-    findings::elsewhere(&mut document, &mut settled.rest());
-    plan::conflicts(&mut document, report);
-    plan::withheld(&mut document, report);
-    findings::count_of_unknown(&mut document, report);
-    if !report.warnings.is_empty() {
-        document.heading(2, "About this run");
-        document.list(&report.warnings.iter().map(|warning| text(&warning.to_string())).collect::<Vec<_>>());
-    }
-    findings::sources(&mut document, report);
     document.finish()
 }
 
-fn head(document: &mut Document, report: &Report) {
-    let host = &report.host;
-    document.heading(1, &format!("Storage under databases on {}", code(&host.name)));
-    let eyes = match host.privileged {
-        Some(true) => ", as root",
-        Some(false) => ", without root's privileges",
-        None => "",
-    };
-    let origin = if host.live {
-        ""
-    } else {
-        ", from a capture of that machine, in which names and numbers may be masked"
-    };
-    document.para(&format!(
-        "Made by walwise {} at {} on {}, {}, Linux {}, seen from the {}{eyes}{origin}; {} rules. Nothing was changed. \
-         For review: commands are to be read before they are run, and what needs root says so.",
-        code(&report.tool.version),
-        code(&report.when),
-        code(&host.name),
-        text(&host.os),
-        code(&host.kernel),
-        text(&host.seen_by),
-        report.tool.rules,
-    ));
-    if report.targets.is_empty() {
-        document.para("No database, data mount or free disk was found.");
+fn drawn(sections: &[Section]) -> Document {
+    let mut document = Document::default();
+    sections.iter().for_each(|section| draw(&mut document, section));
+    document
+}
+
+fn draw(document: &mut Document, section: &Section) {
+    if !section.heading.is_empty() {
+        let level = match section.rank {
+            Rank::Top => 2,
+            Rank::Part => 3,
+        };
+        document.heading(level, &phrase(&section.heading));
+    }
+    document.para(&phrase(&section.lead));
+    for element in &section.elements {
+        match element {
+            Element::Sentence(says) => document.para(&phrase(says)),
+            Element::Bullets(all) => bullets(document, all),
+            Element::Grid(columns) => grid(document, columns),
+            Element::Stack(layers) => {
+                let mut page = Page::unbounded();
+                let row = |one| layer(one).iter().map(|cell| comment::inline(cell)).collect();
+                page.table(0, &layers.iter().map(row).collect::<Vec<Vec<String>>>(), &[]);
+                document.code("text", &page.finish().lines().collect::<Vec<_>>());
+            }
+            Element::Instructions(steps) => instructions(document, steps),
+        }
     }
 }
 
-/// Several targets in a row each.
-fn summary(document: &mut Document, telling: &Telling<'_>, targets: &[&TargetSummary]) {
-    if targets.len() < 2 {
-        return;
+fn bullets(document: &mut Document, Bullets { head, bullets }: &Bullets) {
+    if head.is_empty() {
+        document.list(&bullets.iter().map(item).collect::<Vec<_>>());
+    } else {
+        table(document, head, bullets);
     }
-    let row = |target: &&TargetSummary| {
-        let choice = target.rank.map(|rank| format!("choice {rank}: {}", text(&target.rank_because)));
-        vec![
-            target::standing(telling.report, target),
-            order::criticals(telling, target).to_string(),
-            code(&target.title),
-            choice.unwrap_or_default(),
-        ]
+    for one in bullets.iter().filter(|one| one.beneath.iter().any(|detail| inline(detail).is_none())) {
+        document.para(&format!("{}:", phrase(&one.says)));
+        details(document, one.beneath.iter().filter(|detail| inline(detail).is_none()));
+    }
+}
+
+/// A bullet as a sentence.
+fn item(bullet: &Bullet) -> String {
+    let mut words: Vec<String> = bullet.marks.iter().map(mark).collect();
+    words.extend((!bullet.of.is_empty()).then(|| text(&bullet.of)));
+    words.push(told(bullet));
+    words.join(": ")
+}
+
+/// What is said of a bullet, with the sentences beneath it.
+fn told(bullet: &Bullet) -> String {
+    bullet.beneath.iter().filter_map(inline).fold(phrase(&bullet.says), |all, more| all + " — " + &more)
+}
+
+fn table(document: &mut Document, head: &[&str], bullets: &[Bullet]) {
+    let marks = bullets.iter().map(|one| one.marks.len()).max().unwrap_or_default();
+    let has = |filled: fn(&Bullet) -> bool| bullets.iter().any(filled);
+    let (of, aside) = (has(|one| !one.of.is_empty()), has(|one| !one.aside.is_empty()));
+    let rule = has(|one| !one.rule.is_empty());
+    let cells = |one: &Bullet| {
+        let mut cells: Vec<String> = one.marks.iter().map(mark).collect();
+        cells.resize(marks, String::new());
+        cells.extend(of.then(|| text(&one.of)));
+        cells.push(told(one));
+        cells.extend(aside.then(|| phrase(&one.aside)));
+        cells.extend(rule.then(|| code(&one.rule)));
+        cells
     };
-    let rows: Vec<Vec<String>> = targets.iter().map(row).collect();
-    document.table(&["verdict", "critical", "target", ""], &[false, true], &rows);
+    let rows: Vec<Vec<String>> = bullets.iter().map(cells).collect();
+    let columns = rows.first().map_or(0, Vec::len);
+    let names: Vec<&str> = head.iter().copied().chain(std::iter::repeat("")).take(columns).collect();
+    document.table(&names, &[], &rows);
+}
+
+fn mark(mark: &Mark) -> String {
+    match mark {
+        Mark::Setting(setting) => phrase(setting),
+        Mark::Level(..) | Mark::Standing(_) | Mark::Layer(_) | Mark::Change(_) | Mark::Remark(_) => {
+            text(&mark.words())
+        }
+    }
+}
+
+/// What may stand in the cell of a table.
+fn inline(detail: &Detail) -> Option<String> {
+    match detail {
+        Detail::Sentence(says) | Detail::Field("", says) => Some(phrase(says)),
+        Detail::Field(label, says) => Some(format!("{label}: {}", phrase(says))),
+        Detail::Aside(..) | Detail::Becomes { .. } | Detail::Commands(..) | Detail::Own(_) => None,
+    }
+}
+
+fn grid(document: &mut Document, grid: &Grid) {
+    let rows: Vec<Vec<String>> = grid.rows.iter().map(|row| row.iter().map(cell).collect()).collect();
+    document.table(&grid.head, &grid.right, &rows);
+}
+
+/// Steps in a table, then each with its reasons and commands.
+fn instructions(document: &mut Document, steps: &[Instruction]) {
+    let numbered: Vec<&Instruction> = steps.iter().filter(|step| step.number.is_some()).collect();
+    let row = |step: &&Instruction| {
+        let number = step.number.map(|number| number.to_string()).unwrap_or_default();
+        let level = step.level.word().to_owned();
+        vec![number, level, code(step.setting), text(&step.of), text(&step.change), text(&step.affects)]
+    };
+    let head = ["", "level", "setting", "of", "change", "affects"];
+    document.table(&head, &[true], &numbered.iter().map(row).collect::<Vec<_>>());
+    for step in steps {
+        let number = step.number.map(|number| format!("{number}. ")).unwrap_or_default();
+        let what = format!("{} of {}: {}", code(step.setting), text(&step.of), text(&step.change));
+        document.heading(4, &format!("{number}{what}"));
+        match &step.beneath {
+            Some(beneath) => details(document, beneath.iter()),
+            None => document.para("As told above."),
+        }
+    }
+}
+
+/// Fields as a list, commands as one block.
+fn details<'d>(document: &mut Document, details: impl Iterator<Item = &'d Detail>) {
+    let (mut items, mut commands, mut own): (Vec<String>, Vec<String>, Vec<String>) = Default::default();
+    for detail in details {
+        match detail {
+            Detail::Sentence(says) => items.push(phrase(says)),
+            Detail::Field("", says) => match items.last_mut() {
+                Some(last) => last.extend([" — ", &phrase(says)]),
+                None => items.push(phrase(says)),
+            },
+            Detail::Field(label, says) | Detail::Aside(label, says) => {
+                items.push(format!("{label}: {}", phrase(says)));
+            }
+            Detail::Becomes { whole, .. } => {
+                items.extend(whole.iter().map(|whole| format!("becomes: {}", code(whole))));
+            }
+            Detail::Commands(label, all) => {
+                commands.push(format!("# {label}"));
+                commands.extend(all.iter().map(ToString::to_string));
+            }
+            Detail::Own(one) => {
+                own.push(format!(
+                    "{}: {} — {}",
+                    one.purpose.word(),
+                    code(&one.command),
+                    text(&one.sentence())
+                ));
+            }
+        }
+    }
+    document.list(&items);
+    if !commands.is_empty() {
+        document.code("sh", &commands);
+    }
+    document.list(&own);
 }
 
 #[cfg(test)]

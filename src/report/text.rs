@@ -1,124 +1,172 @@
 //! The report as text for people: the answer first, then why, then what to do. This is also the screen-reader mode.
 //!
-//! Levels and verdicts are words and depth is indentation, so nothing depends on colour or drawing. The surprise: every
-//! finding is printed once, under the first target it concerns, however many targets share a disk.
+//! Levels and verdicts are words and depth is indentation, so nothing depends on colour or drawing. What is said, and in
+//! which order, is the business of [`super::telling`].
 
-pub mod advice;
-mod baseline;
-mod findings;
-pub mod measured;
-pub(super) mod order;
-pub mod target;
-pub(super) mod telling;
-pub(super) mod unknown;
-pub mod upgrade;
-pub mod what_if;
-pub mod words;
-
-use std::collections::BTreeSet;
-
-use super::{Report, TargetSummary};
-use crate::durability::Standing;
+use super::Report;
+use super::telling::{self, Bullet, Bullets, Detail, Element, Grid, Instruction, Mark, Rank, Section};
+use super::upgrade::Upgrade;
+use super::{LayerRow, WhatIf};
+use crate::quote::Command;
 use crate::text::page::Page;
 use crate::workers;
-use telling::Telling;
 
 /// The whole report.
 pub fn render(report: &Report) -> String {
     let mut page = Page::default();
-    let telling = Telling::new(report);
-    let targets = order::worst_first(&telling);
-    let settled = telling.settled(&targets);
-    head(&mut page, report);
-    baseline::write(&mut page, report);
-    summary(&mut page, &telling, &targets);
-    let places: Vec<(usize, &TargetSummary)> = targets.iter().copied().enumerate().collect();
-    let written = workers::each(&places, |(place, target)| {
-        let mut page = Page::default();
-        target::write(&mut page, &mut settled.part(*place), target);
-        page
-    });
-    for one in written {
-        page.append(&one);
-    }
-    findings::elsewhere(&mut page, &mut settled.rest());
-    advice::conflicts(&mut page, report);
-    advice::withheld(&mut page, report);
-    unknown::count(&mut page, report);
-    warnings(&mut page, report);
-    if let Some(supposed) = &report.what_if {
-        what_if::write(&mut page, supposed);
+    for group in workers::each(&telling::groups(report), |sections| drawn(sections)) {
+        page.append(&group);
     }
     page.finish()
 }
 
-fn head(page: &mut Page, report: &Report) {
-    let host = &report.host;
-    let eyes = match host.privileged {
-        Some(true) => " as root",
-        Some(false) => " without root's privileges",
-        None => "",
-    };
-    page.para(
-        0,
-        &format!(
-            "walwise {} on {}: {}, Linux {}, seen from the {}{eyes}",
-            report.tool.version, host.name, host.os, host.kernel, host.seen_by
-        ),
-    );
-    let origin = if host.live { "" } else { ", from a capture of that machine" };
-    let (rules, pack) = (report.tool.rules, report.pack.words());
-    page.para(0, &format!("{}, {rules} rules ({pack}){origin}", report.when));
-    if report.targets.is_empty() {
-        page.gap();
-        page.para(0, "No database, data mount or free disk was found. Name a directory: walwise check DIR");
-    }
+/// What the next kernel changes: blockers first, each thing once with its level.
+pub fn upgrade(real: &Report, assumed: &WhatIf, upgrade: &Upgrade) -> String {
+    drawn(&telling::upgrade::sections(real, assumed, upgrade)).finish()
 }
 
-/// Several targets in a line each: verdict, number of critical findings, name.
-fn summary(page: &mut Page, telling: &Telling<'_>, targets: &[&TargetSummary]) {
-    if targets.len() < 2 {
-        return;
+fn drawn(sections: &[Section]) -> Page {
+    let mut page = Page::default();
+    for section in sections.iter().filter(|section| !section.is_appendix) {
+        draw(&mut page, section);
     }
+    page
+}
+
+fn draw(page: &mut Page, section: &Section) {
+    let margin = match section.rank {
+        Rank::Top => 0,
+        Rank::Part => 2,
+    };
     page.gap();
-    let label = |target: &TargetSummary| {
-        let standing = target::standing_words(telling.report, target);
-        match order::criticals(telling, target) {
-            0 => standing,
-            count => format!("{standing}, {count} critical"),
-        }
+    let indent = if section.heading.is_empty() {
+        margin
+    } else {
+        let lead = if section.lead.is_empty() { "" } else { ", " };
+        page.para(margin, &format!("{}{lead}{}", section.heading, section.lead));
+        margin + 2
     };
-    let labels: Vec<String> = targets.iter().map(|target| label(target)).collect();
-    let width = labels.iter().map(String::len).max().unwrap_or_default() + 2;
-    for (target, label) in targets.iter().zip(labels) {
-        let choice = target.rank.map(|rank| format!(", choice {rank}: {}", target.rank_because));
-        page.hanging(
-            2,
-            &format!("{label:<width$}"),
-            &format!("{}{}", target.title, choice.unwrap_or_default()),
-        );
+    for element in &section.elements {
+        match element {
+            Element::Sentence(says) => page.para(indent, &says.to_string()),
+            Element::Bullets(Bullets { bullets, .. }) => {
+                let room = bullets.iter().filter_map(|one| one.marks.first()).map(room).max();
+                bullets.iter().for_each(|one| bullet(page, indent, room.unwrap_or_default(), one));
+            }
+            Element::Grid(columns) => grid(page, indent, columns),
+            Element::Stack(layers) => page.table(indent, &layers.iter().map(layer).collect::<Vec<_>>(), &[]),
+            Element::Instructions(steps) => steps.iter().for_each(|step| instruction(page, step)),
+        }
     }
 }
 
-fn warnings(page: &mut Page, report: &Report) {
-    if report.warnings.is_empty() {
-        return;
-    }
-    page.heading("About this run");
-    for warning in &report.warnings {
-        page.para(2, &warning.to_string());
+/// A bullet whose first mark has the room of all beside it.
+fn bullet(page: &mut Page, indent: usize, first: usize, bullet: &Bullet) {
+    let rooms = std::iter::once(first).chain(bullet.marks.iter().skip(1).map(room));
+    let label: String = bullet.marks.iter().zip(rooms).map(|(one, room)| mark(one, room)).collect();
+    let of = if bullet.of.is_empty() { String::new() } else { format!("{}: ", bullet.of) };
+    let (label, of) = if label.is_empty() { (of, label) } else { (label, of) };
+    let aside = if bullet.aside.is_empty() { String::new() } else { format!(" ({})", bullet.aside) };
+    page.hanging(indent, &label, &format!("{of}{}{aside}", bullet.says));
+    let beneath = if label.is_empty() { 2 } else { label.len() };
+    details(page, indent + beneath, &bullet.beneath);
+}
+
+/// Columns for marks of a kind; what is no word of a short list takes what it needs.
+fn room(mark: &Mark) -> usize {
+    match mark {
+        Mark::Level(..) | Mark::Change(_) => 10,
+        Mark::Standing(_) => 14,
+        Mark::Layer(_) => 13,
+        Mark::Remark(_) | Mark::Setting(_) => 0,
     }
 }
 
-/// A verdict as a heading shows it.
-fn shout(standing: Standing) -> String {
-    standing.word().to_uppercase()
+fn mark(mark: &Mark, room: usize) -> String {
+    let gap = match mark {
+        Mark::Level(..) | Mark::Change(_) | Mark::Standing(_) | Mark::Layer(_) => "",
+        Mark::Remark(_) => "  ",
+        Mark::Setting(_) => "   ",
+    };
+    format!("{:<room$}", mark.words() + gap)
 }
 
-/// The different words of a list in order, each once.
-pub(super) fn distinct<'a>(words: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let mut seen = BTreeSet::new();
-    words.filter(|word| seen.insert(*word)).collect()
+fn grid(page: &mut Page, indent: usize, grid: &Grid) {
+    let head = grid.head.iter().map(|&name| name.to_owned()).collect();
+    let cells = |row: &Vec<telling::Phrase>| row.iter().map(ToString::to_string).collect();
+    // Figures stand under their head; names and words say themselves what they are.
+    let head = grid.right.contains(&true).then_some(head);
+    let rows: Vec<Vec<String>> = head.into_iter().chain(grid.rows.iter().map(cells)).collect();
+    if grid.narrow.is_empty() {
+        page.table(indent, &rows, &grid.right);
+    }
+    for columns in grid.narrow {
+        let of = |row: &Vec<String>| columns.iter().filter_map(|at| row.get(*at).cloned()).collect();
+        let right: Vec<bool> = columns.iter().filter_map(|at| grid.right.get(*at).copied()).collect();
+        page.table(indent, &rows.iter().map(of).collect::<Vec<_>>(), &right);
+        page.gap();
+    }
+}
+
+/// A layer of a stack as the cells of a row.
+pub fn layer(row: &LayerRow) -> Vec<String> {
+    let depth = usize::try_from(row.depth).unwrap_or_default().min(20);
+    let mark = if row.weakest { "weakest" } else { "" };
+    let name = format!("{}{}", "  ".repeat(depth), row.subject.name());
+    vec![name, row.says.clone(), row.cache.clone(), mark.to_owned()]
+}
+
+fn instruction(page: &mut Page, step: &Instruction) {
+    let number = step.number.map(|number| number.to_string()).unwrap_or_default();
+    let label = format!("{number:>2}  {:<10}", step.level.word());
+    page.hanging(2, &label, &format!("{} of {}: {}", step.setting, step.of, step.change));
+    match &step.beneath {
+        Some(beneath) => details(page, 8, beneath),
+        None => page.para(8, "as told above"),
+    }
+}
+
+/// Columns for the words in front of commands.
+const PURPOSE: usize = 9;
+
+/// Lines whose words in front take the same room.
+fn details(page: &mut Page, indent: usize, details: &[Detail]) {
+    let fields = details.iter().map(|detail| match detail {
+        Detail::Field(label, _) => label.len() + 2,
+        Detail::Becomes { .. } | Detail::Commands(..) | Detail::Own(_) => PURPOSE,
+        Detail::Sentence(_) | Detail::Aside(..) => 0,
+    });
+    let width = fields.max().unwrap_or_default();
+    for detail in details {
+        let label = format!("{:<width$}", label(detail));
+        match detail {
+            Detail::Sentence(says) => page.para(indent, &says.to_string()),
+            Detail::Field(_, says) => page.hanging(indent, &label, &says.to_string()),
+            Detail::Becomes { whole: Some(whole), .. } => page.hanging(indent, &label, whole),
+            Detail::Becomes { whole: None, .. } | Detail::Aside(..) => {}
+            Detail::Commands(_, commands) => {
+                let labels = std::iter::once(&*label).chain(std::iter::repeat(""));
+                let mut line = |(command, label): (&Command, &str)| {
+                    page.verbatim(indent, &format!("{label:<width$}{command}"));
+                };
+                commands.iter().zip(labels).for_each(&mut line);
+            }
+            Detail::Own(own) => {
+                page.verbatim(indent, &format!("{label}{}: {}", own.purpose.word(), own.command));
+                page.para(indent + width, &own.sentence());
+            }
+        }
+    }
+}
+
+/// The word in front of a line.
+fn label(detail: &Detail) -> &'static str {
+    match detail {
+        Detail::Sentence(_) => "",
+        Detail::Field(label, _) | Detail::Aside(label, _) | Detail::Commands(label, _) => label,
+        Detail::Becomes { .. } => "becomes",
+        Detail::Own(_) => "yours",
+    }
 }
 
 #[cfg(test)]

@@ -16,8 +16,8 @@ use super::page::{Page, PageState};
 use super::screen::ScreenId;
 use super::theme::{Role, Theme, to_ascii};
 use super::widgets::{area, interval, text};
-use crate::report::text::what_if;
-use crate::report::text::words::count;
+use crate::report::telling::what_if;
+use crate::report::telling::words::count;
 use crate::report::{Assumed, Report};
 
 /// Below this size nothing useful can be shown.

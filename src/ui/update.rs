@@ -18,7 +18,7 @@ use super::raw;
 use super::screen::ScreenId;
 use super::what_if::{Picker, Supposed, Taken};
 use crate::measure::Measurement;
-use crate::report::text::words::count;
+use crate::report::telling::words::count;
 
 /// How many lines the wheel goes at once.
 const NOTCH: usize = 3;

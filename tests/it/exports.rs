@@ -6,19 +6,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use walwise::report::Format;
+
 use crate::support::pty::Pty;
 use crate::support::{names, stdout, walwise};
-
-const FORMATS: [(&str, &str); 8] = [
-    ("text", "txt"),
-    ("json", "json"),
-    ("script", "sh"),
-    ("conf", "conf"),
-    ("fstab", "fstab"),
-    ("unit", "units"),
-    ("udev", "rules"),
-    ("markdown", "md"),
-];
 
 fn capture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts").join(name)
@@ -69,7 +60,7 @@ fn every_form_is_saved_as_check_prints_it() {
     pty.press("e");
     pty.until_shown("Nothing is written before s was answered");
     let mut before: Vec<String> = Vec::new();
-    for (format, extension) in FORMATS {
+    for (format, extension) in Format::ALL.map(|format| (format.name(), format.extension())) {
         pty.press("s");
         pty.until_shown(&format!("Save as {format}"));
         assert_eq!(names(place.path()), before, "nothing is written before it was answered");

@@ -8,7 +8,7 @@ use walwise::collect::Request;
 use walwise::host::RecordedHost;
 use walwise::measure::Caveat;
 use walwise::pipeline::Session;
-use walwise::report::{Report, text};
+use walwise::report::{Report, telling, text};
 use walwise::rules::{Change, Level, Outcome, RuleSet};
 use walwise::ui;
 
@@ -44,7 +44,7 @@ fn sentences(report: &Report) -> Vec<String> {
         all.extend([verdict.sentence.clone(), verdict.limits.clone()]);
         all.extend(verdict.paths.iter().take(1).flat_map(|path| &path.evidence).map(|one| one.says.clone()));
         for need in &verdict.missing {
-            all.extend([text::words::reason(need), need.fact.clone()]);
+            all.extend([telling::words::reason(need), need.fact.clone()]);
             all.extend(need.remedy.as_ref().map(ToString::to_string));
         }
     }
@@ -53,7 +53,7 @@ fn sentences(report: &Report) -> Vec<String> {
         all.extend((finding.level >= Level::Warning).then(|| finding.because.to_string()));
     }
     for step in report.plans.iter().flat_map(|plan| plan.steps.iter().chain(&plan.options)) {
-        all.extend([step.title.clone(), text::words::change(step)]);
+        all.extend([step.title.clone(), telling::words::change(step)]);
         all.extend(step.advice.price.clone());
         if step.advice.change != Change::Keep {
             all.extend(

@@ -5,6 +5,7 @@
 //! by themselves (`@name`, `#1`, `www.`, `://`) cannot be escaped with a backslash, so such a character becomes code.
 
 use crate::quote::comment;
+use crate::report::telling::{Fragment, Phrase};
 
 /// A document.
 #[derive(Default)]
@@ -61,6 +62,13 @@ impl Document {
         self.block(&format!("{fence}{language}\n{}\n{fence}", lines.join("\n")));
     }
 
+    /// Adds another document behind this one.
+    pub fn append(&mut self, other: &Self) {
+        if !other.out.is_empty() {
+            self.block(other.out.trim_end_matches('\n'));
+        }
+    }
+
     fn block(&mut self, text: &str) {
         if !self.out.is_empty() {
             self.out.push('\n');
@@ -79,14 +87,52 @@ const LINKED: [&str; 4] = ["@", "#", "$", "://"];
 
 /// A sentence, escaped.
 pub fn text(sentence: &str) -> String {
-    let sentence = comment::inline(sentence);
-    let mut rest = sentence.trim();
-    let mut out = String::with_capacity(rest.len());
+    let mut out = String::with_capacity(sentence.len());
+    escape(&mut out, comment::inline(sentence).trim());
+    out
+}
+
+/// A sentence with its names as code.
+pub fn phrase(phrase: &Phrase) -> String {
+    let mut out = String::new();
+    put(&mut out, phrase);
+    out.trim().to_owned()
+}
+
+/// The same for the cell of a table, in which no list begins.
+pub fn cell(phrase: &Phrase) -> String {
+    let mut out = "|".to_owned();
+    put(&mut out, phrase);
+    out.strip_prefix('|').unwrap_or(&out).trim().to_owned()
+}
+
+fn put(out: &mut String, phrase: &Phrase) {
+    for fragment in phrase.fragments() {
+        match fragment {
+            Fragment::Plain(words) | Fragment::Verdict(words) => escape(out, &comment::inline(words)),
+            Fragment::Code(name) => push(out, &code(name)),
+            Fragment::Command(command) => push(out, &code(command)),
+            Fragment::Strong(words) => push(out, &strong(words)),
+        }
+    }
+}
+
+/// Puts markup behind other markup; two pieces of code side by side would be one.
+fn push(out: &mut String, markup: &str) {
+    if out.ends_with('`') && !out.ends_with("\\`") && markup.starts_with('`') {
+        out.push(' ');
+    }
+    out.push_str(markup);
+}
+
+/// Puts words behind markup, escaped by what stands before them.
+fn escape(out: &mut String, words: &str) {
+    let mut rest = words;
     while let Some(c) = rest.chars().next() {
-        let linked = linked(&out, rest);
+        let linked = linked(out, rest);
         if linked > 0 {
             let (mark, after) = rest.split_at(linked);
-            out.extend(["`", mark, "`"]);
+            push(out, &format!("`{mark}`"));
             rest = after;
             continue;
         }
@@ -99,7 +145,6 @@ pub fn text(sentence: &str) -> String {
         out.push(c);
         rest = rest.get(c.len_utf8()..).unwrap_or_default();
     }
-    out
 }
 
 /// How many bytes from here on would be linked or drawn: all that follow each other, since two pieces of code side by
@@ -140,11 +185,6 @@ pub fn code(name: &str) -> String {
         return text(&name);
     }
     format!("`{name}`")
-}
-
-/// Names as code, with commas between.
-pub fn codes<S: AsRef<str>>(names: &[S]) -> String {
-    names.iter().map(|name| code(name.as_ref())).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

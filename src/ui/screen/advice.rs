@@ -7,7 +7,7 @@ use super::details::Details;
 use super::{step, what_if};
 use crate::facts::{Need, Subject};
 use crate::quote::Command;
-use crate::report::text::words as told;
+use crate::report::telling::words as told;
 use crate::report::{Report, Step, Withheld};
 use crate::rules::{Change, Finding, Outcome};
 use crate::ui::model::Data;

@@ -4,8 +4,8 @@ use ratatui::text::{Line, Span};
 
 use crate::facts::Need;
 use crate::report::Report;
-use crate::report::text::words as told;
-use crate::rules::{Advice, Finding, Outcome};
+use crate::report::telling::{Detail, words as told};
+use crate::rules::{Finding, Outcome};
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::{diff, text, trace};
 use crate::ui::words;
@@ -84,13 +84,26 @@ impl Details {
         }
     }
 
-    /// The current value with where it was read, or why it is unknown.
-    pub fn now(&mut self, advice: &Advice) {
-        self.field("now", &now(advice));
+    /// What the report has beneath a step or a finding.
+    pub fn told(&mut self, told: &[Detail]) {
+        for detail in told {
+            match detail {
+                Detail::Sentence(says) => self.paragraph(&says.to_string()),
+                Detail::Field(label, says) | Detail::Aside(label, says) => {
+                    self.field(label, &says.to_string())
+                }
+                Detail::Becomes { before, after, .. } => self.becomes(before, after),
+                Detail::Commands(label, commands) => self.commands(label, commands),
+                Detail::Own(own) => {
+                    self.field("yours", &format!("{}: {}", own.purpose.word(), own.command));
+                    self.field("", &own.sentence());
+                }
+            }
+        }
     }
 
     /// A value and what it becomes.
-    pub fn becomes(&mut self, before: &[String], after: &[String]) {
+    fn becomes(&mut self, before: &[String], after: &[String]) {
         let rows = diff::lines(before, after, self.theme, self.room.saturating_sub(NAME));
         for (i, mut line) in rows.into_iter().enumerate() {
             let name = if i == 0 { "becomes" } else { "" };
@@ -128,14 +141,6 @@ impl Details {
         if let Some(trace) = &finding.trace {
             self.lines.extend(trace::lines(trace, self.theme, self.room));
         }
-    }
-}
-
-/// The current value with where it was read, or why it is unknown.
-fn now(advice: &Advice) -> String {
-    match &advice.current {
-        crate::facts::Reading::Known { value, source } => format!("{value}   ({source})"),
-        crate::facts::Reading::Unknown { why, detail, .. } => format!("unknown: {why}, {detail}"),
     }
 }
 

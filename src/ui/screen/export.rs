@@ -3,7 +3,7 @@
 use ratatui::text::Line;
 
 use crate::quote::Command;
-use crate::report::text::words::count;
+use crate::report::telling::words::count;
 use crate::report::{Format, Report};
 use crate::ui::export::{Document, may_save};
 use crate::ui::model::Data;

@@ -9,8 +9,8 @@ use super::{ScreenId, price, unknown, what_if};
 use crate::durability::{Path, Verdict};
 use crate::facts::Subject;
 use crate::quote::Command;
-use crate::report::text::target::{heading, without_verdict};
-use crate::report::text::words as told;
+use crate::report::telling::target::{heading, standing, without_verdict};
+use crate::report::telling::words as told;
 use crate::report::{Report, Step};
 use crate::rules::{Change, Level};
 use crate::ui::model::{Activity, Data};
@@ -77,9 +77,7 @@ fn verdict(page: &mut Page, data: &Data, report: &Report, state: &PageState, roo
     let Some(verdict) = data.verdict() else {
         let mut details = Details::new(theme, room);
         if let Some(target) = report.targets.get(data.focus.at) {
-            if let Some(content) = &target.content {
-                details.paragraph(&content.heading());
-            }
+            details.paragraph(&standing(report, target).to_string());
             for says in without_verdict(target) {
                 details.paragraph(&says);
             }
@@ -87,7 +85,7 @@ fn verdict(page: &mut Page, data: &Data, report: &Report, state: &PageState, roo
         page.text(details.lines);
         return;
     };
-    let word = heading(verdict);
+    let word = heading(verdict).to_string();
     let indent = text::width(&word).saturating_add(3);
     let mut lines: Vec<Line<'static>> = Vec::new();
     for (i, row) in text::wrap(&verdict.sentence, room.saturating_sub(indent)).into_iter().enumerate() {

@@ -8,7 +8,7 @@ use crate::facts::catalog::postgres::{self, WalSyncMethod};
 use crate::facts::catalog::target::{self, Flush};
 use crate::measure::{Measurement, MethodResult, beside_default};
 use crate::report::Report;
-use crate::report::text::measured as told;
+use crate::report::telling::price as told;
 use crate::text::{grouped, micros, micros_between};
 use crate::ui::model::Data;
 use crate::ui::page::{Block, Enter, Page, PageState};
@@ -89,7 +89,7 @@ impl Rows<'_> {
     /// What the figures of a method are made of.
     fn beneath(&self, row: &MethodResult) -> Vec<Line<'static>> {
         let mut details = Details::new(self.data.theme, self.room.saturating_sub(2));
-        details.field("source", &told::lead(self.measurement));
+        details.field("source", &format!("{}, {}", told::PRICE, told::lead(self.measurement)));
         if let Some(error) = &row.error {
             details.field("failed", error);
         } else {

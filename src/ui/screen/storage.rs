@@ -13,7 +13,7 @@ use super::details::Details;
 use crate::facts::catalog::target;
 use crate::facts::{Scope, Subject, Value};
 use crate::report::Report;
-use crate::report::text::words as told;
+use crate::report::telling::words as told;
 use crate::ui::model::Data;
 use crate::ui::page::{Block, Enter, Page, PageState, Pane};
 use crate::ui::theme::{Role, Theme};

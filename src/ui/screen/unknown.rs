@@ -7,7 +7,7 @@ use super::overview::{MOST, rest};
 use crate::facts::{Need, Reading, Remedy, catalog};
 use crate::quote::Command;
 use crate::report::Report;
-use crate::report::text::words as told;
+use crate::report::telling::words as told;
 use crate::ui::model::Data;
 use crate::ui::page::{Block, Enter, Page, PageState};
 use crate::ui::theme::{Role, Theme};

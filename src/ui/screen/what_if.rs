@@ -7,7 +7,7 @@ use super::ScreenId;
 use super::details::Details;
 use crate::facts::Subject;
 use crate::report::Report;
-use crate::report::text::what_if::{self as told, Part, Row};
+use crate::report::telling::what_if::{self as told, Part, Row};
 use crate::rules::Finding;
 use crate::ui::model::Data;
 use crate::ui::page::{Block, Enter, Page, PageState};

@@ -6,7 +6,7 @@ use ratatui::layout::Size;
 
 use super::*;
 use crate::facts::{Value, catalog};
-use crate::report::text::words::takes;
+use crate::report::telling::words::takes;
 use crate::report::{Assumed, WhatIf};
 use crate::rules::{Outcome, Risk};
 use crate::ui::sample::another_kernel;
@@ -276,7 +276,8 @@ fn squeezed(text: &str) -> String {
 
 /// What the text report has behind a label in the part about a step.
 fn of_step(text: &str, step: &crate::report::Step, label: &str) -> Vec<String> {
-    let head = format!("{} of {}: ", step.advice.setting, crate::report::text::words::subject(&step.subject));
+    let head =
+        format!("{} of {}: ", step.advice.setting, crate::report::telling::words::subject(&step.subject));
     let lines = text.lines().skip_while(|line| !line.contains(&head)).skip(1);
     let own = lines.take_while(|line| line.starts_with("        ") || line.starts_with("    Already"));
     own.filter_map(|line| line.trim_start().strip_prefix(label)?.strip_prefix(' '))

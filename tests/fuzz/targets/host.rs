@@ -7,8 +7,7 @@ use libfuzzer_sys::fuzz_target;
 use walwise::collect::Request;
 use walwise::host::RecordedHost;
 use walwise::pipeline::Session;
-use walwise::report::paste::{fstab, udev, unit};
-use walwise::report::{conf, json, markdown, script, text};
+use walwise::report::Format;
 use walwise::rules::RuleSet;
 
 #[path = "../shown.rs"]
@@ -21,17 +20,8 @@ fuzz_target!(|bytes: &[u8]| {
     let session = Session::look(&host, &Request::default(), RULES.clone(), &mut |_, _| {});
     shown::facts(&session.read);
     let report = session.report();
-    let renders = [
-        json::render,
-        text::render,
-        conf::render,
-        fstab::render,
-        unit::render,
-        udev::render,
-        markdown::render,
-    ];
-    let script = script::render(&report).unwrap_or_else(|why| why);
-    for output in renders.map(|render| render(&report)).into_iter().chain([script]) {
+    for format in Format::ALL {
+        let output = format.render(&report).unwrap_or_else(|why| why);
         output.split('\n').for_each(shown::safe);
     }
 });

@@ -7,6 +7,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use walwise::report::Format;
+
 use crate::support::{stderr, stdout};
 
 /// Secrets by their places.
@@ -158,8 +160,8 @@ impl Covered {
 pub fn outputs(covered: &Covered, target: &Path) -> Vec<(String, String)> {
     let target = target.to_str().unwrap();
     let mut all: Vec<Vec<&str>> = vec![vec!["capture", "--no-mask", target], vec!["capture", target]];
-    for format in ["text", "json", "markdown", "script", "conf", "fstab", "unit", "udev"] {
-        all.push(vec!["check", "--no-probe", "--format", format, target]);
+    for format in Format::ALL {
+        all.push(vec!["check", "--no-probe", "--format", format.name(), target]);
     }
     all.push(vec!["check", "--no-probe", "--assume", "kernel.release=6.18.0", target]);
     all.push(vec!["upgrade", "--kernel", "6.18"]);

@@ -10,7 +10,7 @@ use ratatui::text::{Line, Span};
 
 use crate::facts::{Scope, Subject};
 use crate::report::LayerRow;
-use crate::report::text::words as told;
+use crate::report::telling::words as told;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::columns::{self, Cell, Column};
 use crate::ui::widgets::text;

@@ -5,28 +5,35 @@ use super::named;
 use crate::facts::Subject;
 use crate::measure::{Estimate, Moved, Shift};
 use crate::report::difference::{Difference, FactChange, ProbeShift, RowShift};
-use crate::report::text::words;
+use crate::report::telling::section::Grid;
+use crate::report::telling::{Phrase, Section, words};
 use crate::text::micros;
-use crate::text::page::Page;
 
-/// How the price of a commit moved on a target, as a table and a sentence.
-pub fn write(page: &mut Page, difference: &Difference, probe: &ProbeShift) {
-    page.gap();
-    let target = probe.target.name();
-    page.para(2, &format!("Price of one commit on {target}, 8 kB, then ({}) and now", probe.before));
-    let head = ["method", "then", "now", "shift", "99 % interval", ""].map(str::to_owned).to_vec();
+/// How the price of a commit moved on a target.
+pub fn section(difference: &Difference, probe: &ProbeShift) -> Section {
+    let mut section = Section::part(
+        Phrase::plain("Price of one commit on ")
+            .and_code(probe.target.name())
+            .and(format!(", 8 kB, then ({}) and now", probe.before)),
+    );
     let is_judged = probe.doubts.is_empty();
     let rows = probe.rows.iter().filter(|row| row.pages == 1).map(|one| row(one, is_judged));
-    let table: Vec<Vec<String>> = std::iter::once(head).chain(rows).collect();
-    page.table(4, &table, &[false, true, true, true, true, false]);
+    section.grid(Grid {
+        head: vec!["method", "then", "now", "shift", "99 % interval", ""],
+        right: vec![false, true, true, true, true, false],
+        narrow: &[],
+        rows: rows.map(|row| row.into_iter().map(Phrase::plain).collect()).collect(),
+    });
     let (then, now) = (&probe.directory_before, &probe.directory_now);
     if then != now {
-        page.para(4, &format!("Measured in {then} then, in {now} now."));
+        section
+            .say(Phrase::plain("Measured in ").and_code(then).and(" then, in ").and_code(now).and(" now."));
     }
-    page.para(4, &verdict(probe));
+    section.say(verdict(probe));
     if probe.has_moved() {
-        page.para(4, &why(difference, probe));
+        section.say(why(difference, probe));
     }
+    section
 }
 
 fn row(row: &RowShift, is_judged: bool) -> Vec<String> {

@@ -1,40 +1,37 @@
 //! What the next kernel changes, as text: blockers first, each thing once with its level.
 
-use super::{what_if, words};
+use super::section::{Bullet, Detail, Mark};
+use super::{Phrase, Section, distinct, host, what_if, words};
 use crate::facts::Scope;
 use crate::facts::catalog::kernel;
 use crate::report::upgrade::{Item, Part, Upgrade};
 use crate::report::{Assumed, Report, WhatIf};
 use crate::rules::Level;
-use crate::text::page::Page;
 use crate::version::Version;
 
-/// The whole telling.
-pub fn render(real: &Report, assumed: &WhatIf, upgrade: &Upgrade) -> String {
-    let mut page = Page::default();
-    super::head(&mut page, real);
-    page.gap();
-    what_if::assumed(&mut page, 0, &assumed.assumed);
-    if let Some(says) = assumed.assumed.iter().find_map(older) {
-        page.gap();
-        page.para(0, &says);
-    }
-    let mut told = false;
+/// All of it.
+pub fn sections(real: &Report, assumed: &WhatIf, upgrade: &Upgrade) -> Vec<Section> {
+    let mut sections = host::head(real);
+    let mut alone = Section::top("");
+    alone.bullets(&[], what_if::assumed(&assumed.assumed));
+    sections.push(alone);
+    let sentence = |says: Option<String>| {
+        let mut section = Section::top("");
+        section.say(says?);
+        Some(section)
+    };
+    sections.extend(sentence(assumed.assumed.iter().find_map(older)));
+    let before = sections.len();
     for part in Part::ALL {
         let items: Vec<&Item> = upgrade.items.iter().filter(|item| item.part == part).collect();
         if !items.is_empty() {
-            told = true;
-            page.heading(part.words());
-            section(&mut page, &items);
+            sections.push(section(part, &items));
         }
     }
-    if let Some(says) = works(upgrade) {
-        page.gap();
-        page.para(0, &says);
-    }
-    page.gap();
-    page.para(0, &ending(upgrade, told));
-    page.finish()
+    let told = sections.len() > before;
+    sections.extend(sentence(works(upgrade)));
+    sections.extend(sentence(Some(ending(upgrade, told))));
+    sections
 }
 
 /// That the kernel which was named is no next one. A version that says less, such as 6.12, is not older than one of its line.
@@ -53,25 +50,21 @@ fn older(one: &Assumed) -> Option<String> {
     })
 }
 
-fn section(page: &mut Page, items: &[&Item]) {
-    let mut minor: Vec<&str> = Vec::new();
-    for item in items {
-        if item.undecided && item.level < Level::Warning {
-            minor.extend(item.rule.as_deref());
-            continue;
-        }
-        let open = if item.undecided { "?" } else { "" };
-        let label = format!("{:<10}", format!("{}{open}", item.level.word()));
-        page.hanging(2, &label, &line(item));
-        if !item.because.is_empty() {
-            page.para(12, &item.because);
-        }
-    }
+fn section(part: Part, items: &[&Item]) -> Section {
+    let mut section = Section::top(part.words());
+    let is_minor = |item: &&&Item| item.undecided && item.level < Level::Warning;
+    let bullet = |item: &&Item| {
+        let because = (!item.because.is_empty()).then(|| Detail::Sentence((&*item.because).into()));
+        let beneath = because.into_iter().collect();
+        Bullet { beneath, ..Bullet::marked(Mark::Level(item.level, item.undecided), line(item)) }
+    };
+    section.bullets(&["level", "what"], items.iter().filter(|item| !is_minor(item)).map(bullet).collect());
+    let minor: Vec<&str> = items.iter().filter(is_minor).filter_map(|item| item.rule.as_deref()).collect();
     if !minor.is_empty() {
-        let count = minor.len();
-        let ids = super::distinct(minor.into_iter()).join(", ");
-        page.para(2, &format!("and {count} of less weight: {ids}"));
+        let says = Phrase::plain(format!("and {} of less weight: ", minor.len()));
+        section.say(says.join(Phrase::codes(distinct(minor.into_iter()))));
     }
+    section
 }
 
 /// Where, of what, and what; a rule that speaks of a line has the place in its title.

@@ -2,12 +2,12 @@
 //!
 //! The sentences are made once, by [`told`], for the text and for the screens.
 
-use super::words;
+use super::section::{Bullet, Mark};
+use super::{Section, words};
 use crate::facts::{Reading, Subject, Value, catalog};
 use crate::report::difference::{Class, FactChange, FindingChange, KeptFact, Shown};
 use crate::report::{Assumed, StepChange, WhatIf, WouldBeOffered};
 use crate::rules::Level;
-use crate::text::page::Page;
 
 /// Before everything else: what it is about.
 pub const SAYS: &str =
@@ -72,38 +72,34 @@ fn show(one: &Assumed, value: &Value) -> String {
 }
 
 /// The facts that are assumed, with what they really are.
-pub fn assumed(page: &mut Page, indent: usize, assumed: &[Assumed]) {
-    for one in assumed {
-        let Row { label, says, .. } = assumption(one);
-        page.hanging(indent, &format!("{label:<10}"), &says);
-    }
+pub fn assumed(assumed: &[Assumed]) -> Vec<Bullet> {
+    assumed.iter().map(|one| bullet(assumption(one))).collect()
 }
 
 /// All of it.
-pub fn write(page: &mut Page, what_if: &WhatIf) {
-    page.heading("What if");
-    page.para(2, SAYS);
-    page.gap();
-    assumed(page, 2, &what_if.assumed);
+pub fn sections(what_if: &WhatIf) -> Vec<Section> {
+    let mut top = Section::top("What if");
+    top.say(SAYS);
+    let mut first = Section::part("");
+    first.bullets(&[], assumed(&what_if.assumed));
+    let mut sections = vec![top, first];
     if what_if.changes_nothing() {
-        page.gap();
-        page.para(2, NOTHING);
-        return;
+        let mut nothing = Section::part("");
+        nothing.say(NOTHING);
+        sections.push(nothing);
+        return sections;
     }
     for Part { title, rows } in told(what_if) {
-        page.gap();
-        let indent = if title.is_empty() { 2 } else { 4 };
-        if !title.is_empty() {
-            page.para(2, title);
-        }
-        for Row { label, says, .. } in rows {
-            if label.is_empty() {
-                page.para(indent, &says);
-            } else {
-                page.hanging(indent, &format!("{label:<10}"), &says);
-            }
-        }
+        let mut section = Section::part(title);
+        section.bullets(&[], rows.into_iter().map(bullet).collect());
+        sections.push(section);
     }
+    sections
+}
+
+fn bullet(row: Row) -> Bullet {
+    let marks = if row.label.is_empty() { Vec::new() } else { vec![Mark::Change(row.label)] };
+    Bullet { marks, says: row.says.into(), ..Bullet::default() }
 }
 
 /// What would be different: verdicts, which rules are decided, findings, steps of plans, what would be offered, and the facts

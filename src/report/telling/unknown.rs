@@ -3,63 +3,61 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::telling::Part;
-use super::words;
+use super::once::Chapter;
+use super::section::{Bullet, Detail};
+use super::{Phrase, Section, words};
 use crate::facts::{Need, Remedy, Why};
 use crate::report::model::is_gap;
 use crate::report::needed;
 use crate::report::{Report, TargetSummary};
-use crate::text::page::Page;
 use crate::workers;
 
 /// How many facts are named before the rest is counted.
 const NAMED: usize = 8;
 
-/// Writes the facts that a target needs and that are not known, and how to learn them.
-pub fn of_target(page: &mut Page, part: &Part<'_, '_>, target: &TargetSummary) {
-    let groups = groups(part, target);
+/// The facts that a target needs and that are not known, and how to learn them.
+pub fn of_target(chapter: &Chapter<'_, '_>, target: &TargetSummary) -> Option<Section> {
+    let groups = groups(chapter, target);
     let count: usize = groups.values().map(|group| group.count).sum();
-    if count == 0 {
-        return;
-    }
-    page.gap();
-    page.para(2, &format!("Not known: {}", words::count(count, "fact")));
-    for (help, facts) in groups.into_iter().rev() {
-        let shown = facts.names.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
-        let more = facts.names.len().saturating_sub(NAMED);
+    let bullet = |(help, group): (Help, Group)| {
+        let more = group.names.len().saturating_sub(NAMED);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        page.para(4, &format!("{}: {help}", words::count(facts.count, "fact")));
-        page.para(6, &format!("{shown}{more}"));
-    }
+        let names = Phrase::codes(group.names.iter().take(NAMED).map(String::as_str)).and(more);
+        Bullet {
+            says: format!("{}: {help}", words::count(group.count, "fact")).into(),
+            beneath: vec![Detail::Sentence(names)],
+            ..Bullet::default()
+        }
+    };
+    let mut section = Section::part(format!("Not known: {}", words::count(count, "fact")));
+    section.bullets(&["facts"], groups.into_iter().rev().map(bullet).collect());
+    section.unless_empty()
 }
 
-/// Writes how many facts of the host are not known, whoever needs them.
-pub fn count(page: &mut Page, report: &Report) {
-    if let Some(says) = counted(report) {
-        page.gap();
-        page.para(0, &says);
-    }
+/// How many facts of the host are not known, whoever needs them.
+pub fn of_host(report: &Report) -> Option<Section> {
+    let mut section = Section::top("");
+    section.say(counted(report)?);
+    Some(section)
 }
 
 /// How many facts of the host are not known, in a sentence; nothing where none is.
-pub fn counted(report: &Report) -> Option<String> {
+fn counted(report: &Report) -> Option<Phrase> {
     let subjects: Vec<_> = report.facts.all_subjects().collect();
     let parts = workers::in_pieces(&subjects, |subjects| {
         subjects.iter().flat_map(|subject| report.facts.rows_of(subject)).filter(is_gap).count()
     });
-    let says = match parts.into_iter().sum() {
+    let (says, names) = match parts.into_iter().sum() {
         0 => return None,
-        1 => "1 fact of this host is not known; `walwise facts` names it with its reason.".to_owned(),
-        count => {
-            format!("{count} facts of this host are not known; `walwise facts` names each with its reason.")
-        }
+        1 => ("1 fact of this host is not known; ".to_owned(), " names it with its reason."),
+        count => (format!("{count} facts of this host are not known; "), " names each with its reason."),
     };
-    Some(says)
+    Some(Phrase::plain(says).and_command("walwise facts").and(names))
 }
 
 /// What would settle a fact that is not known.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Help {
+enum Help {
     /// Nothing that is known.
     Nothing,
     /// Another capture: what tells it is not in this one.
@@ -101,18 +99,19 @@ impl fmt::Display for Help {
 
 /// Unknown facts with the same remedy.
 #[derive(Default)]
-pub struct Group {
+struct Group {
     /// How many.
-    pub count: usize,
+    count: usize,
     /// Their names, each once.
-    pub names: Vec<String>,
+    names: Vec<String>,
 }
 
 /// What a target needs, by what would help.
-pub fn groups(part: &Part<'_, '_>, target: &TargetSummary) -> BTreeMap<Help, Group> {
+fn groups(chapter: &Chapter<'_, '_>, target: &TargetSummary) -> BTreeMap<Help, Group> {
     let mut groups: BTreeMap<Help, Group> = BTreeMap::new();
-    for needed in needed::of_target(part.report, target, part.about(target).iter().copied()) {
-        let group = groups.entry(Help::with(&needed.need, part.report)).or_default();
+    let about = chapter.about(target).iter().map(|(_, finding)| *finding);
+    for needed in needed::of_target(chapter.report, target, about) {
+        let group = groups.entry(Help::with(&needed.need, chapter.report)).or_default();
         group.count += 1;
         if !group.names.contains(&needed.need.fact) {
             group.names.push(needed.need.fact);

@@ -1,22 +1,22 @@
 //! In which order targets are told: the worst first, free disks last. It orders only what is shown; the report itself keeps
 //! the order of subjects.
 
-use super::telling::Telling;
+use super::once::FindingsByTarget;
 use crate::report::TargetSummary;
 use crate::rules::{Level, Outcome};
 
 /// The targets of a report: at risk, contradictory, with critical findings, unproven, durable, free disks by their rank.
-pub fn worst_first<'a>(telling: &Telling<'a>) -> Vec<&'a TargetSummary> {
-    let mut targets: Vec<&TargetSummary> = telling.report.targets.iter().collect();
-    let urgency = |target| telling.report.urgency(target, || criticals(telling, target) > 0);
+pub fn worst_first<'a>(findings: &FindingsByTarget<'a>) -> Vec<&'a TargetSummary> {
+    let mut targets: Vec<&TargetSummary> = findings.report.targets.iter().collect();
+    let urgency = |target| findings.report.urgency(target, || criticals(findings, target) > 0);
     targets.sort_by_cached_key(|target| (urgency(target), target.rank));
     targets
 }
 
 /// How many critical findings apply to a target, its boot lines and all beneath it.
-pub fn criticals(telling: &Telling<'_>, target: &TargetSummary) -> usize {
+pub fn criticals(findings: &FindingsByTarget<'_>, target: &TargetSummary) -> usize {
     let critical = |level, outcome: &Outcome| level == Level::Critical && *outcome == Outcome::Applies;
-    telling.about(target).iter().filter(|finding| critical(finding.level, &finding.outcome)).count()
+    findings.about(target).iter().filter(|(_, finding)| critical(finding.level, &finding.outcome)).count()
 }
 
 #[cfg(test)]

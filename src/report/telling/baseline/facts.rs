@@ -5,11 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::named;
 use crate::facts::{Nature, Subject};
 use crate::report::difference::{Difference, FactChange, Shown};
-use crate::report::text::words;
-use crate::text::page::Page;
+use crate::report::telling::{Phrase, Section, words};
 
 /// The facts that somebody or something changed; the others are counted.
-pub fn write(page: &mut Page, difference: &Difference) {
+pub fn sections(difference: &Difference) -> Vec<Section> {
     let of = |nature: &[Nature]| {
         let wanted = |change: &&FactChange| nature.contains(&change.nature);
         difference.facts.iter().filter(wanted).collect::<Vec<_>>()
@@ -18,36 +17,35 @@ pub fn write(page: &mut Page, difference: &Difference) {
     let follow: Vec<_> =
         of(&[Nature::Concluded]).into_iter().filter(|change| change.values().is_some()).collect();
     let drift = of(&[Nature::Drifting]).len();
-    page.gap();
     let (both, one): (Vec<&FactChange>, Vec<&FactChange>) =
         lasting.into_iter().partition(|change| change.values().is_some());
-    if !both.is_empty() {
-        page.para(2, "Changed");
-        for ((fact, change), subjects) in alike(&both) {
-            let subjects = named(subjects.into_iter().map(words::subject));
-            page.hanging(4, "", &format!("{fact} of {subjects}: {change}"));
-        }
+    let mut changed = Section::part("Changed");
+    for ((fact, change), subjects) in alike(&both) {
+        let subjects = named(subjects.into_iter().map(words::subject));
+        changed.say(Phrase::code(fact).and(format!(" of {subjects}: {change}")));
     }
     let names = |changes: &[&FactChange]| {
         let distinct: BTreeSet<&str> = changes.iter().map(|change| change.fact).collect();
         named(distinct.into_iter().map(str::to_owned))
     };
+    let mut rest = Section::part("");
     if !follow.is_empty() {
         let because = if both.is_empty() { "Different" } else { "Different because of that" };
-        page.para(2, &format!("{because}: {}", names(&follow)));
+        rest.say(format!("{because}: {}", names(&follow)));
     }
     let known = |change: &&FactChange| change.now.as_ref().is_some_and(|now| now.value().is_some());
     let (learnt, lost): (Vec<&FactChange>, Vec<&FactChange>) = one.into_iter().partition(known);
     for (what, changes) in [("Not known any more", lost), ("Known now", learnt)] {
         if !changes.is_empty() {
             let count = words::count(changes.len(), "fact");
-            page.para(2, &format!("{what}: {count}: {}", names(&changes)));
+            rest.say(format!("{what}: {count}: {}", names(&changes)));
         }
     }
     if drift > 0 {
         let count = words::count(drift, "fact");
-        page.para(2, &format!("{count} that move by themselves, such as free space, are in the JSON only."));
+        rest.say(format!("{count} that move by themselves, such as free space, are in the JSON only."));
     }
+    [changed, rest].into_iter().filter_map(Section::unless_empty).collect()
 }
 
 /// Like changes of several things together, in the order of the first: the fact and its change in words, and of what.

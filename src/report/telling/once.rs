@@ -1,10 +1,9 @@
-//! What is told where, so that nothing is told twice.
+//! Under which target a finding or a step is told, so that nothing is told twice.
 //!
-//! It knows nothing of pages. The surprise: where a finding or a step is told is settled before anything is written, so that
-//! the parts of a large host can be written by all processors and still come out in one order.
+//! It knows nothing of sections. The places are settled before the first section is made, so that all processors can make
+//! the sections of a large host and their order is still always the same.
 
 use std::collections::BTreeMap;
-use std::ptr;
 
 use foldhash::{HashMap, HashMapExt as _, HashSet};
 
@@ -14,14 +13,17 @@ use crate::report::{DeviceContent, Report, Step, TargetSummary};
 use crate::rules::Finding;
 use crate::workers;
 
-/// A report with what it says of each target.
-pub struct Telling<'a> {
+/// A finding with its position in the report, which is its identity.
+pub type Numbered<'a> = (usize, &'a Finding);
+
+/// The findings of a report, sorted by target.
+pub struct FindingsByTarget<'a> {
     /// What is told.
     pub report: &'a Report,
-    about: BTreeMap<&'a Subject, Vec<&'a Finding>>,
+    about: BTreeMap<&'a Subject, Vec<Numbered<'a>>>,
 }
 
-impl<'a> Telling<'a> {
+impl<'a> FindingsByTarget<'a> {
     /// Sorts the findings of a report by target.
     pub fn new(report: &'a Report) -> Self {
         let index = Index::new(&report.findings);
@@ -31,16 +33,16 @@ impl<'a> Telling<'a> {
     }
 
     /// The findings about a target.
-    pub fn about(&self, target: &TargetSummary) -> &[&'a Finding] {
+    pub fn about(&self, target: &TargetSummary) -> &[Numbered<'a>] {
         self.about.get(&target.target).map_or(&[], Vec::as_slice)
     }
 
     /// Settles what is told under which target, where they are told in this order.
-    pub fn settled<'t>(&'t self, order: &[&'a TargetSummary]) -> Settled<'t, 'a> {
+    pub fn places<'t>(&'t self, order: &[&'a TargetSummary]) -> Places<'t, 'a> {
         let said = workers::each(order, |target| self.said(target));
         let mut disks: HashMap<Vec<String>, &'a str> = HashMap::new();
-        let mut settled = Settled {
-            telling: self,
+        let mut places = Places {
+            by_target: self,
             like: Vec::with_capacity(order.len()),
             findings: HashMap::with_capacity(self.report.findings.len()),
             steps: HashMap::new(),
@@ -53,12 +55,12 @@ impl<'a> Telling<'a> {
                 }
                 first
             });
-            settled.like.push(first);
+            places.like.push(first);
             if first.is_some() {
                 continue;
             }
-            for finding in self.about(target) {
-                settled.findings.entry(address(finding)).or_insert(place);
+            for (at, _) in self.about(target) {
+                places.findings.entry(*at).or_insert(place);
             }
             for step in self
                 .report
@@ -66,10 +68,10 @@ impl<'a> Telling<'a> {
                 .into_iter()
                 .flat_map(|plan| plan.steps.iter().chain(&plan.options))
             {
-                settled.steps.entry(same(step)).or_insert(place);
+                places.steps.entry(same(step)).or_insert(place);
             }
         }
-        settled
+        places
     }
 
     /// All that would be said of a free disk, but for its name.
@@ -80,15 +82,10 @@ impl<'a> Telling<'a> {
         let steps = self.report.plan(&target.target).into_iter().flat_map(|plan| &plan.steps);
         let steps = steps.map(|step| format!("{}: {}", step.advice.setting, step.advice.change.words()));
         let told = self.about(target).iter();
-        let told = told.map(|finding| format!("{} {}", finding.rule, finding.outcome.word()));
+        let told = told.map(|(_, finding)| format!("{} {}", finding.rule, finding.outcome.word()));
         let content = target.content.iter().map(DeviceContent::words);
         Some(content.chain(steps).chain(told).collect())
     }
-}
-
-/// Which finding it is: those of a report stay where they are while it is told.
-fn address(finding: &Finding) -> usize {
-    ptr::from_ref(finding).addr()
 }
 
 /// What makes two steps the same.
@@ -99,29 +96,26 @@ fn same(step: &Step) -> Same<'_> {
 }
 
 /// Where everything is told that several targets have in common.
-pub struct Settled<'t, 'a> {
-    telling: &'t Telling<'a>,
+pub struct Places<'t, 'a> {
+    by_target: &'t FindingsByTarget<'a>,
     /// For a free disk of which all is said that was said of an earlier one: that one's title.
     like: Vec<Option<&'a str>>,
     findings: HashMap<usize, usize>,
     steps: HashMap<Same<'a>, usize>,
 }
 
-impl<'t, 'a> Settled<'t, 'a> {
+impl<'t, 'a> Places<'t, 'a> {
     /// What no target told.
-    pub fn rest(&'t self) -> Part<'t, 'a> {
-        self.part(self.like.len())
+    pub fn rest(&'t self) -> Chapter<'t, 'a> {
+        self.chapter(self.like.len())
     }
 
     /// What is told under the target at this place of the order.
-    pub fn part(&'t self, place: usize) -> Part<'t, 'a> {
-        let like = self.like.get(place).copied().flatten();
-        let Telling { report, .. } = self.telling;
-        Part {
-            report,
-            telling: self.telling,
-            like,
-            settled: self,
+    pub fn chapter(&'t self, place: usize) -> Chapter<'t, 'a> {
+        Chapter {
+            report: self.by_target.report,
+            like: self.like.get(place).copied().flatten(),
+            places: self,
             place,
             findings: HashSet::default(),
             steps: HashSet::default(),
@@ -130,30 +124,28 @@ impl<'t, 'a> Settled<'t, 'a> {
     }
 }
 
-/// What is told under one target, as it is being written.
-pub struct Part<'t, 'a> {
+/// What is told under one target, as its sections are made.
+pub struct Chapter<'t, 'a> {
     /// What is told.
     pub report: &'a Report,
-    /// Findings by target.
-    pub telling: &'t Telling<'a>,
     /// For a free disk of which all is said that was said of an earlier one: that one's title.
     pub like: Option<&'a str>,
-    settled: &'t Settled<'t, 'a>,
+    places: &'t Places<'t, 'a>,
     place: usize,
     findings: HashSet<usize>,
     steps: HashSet<Same<'a>>,
     reasons: HashSet<(&'a [String], &'a str)>,
 }
 
-impl<'t, 'a> Part<'t, 'a> {
+impl<'t, 'a> Chapter<'t, 'a> {
     /// The findings about a target.
-    pub fn about(&self, target: &TargetSummary) -> &'t [&'a Finding] {
-        self.telling.about(target)
+    pub fn about(&self, target: &TargetSummary) -> &'t [Numbered<'a>] {
+        self.places.by_target.about(target)
     }
 
     /// Notes a step; false when it was told before.
     pub fn step(&mut self, step: &'a Step) -> bool {
-        let first = self.settled.steps.get(&same(step));
+        let first = self.places.steps.get(&same(step));
         first.is_none_or(|first| *first == self.place) && self.steps.insert(same(step))
     }
 
@@ -163,8 +155,8 @@ impl<'t, 'a> Part<'t, 'a> {
     }
 
     /// Notes a finding; false when it was told before.
-    pub fn finding(&mut self, finding: &'a Finding) -> bool {
-        let first = self.settled.findings.get(&address(finding));
-        first.is_none_or(|first| *first == self.place) && self.findings.insert(address(finding))
+    pub fn finding(&mut self, (at, _): Numbered<'a>) -> bool {
+        let first = self.places.findings.get(&at);
+        first.is_none_or(|first| *first == self.place) && self.findings.insert(at)
     }
 }

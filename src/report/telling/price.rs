@@ -1,11 +1,11 @@
 //! What a probe found, as a table with its reservations.
 
-use super::words;
+use super::section::{Bullet, Grid, Mark};
+use super::{Phrase, Section, words};
 use crate::facts::catalog::postgres::{self, WalSyncMethod};
 use crate::facts::catalog::target::{FLUSH, Flush};
 use crate::measure::{Measurement, MethodResult};
 use crate::report::{Report, TargetSummary};
-use crate::text::page::Page;
 use crate::text::{bytes, grouped, micros, micros_between};
 
 /// What the columns of [`rows`] hold.
@@ -15,31 +15,36 @@ pub const HEAD: [&str; 11] =
 /// Which of them are aligned to the right.
 pub const RIGHT: [bool; 11] = [false, true, true, true, true, true, true, true, true, true, false];
 
-/// Writes the measurement of a target.
-pub fn write(page: &mut Page, report: &Report, target: &TargetSummary, measurement: &Measurement) {
-    page.gap();
-    page.para(2, &lead(measurement));
-    let mut table = vec![HEAD.map(str::to_owned).to_vec()];
-    table.extend(rows(report, target, measurement));
-    // In one they are wider than a page: what a commit costs comes before how it spreads.
-    for columns in [&[0, 1, 2, 3, 8, 10][..], &[0, 1, 4, 5, 6, 7, 9]] {
-        let of = |row: &Vec<String>| columns.iter().filter_map(|at| row.get(*at).cloned()).collect();
-        let right: Vec<bool> = columns.iter().filter_map(|at| RIGHT.get(*at).copied()).collect();
-        page.table(4, &table.iter().map(of).collect::<Vec<_>>(), &right);
-        page.gap();
-    }
-    for remark in remarks(report, target, measurement) {
-        match remark.strip_prefix(CAVEAT) {
-            Some(caveat) => page.hanging(4, CAVEAT, caveat),
-            None => page.para(4, &remark),
-        }
-    }
+/// Where one table of all is too wide: what a commit costs comes before how it spreads.
+const NARROW: [&[usize]; 2] = [&[0, 1, 2, 3, 8, 10], &[0, 1, 4, 5, 6, 7, 9]];
+
+/// The measurement of a target.
+pub fn section(report: &Report, target: &TargetSummary, measurement: &Measurement) -> Section {
+    let mut section = Section { lead: lead(measurement).into(), ..Section::part(PRICE) };
+    let cells = |row: Vec<String>| {
+        // Behind the method there are figures only, which are our own.
+        let cell = |(at, cell): (usize, String)| if at == 0 { Phrase::code(cell) } else { cell.into() };
+        row.into_iter().enumerate().map(cell).collect()
+    };
+    section.grid(Grid {
+        head: HEAD.to_vec(),
+        right: RIGHT.to_vec(),
+        narrow: &NARROW,
+        rows: rows(report, target, measurement).into_iter().map(cells).collect(),
+    });
+    let remarks = remarks(report, target, measurement).into_iter().map(Bullet::sentence);
+    let caveats = caveats(measurement).into_iter().map(|says| Bullet::marked(Mark::Remark("caveat"), says));
+    section.bullets(&[], remarks.chain(caveats).collect());
+    section
 }
 
-/// What was measured, where and how long.
+/// What is measured.
+pub const PRICE: &str = "Price of one commit";
+
+/// How, where and how long it was measured.
 pub fn lead(measurement: &Measurement) -> String {
     format!(
-        "Price of one commit, 8 kB pages, one session; measured in {} for {:.1} s, {} rounds, {} written",
+        "8 kB pages, one session; measured in {} for {:.1} s, {} rounds, {} written",
         measurement.directory,
         measurement.seconds,
         measurement.rounds,
@@ -53,8 +58,6 @@ pub fn rows(report: &Report, target: &TargetSummary, measurement: &Measurement) 
     let measured = measurement.methods.iter().filter(|method| method.error.is_none());
     measured.map(|method| row(method, in_force)).collect()
 }
-
-const CAVEAT: &str = "caveat  ";
 
 /// Said where what a commit asks for never reaches the disk.
 pub const WITHOUT_FLUSHES: &str = "No flush was sent: these are not the figures of durable commits.";
@@ -81,11 +84,13 @@ pub fn remarks(report: &Report, target: &TargetSummary, measurement: &Measuremen
         all.push(WITHOUT_FLUSHES.to_owned());
     }
     all.push(measurement.sentence.clone());
-    if measurement.cancelled {
-        all.push(format!("{CAVEAT}{CANCELLED}"));
-    }
-    all.extend(measurement.caveats.iter().map(|caveat| format!("{CAVEAT}{}", caveat.in_full())));
     all
+}
+
+/// What limits the figures, a sentence each.
+pub fn caveats(measurement: &Measurement) -> Vec<String> {
+    let cancelled = measurement.cancelled.then(|| CANCELLED.to_owned());
+    cancelled.into_iter().chain(measurement.caveats.iter().map(|caveat| caveat.in_full())).collect()
 }
 
 /// The method the server uses now.

@@ -5,58 +5,53 @@
 //! does not drown what somebody changed; the JSON has all of it.
 
 mod facts;
-mod price;
+mod shift;
 
 use std::collections::BTreeSet;
 
-use super::words;
+use super::section::{Bullet, Mark};
+use super::{Phrase, Section, words};
 use crate::facts::{Scope, Subject};
 use crate::report::Report;
-use crate::report::difference::{Class, Difference, FindingChange};
+use crate::report::difference::{Class, Difference, FindingChange, VerdictChange};
 use crate::rules::Level;
-use crate::text::page::Page;
 
 /// How many names are told before the rest is counted.
 const NAMED: usize = 6;
 
-/// Writes the difference to the report that this one was compared with, if it was.
-pub fn write(page: &mut Page, report: &Report) {
-    let Some(difference) = &report.baseline else { return };
+/// The difference to the report that this one was compared with, if it was.
+pub fn sections(report: &Report) -> Vec<Section> {
+    let Some(difference) = &report.baseline else { return Vec::new() };
     let before = &difference.before;
-    page.heading(&format!(
+    let mut top = Section::top(format!(
         "Since the baseline of {} (walwise {}, {}, Linux {})",
         before.when, before.walwise, before.os, before.kernel
     ));
     if !difference.same_host {
-        page.para(
-            2,
-            &format!(
-                "ANOTHER HOST: the baseline is of {}, this report of {}. What follows compares two machines, not two \
-                 times of one.",
-                before.host, report.host.name
-            ),
+        top.say(
+            Phrase::plain("ANOTHER HOST: the baseline is of ")
+                .and_code(&before.host)
+                .and(", this report of ")
+                .and_code(&report.host.name)
+                .and(". What follows compares two machines, not two times of one."),
         );
     }
     if !difference.has_lasting() {
-        page.para(2, "Nothing that lasts is different.");
+        top.say("Nothing that lasts is different.");
     }
-    dangerous(page, difference);
-    fixed(page, difference);
-    lesser(page, difference);
-    things(page, difference);
-    facts::write(page, difference);
-    for probe in &difference.probes {
-        price::write(page, difference, probe);
-    }
-    same(page, difference);
-    for remark in &difference.remarks {
-        page.hanging(2, "note  ", remark);
-    }
+    let mut sections = vec![top];
+    let parts =
+        [worse(difference), better(difference), gone(difference), lesser(difference), things(difference)];
+    sections.extend(parts.into_iter().flatten());
+    sections.extend(facts::sections(difference));
+    sections.extend(difference.probes.iter().map(|probe| shift::section(difference, probe)));
+    sections.extend(same(difference));
+    sections
 }
 
 /// Worse verdicts and findings that weigh more, the worst first; then what could no longer be decided.
-fn dangerous(page: &mut Page, difference: &Difference) {
-    let verdicts: Vec<_> = difference.verdicts.iter().filter(|change| change.now < change.before).collect();
+fn worse(difference: &Difference) -> Option<Section> {
+    let verdicts = difference.verdicts.iter().filter(|change| change.now < change.before);
     let mut worse: Vec<&FindingChange> =
         difference.findings.iter().filter(|f| f.is_worse() && f.level() >= Level::Warning).collect();
     worse.sort_by_key(|finding| std::cmp::Reverse(finding.level()));
@@ -65,23 +60,23 @@ fn dangerous(page: &mut Page, difference: &Difference) {
         undecided && matches!(f.class, Class::Undecided | Class::Appeared) && f.level() >= Level::Warning
     };
     let open: Vec<&FindingChange> = difference.findings.iter().filter(open).collect();
-    if verdicts.is_empty() && worse.is_empty() && open.is_empty() {
-        return;
-    }
-    page.gap();
-    page.para(2, "Worse now");
-    for change in verdicts {
-        let label = format!("{:<14}", change.now.word());
-        page.hanging(4, &label, &format!("{}, was {}", change.target.name(), change.before.word()));
-    }
-    for finding in worse {
-        told(page, finding, &came(finding));
-    }
+    let mut section = Section::part("Worse now");
+    let findings = worse.into_iter().filter_map(|finding| told(finding, &came(finding)));
+    section.bullets(&HEAD, verdicts.map(verdict).chain(findings).collect());
     if !open.is_empty() {
         let count = words::count(open.len(), "finding");
         let names = named(open.iter().map(|finding| finding.rule.clone()));
-        page.para(4, &format!("{count} that would weigh as much cannot be decided any more: {names}"));
+        section.say(format!("{count} that would weigh as much cannot be decided any more: {names}"));
     }
+    section.unless_empty()
+}
+
+/// The columns of what is worse or better.
+const HEAD: [&str; 4] = ["now", "of", "what", "rule"];
+
+fn verdict(change: &VerdictChange) -> Bullet {
+    let says = Phrase::code(change.target.name()).and(format!(", was {}", change.before.word()));
+    Bullet::marked(Mark::Standing(change.now), says)
 }
 
 /// How a finding came to be worse, where that is more than that it applies.
@@ -94,83 +89,75 @@ fn came(finding: &FindingChange) -> String {
     }
 }
 
-/// Better verdicts and findings that are gone.
-fn fixed(page: &mut Page, difference: &Difference) {
-    let verdicts: Vec<_> = difference.verdicts.iter().filter(|change| change.now > change.before).collect();
-    let serious = |f: &&FindingChange| f.level() >= Level::Warning;
-    let fixed: Vec<_> = difference.findings.iter().filter(|f| f.is_fixed()).filter(serious).collect();
-    let gone = |f: &&FindingChange| f.class == Class::Gone && f.before.as_ref().is_some_and(|b| b.applies);
-    let gone: Vec<_> = difference.findings.iter().filter(gone).filter(serious).collect();
-    if !verdicts.is_empty() || !fixed.is_empty() {
-        page.gap();
-        page.para(2, "Better now");
-    }
-    for change in verdicts {
-        let label = format!("{:<14}", change.now.word());
-        page.hanging(4, &label, &format!("{}, was {}", change.target.name(), change.before.word()));
-    }
-    for finding in fixed {
-        told(page, finding, ", fixed");
-    }
-    if !gone.is_empty() {
-        page.gap();
-        page.para(2, "Not looked at any more");
-    }
-    for finding in gone {
-        told(page, finding, "");
-    }
+/// Better verdicts, and what is fixed.
+fn better(difference: &Difference) -> Option<Section> {
+    let verdicts = difference.verdicts.iter().filter(|change| change.now > change.before);
+    let fixed = difference.findings.iter().filter(|f| f.is_fixed() && f.level() >= Level::Warning);
+    let mut section = Section::part("Better now");
+    let fixed = fixed.filter_map(|finding| told(finding, ", fixed"));
+    section.bullets(&HEAD, verdicts.map(verdict).chain(fixed).collect());
+    section.unless_empty()
 }
 
-fn told(page: &mut Page, finding: &FindingChange, how: &str) {
-    let Some(latest) = finding.latest() else { return };
+/// What was found and is not looked at any more.
+fn gone(difference: &Difference) -> Option<Section> {
+    let gone = |f: &&FindingChange| f.class == Class::Gone && f.before.as_ref().is_some_and(|b| b.applies);
+    let serious = difference.findings.iter().filter(gone).filter(|f| f.level() >= Level::Warning);
+    let mut section = Section::part("Not looked at any more");
+    section.bullets(&HEAD, serious.filter_map(|finding| told(finding, "")).collect());
+    section.unless_empty()
+}
+
+fn told(finding: &FindingChange, how: &str) -> Option<Bullet> {
+    let latest = finding.latest()?;
     let of = words::subject(&finding.subject);
-    let text = format!("{of}: {} ({}{how})", latest.title, finding.rule);
-    page.hanging(4, &format!("{:<14}", latest.level.word()), &text);
+    let aside = Phrase::code(&finding.rule).and(how);
+    Some(Bullet { of, aside, ..Bullet::marked(Mark::Level(latest.level, false), &*latest.title) })
 }
 
 /// What came and went and weighs less than a warning, in a line each.
-fn lesser(page: &mut Page, difference: &Difference) {
+fn lesser(difference: &Difference) -> Option<Section> {
     let light = || difference.findings.iter().filter(|finding| finding.level() < Level::Warning);
     let lines = [
         ("New, of less weight", light().filter(|f| f.is_worse()).collect::<Vec<_>>()),
         ("Gone, of less weight", light().filter(|f| f.is_fixed()).collect()),
     ];
-    page.gap();
+    let mut section = Section::part("");
     for (what, findings) in lines.into_iter().filter(|(_, findings)| !findings.is_empty()) {
         let ids = named(findings.iter().map(|finding| finding.rule.clone()));
-        page.para(2, &format!("{what}: {ids}"));
+        section.say(format!("{what}: {ids}"));
     }
+    section.unless_empty()
 }
 
 /// What is gone, new, or under another name. Targets are named one by one, for somebody asked about them.
-fn things(page: &mut Page, difference: &Difference) {
+fn things(difference: &Difference) -> Option<Section> {
     let is_target = |subject: &&Subject| subject.scope() == Scope::Target;
-    page.gap();
+    let mut section = Section::part("");
     for target in difference.gone.iter().filter(is_target) {
-        page.para(
-            2,
-            &format!("{} is gone: nothing of what the baseline said of it was looked at", target.name()),
-        );
+        let says = " is gone: nothing of what the baseline said of it was looked at";
+        section.say(Phrase::code(target.name()).and(says));
     }
     for target in difference.appeared.iter().filter(is_target) {
-        page.para(2, &format!("{} is new", target.name()));
+        section.say(Phrase::code(target.name()).and(" is new"));
     }
     let plain = |subjects: &[Subject]| {
         subjects.iter().filter(|s| !is_target(s)).map(ToString::to_string).collect::<Vec<_>>()
     };
     for (what, names) in [("Gone", plain(&difference.gone)), ("New", plain(&difference.appeared))] {
         if !names.is_empty() {
-            page.para(2, &format!("{what}: {}", named(names.into_iter())));
+            section.say(format!("{what}: {}", named(names.into_iter())));
         }
     }
     if !difference.renamed.is_empty() {
         let pairs = difference.renamed.iter().map(|pair| format!("{} → {}", pair.before, pair.now.name()));
-        page.para(2, &format!("Under another name: {}", named(pairs)));
+        section.say(format!("Under another name: {}", named(pairs)));
     }
+    section.unless_empty()
 }
 
-/// What is still there, counted by level.
-fn same(page: &mut Page, difference: &Difference) {
+/// What is still there, counted by level, and what limits the comparison.
+fn same(difference: &Difference) -> Option<Section> {
     let applies = |f: &&FindingChange| f.now.as_ref().is_some_and(|now| now.applies);
     let still: Vec<Level> = difference
         .findings
@@ -188,10 +175,13 @@ fn same(page: &mut Page, difference: &Difference) {
             _ => format!("{} {}", count(level), level.word()),
         })
         .collect();
-    page.gap();
+    let mut section = Section::part("");
     if !counts.is_empty() {
-        page.para(2, &format!("Still there: {}", counts.join(", ")));
+        section.say(format!("Still there: {}", counts.join(", ")));
     }
+    let remarks = difference.remarks.iter().map(|one| Bullet::marked(Mark::Remark("note"), &**one));
+    section.bullets(&[], remarks.collect());
+    section.unless_empty()
 }
 
 /// The first of several names, each once; the rest counted.

@@ -1,0 +1,52 @@
+//! What a report says to people, made once: which sections in which order, and what stands in each.
+//!
+//! The forms of a report draw these sections ([`super::text`], [`super::markdown`]), and the screens take their words and
+//! the details of a step from here. What is shared by several targets is told under the first of them. The sections of a
+//! large host are made by all processors.
+
+mod baseline;
+mod findings;
+mod host;
+mod once;
+mod order;
+mod phrase;
+pub mod plan;
+pub mod price;
+mod section;
+pub mod target;
+mod unknown;
+pub mod upgrade;
+pub mod what_if;
+pub mod words;
+
+use std::collections::BTreeSet;
+
+use super::{Report, TargetSummary};
+use crate::workers;
+use once::FindingsByTarget;
+pub use phrase::{Fragment, Phrase};
+pub use section::{Bullet, Bullets, Detail, Element, Grid, Instruction, Mark, Rank, Section};
+
+/// The whole report in groups of sections: the host with its targets in a line each, each target from the worst on, then
+/// what concerns no target.
+pub fn groups(report: &Report) -> Vec<Vec<Section>> {
+    let findings = FindingsByTarget::new(report);
+    let targets = order::worst_first(&findings);
+    let places = findings.places(&targets);
+    let mut first = host::head(report);
+    first.extend(baseline::sections(report));
+    first.extend(host::summary(&findings, &targets));
+    let numbered: Vec<(usize, &TargetSummary)> = targets.iter().copied().enumerate().collect();
+    let mut groups = vec![first];
+    groups.extend(workers::each(&numbered, |(place, target)| {
+        target::sections(&mut places.chapter(*place), target)
+    }));
+    groups.push(host::rest(report, &mut places.rest()));
+    groups
+}
+
+/// The different words of a list in order, each once.
+fn distinct<'a>(words: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut seen = BTreeSet::new();
+    words.filter(|word| seen.insert(*word)).collect()
+}

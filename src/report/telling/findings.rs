@@ -1,0 +1,185 @@
+//! Findings without a place in a plan: what is to be done first, those that advise nothing, and those that cannot be decided.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::once::{Chapter, Numbered};
+use super::section::{Bullet, Detail, Mark};
+use super::{Phrase, Section, distinct, plan, words};
+use crate::facts::{Need, Scope, Subject};
+use crate::report::{Report, TargetSummary};
+use crate::rules::{Finding, Level, Outcome};
+
+/// What to do first about a target: everything critical, and the warnings, in a line each.
+pub fn first(chapter: &Chapter<'_, '_>, target: &TargetSummary) -> Option<Section> {
+    let mut told = BTreeSet::new();
+    let mut bullets = Vec::new();
+    for &(_, finding) in chapter.about(target) {
+        let serious = finding.outcome == Outcome::Applies && finding.level >= Level::Warning;
+        let mends = finding.remedy.as_ref().map(|remedy| &remedy.says);
+        if serious && told.insert((finding.level, &finding.title, mends)) {
+            let beneath = remedy(finding).into_iter().collect();
+            bullets.push(Bullet {
+                beneath,
+                ..Bullet::marked(Mark::Level(finding.level, false), &*finding.title)
+            });
+        }
+    }
+    let mut section = Section::part("First");
+    section.bullets(&["level", "finding"], bullets);
+    section.unless_empty()
+}
+
+/// What applies without advice, and what is undecided, about one target.
+pub fn of_target(chapter: &mut Chapter<'_, '_>, target: &TargetSummary) -> Vec<Section> {
+    let about = chapter.about(target);
+    let bare: Vec<Numbered<'_>> =
+        about.iter().copied().filter(|(_, finding)| finding.advice.is_empty()).collect();
+    let found = found(chapter, Section::part("Found"), &bare);
+    found.into_iter().chain(undecided(chapter, Section::part("Undecided"), about)).collect()
+}
+
+/// What concerns no target: the host as a whole, and what lies beside, which is only counted where one target was asked
+/// for. No plan holds its advice.
+pub fn elsewhere(chapter: &mut Chapter<'_, '_>) -> Vec<Section> {
+    let report = chapter.report;
+    let known: BTreeSet<&Subject> = report.targets.iter().flat_map(|target| &target.subjects).collect();
+    let outside = report.findings.iter().enumerate().filter(|(_, finding)| !known.contains(&finding.subject));
+    let (host, beside): (Vec<Numbered<'_>>, Vec<Numbered<'_>>) =
+        outside.partition(|(_, finding)| finding.subject.scope() == Scope::Host);
+    let mut sections = Vec::new();
+    sections.extend(found(chapter, Section::top("The host as a whole"), &host));
+    sections.extend(undecided(chapter, Section::top("Undecided"), &host));
+    if report.asked.is_none() {
+        sections.extend(found(chapter, Section::top("Other parts of this host"), &beside));
+        sections.extend(undecided(chapter, Section::top("Undecided"), &beside));
+        return sections;
+    }
+    let matters =
+        |(_, finding): &&Numbered<'_>| finding.outcome == Outcome::Applies && finding.level > Level::Keep;
+    let beside: Vec<&Numbered<'_>> = beside.iter().filter(matters).collect();
+    if !beside.is_empty() {
+        let critical = beside.iter().filter(|(_, finding)| finding.level == Level::Critical).count();
+        let findings = words::count(beside.len(), "finding");
+        let mut section = Section::top("");
+        let says = format!("{findings} about other parts of this host ({critical} critical): ");
+        section.say(Phrase::plain(says).and_command("walwise check"));
+        sections.push(section);
+    }
+    sections
+}
+
+fn found<'a>(
+    chapter: &mut Chapter<'_, 'a>,
+    mut section: Section,
+    findings: &[Numbered<'a>],
+) -> Option<Section> {
+    let mut bullets = Vec::new();
+    for &(at, finding) in findings {
+        let matters = finding.level > Level::Keep && finding.outcome == Outcome::Applies;
+        if matters && chapter.finding((at, finding)) {
+            bullets.push(bullet(chapter.report, finding));
+        }
+    }
+    section.bullets(&["level", "of", "finding", "rule"], bullets);
+    section.unless_empty()
+}
+
+fn bullet(report: &Report, finding: &Finding) -> Bullet {
+    let was = words::level_as_written(report, &finding.rule);
+    let mut beneath = vec![Detail::Sentence((&*finding.because).into())];
+    beneath.extend(remedy(finding));
+    for advice in &finding.advice {
+        let setting = Phrase::code(advice.setting.name).and(format!(": {}", advice.change.words()));
+        beneath.push(Detail::Sentence(setting));
+        beneath.extend(plan::commands(advice));
+    }
+    Bullet {
+        marks: vec![Mark::Level(finding.level, false)],
+        of: words::subject(&finding.subject),
+        says: Phrase::strong(&*finding.title).and(was),
+        rule: finding.rule.clone(),
+        beneath,
+        ..Bullet::default()
+    }
+}
+
+/// What mends a finding, where that is told.
+fn remedy(finding: &Finding) -> Option<Detail> {
+    finding.remedy.as_ref().map(|remedy| Detail::Field("remedy", (&*remedy.says).into()))
+}
+
+/// Whether a measurement is all that is missing.
+fn waits_for_probe(needs: &[Vec<Need>]) -> bool {
+    let measured = |need: &Need| need.fact.starts_with("probe.");
+    needs.first().is_some_and(|set| set.iter().all(measured))
+}
+
+/// A finding, the facts that would decide it, and on how many more subjects it is open.
+type Serious<'a> = (&'a Finding, &'a [Need], usize);
+
+/// The serious ones with what they need, each rule once and those that need the same together; the others in a line. The
+/// level has a question mark: it is what the finding would be.
+fn undecided<'a>(
+    chapter: &mut Chapter<'_, 'a>,
+    mut section: Section,
+    findings: &[Numbered<'a>],
+) -> Option<Section> {
+    let mut serious: Vec<Serious<'_>> = Vec::new();
+    let mut at: BTreeMap<&str, usize> = BTreeMap::new();
+    let (mut minor, mut waiting, mut blind): (Vec<&str>, Vec<&str>, Vec<&str>) =
+        (Vec::new(), Vec::new(), Vec::new());
+    for &(position, finding) in findings {
+        let Outcome::Undecided { needs } = &finding.outcome else { continue };
+        if !chapter.finding((position, finding)) {
+            continue;
+        }
+        if needs.is_empty() && finding.level >= Level::Warning {
+            blind.push(&finding.rule);
+        } else if waits_for_probe(needs) {
+            waiting.push(&finding.rule);
+        } else if finding.level < Level::Warning {
+            minor.push(&finding.rule);
+        } else if let Some((_, _, more)) = at.get(finding.rule.as_str()).and_then(|i| serious.get_mut(*i)) {
+            *more += 1;
+        } else {
+            at.insert(&finding.rule, serious.len());
+            // The first set is the best; the others are in the trace.
+            serious.push((finding, needs.first().map_or(&[], Vec::as_slice), 0));
+        }
+    }
+    let lead = if serious.is_empty() { "" } else { "and " };
+    section.bullets(&["would be", "finding", "rule"], with_needs(&serious));
+    let mut rules = |before: Phrase, rules: Vec<&str>| {
+        if !rules.is_empty() {
+            section.say(before.and(": ").join(Phrase::codes(distinct(rules.into_iter()))));
+        }
+    };
+    let explain =
+        |before: String, behind: &str| Phrase::plain(before).and_command("walwise explain RULE").and(behind);
+    rules(explain(format!("{lead}{} of less weight; ", minor.len()), " says what each needs"), minor);
+    rules(explain("Nothing that can be read here would settle, as ".to_owned(), " shows"), blind);
+    let measured = Phrase::plain("Until a commit is measured (").and_command("walwise check DIR").and(")");
+    rules(measured, waiting);
+    section.unless_empty()
+}
+
+/// Those that need the same stand together, and what they need beneath the last of them.
+fn with_needs(serious: &[Serious<'_>]) -> Vec<Bullet> {
+    let mut bullets = Vec::new();
+    for (at, (.., best, _)) in serious.iter().enumerate() {
+        let like = |(_, needs, _): &&Serious<'_>| needs == best;
+        if serious.iter().take(at).any(|one| like(&one)) {
+            continue;
+        }
+        for (finding, _, more) in serious.iter().filter(like) {
+            let others = if *more > 0 { format!(", and {more} more like it") } else { String::new() };
+            bullets.push(Bullet {
+                aside: Phrase::code(&finding.rule).and(others),
+                ..Bullet::marked(Mark::Level(finding.level, true), &*finding.title)
+            });
+        }
+        let needs = best.iter().map(|need| Detail::Field("needs", words::need(need).into()));
+        bullets.last_mut().into_iter().for_each(|last| last.beneath.extend(needs.clone()));
+    }
+    bullets
+}

@@ -1,0 +1,219 @@
+//! What a report says to people, as data: sections with a heading, and in them sentences, bullets, grids and instructions.
+//!
+//! Sections know no form; [`crate::report::text`] and [`crate::report::markdown`] draw them, and the screens take the details
+//! of a step from here.
+
+use super::phrase::Phrase;
+use crate::durability::{Layer, Standing};
+use crate::quote::Command;
+use crate::report::LayerRow;
+use crate::rules::{Level, OwnCommand};
+
+/// A heading with what stands under it.
+#[derive(Clone, Debug)]
+pub struct Section {
+    /// Its place in the document.
+    pub rank: Rank,
+    /// Nothing where what it says follows from the section before.
+    pub heading: Phrase,
+    /// What continues the heading in the same sentence, where there is room.
+    pub lead: Phrase,
+    /// What it says.
+    pub elements: Vec<Element>,
+    /// Whether only a document for later reading has it.
+    pub is_appendix: bool,
+}
+
+/// How deep a section is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rank {
+    /// Of the host, or of a whole target.
+    Top,
+    /// A part of the one before.
+    Part,
+}
+
+/// A piece of a section.
+#[derive(Clone, Debug)]
+pub enum Element {
+    /// One or more sentences.
+    Sentence(Phrase),
+    /// Things of a kind, each with what is said of it.
+    Bullets(Bullets),
+    /// Figures under a head.
+    Grid(Grid),
+    /// A stack, the top first.
+    Stack(Vec<LayerRow>),
+    /// Steps of a plan, in order.
+    Instructions(Vec<Instruction>),
+}
+
+/// Things of a kind.
+#[derive(Clone, Debug)]
+pub struct Bullets {
+    /// Names of the columns that the bullets fill, in the order of their fields; none where each bullet is a sentence.
+    pub head: &'static [&'static str],
+    /// The things.
+    pub bullets: Vec<Bullet>,
+}
+
+/// A thing with what is said of it.
+#[derive(Clone, Debug, Default)]
+pub struct Bullet {
+    /// Words in front of it.
+    pub marks: Vec<Mark>,
+    /// What it is about; nothing where the sentence says so.
+    pub of: String,
+    /// The sentence.
+    pub says: Phrase,
+    /// What stands in parentheses behind it.
+    pub aside: Phrase,
+    /// The rule that says so, where there is room.
+    pub rule: String,
+    /// What stands beneath.
+    pub beneath: Vec<Detail>,
+}
+
+/// A word in front of a bullet. All marks of one kind take the same room.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// How much it matters, and whether it is open.
+    Level(Level, bool),
+    /// What it leaves of a promise.
+    Standing(Standing),
+    /// Who says so.
+    Layer(Layer),
+    /// What becomes of it.
+    Change(String),
+    /// What kind of remark it is.
+    Remark(&'static str),
+    /// A setting with what becomes of it.
+    Setting(Phrase),
+}
+
+/// Columns of figures or names.
+#[derive(Clone, Debug)]
+pub struct Grid {
+    /// What the columns hold.
+    pub head: Vec<&'static str>,
+    /// Which of them are aligned to the right.
+    pub right: Vec<bool>,
+    /// Where one row is too wide: the columns of each of several grids.
+    pub narrow: &'static [&'static [usize]],
+    /// The rows.
+    pub rows: Vec<Vec<Phrase>>,
+}
+
+/// A step of a plan.
+#[derive(Clone, Debug)]
+pub struct Instruction {
+    /// Its place in the plan, from 1; none for an option.
+    pub number: Option<usize>,
+    /// How much it matters.
+    pub level: Level,
+    /// The setting's name.
+    pub setting: &'static str,
+    /// What it is set on.
+    pub of: String,
+    /// What becomes of it.
+    pub change: String,
+    /// Who else is affected, and what it takes.
+    pub affects: String,
+    /// Why and how; nothing where that was told under an earlier target.
+    pub beneath: Option<Vec<Detail>>,
+}
+
+/// A line beneath a bullet or an instruction.
+#[derive(Clone, Debug)]
+pub enum Detail {
+    /// A sentence.
+    Sentence(Phrase),
+    /// What a word in front of it names; without a word it goes on with the line above.
+    Field(&'static str, Phrase),
+    /// The same, where there is room.
+    Aside(&'static str, Phrase),
+    /// What a setting reads now and will read; the whole of it where it is to be written somewhere.
+    Becomes {
+        /// Now.
+        before: Vec<String>,
+        /// Then.
+        after: Vec<String>,
+        /// All of it then, as it is written.
+        whole: Option<String>,
+    },
+    /// Commands for one purpose.
+    Commands(&'static str, Vec<Command>),
+    /// A command of the user's own rule.
+    Own(OwnCommand),
+}
+
+impl Section {
+    /// A section of the host, or of a whole target.
+    pub fn top(heading: impl Into<Phrase>) -> Self {
+        Self {
+            rank: Rank::Top,
+            heading: heading.into(),
+            lead: Phrase::default(),
+            elements: Vec::new(),
+            is_appendix: false,
+        }
+    }
+
+    /// A part of the section before.
+    pub fn part(heading: impl Into<Phrase>) -> Self {
+        Self { rank: Rank::Part, ..Self::top(heading) }
+    }
+
+    /// Adds a sentence, unless it says nothing.
+    pub fn say(&mut self, sentence: impl Into<Phrase>) {
+        let sentence = sentence.into();
+        if !sentence.is_empty() {
+            self.elements.push(Element::Sentence(sentence));
+        }
+    }
+
+    /// Adds bullets, if there are any.
+    pub fn bullets(&mut self, head: &'static [&'static str], bullets: Vec<Bullet>) {
+        if !bullets.is_empty() {
+            self.elements.push(Element::Bullets(Bullets { head, bullets }));
+        }
+    }
+
+    /// Adds figures, if there are any.
+    pub fn grid(&mut self, grid: Grid) {
+        if !grid.rows.is_empty() {
+            self.elements.push(Element::Grid(grid));
+        }
+    }
+
+    /// The section, unless nothing stands under its heading.
+    pub fn unless_empty(self) -> Option<Self> {
+        (!self.elements.is_empty()).then_some(self)
+    }
+}
+
+impl Bullet {
+    /// A sentence alone.
+    pub fn sentence(says: impl Into<Phrase>) -> Self {
+        Self { says: says.into(), ..Self::default() }
+    }
+
+    /// A sentence behind a mark.
+    pub fn marked(mark: Mark, says: impl Into<Phrase>) -> Self {
+        Self { marks: vec![mark], says: says.into(), ..Self::default() }
+    }
+}
+
+impl Mark {
+    /// What is written.
+    pub fn words(&self) -> String {
+        match self {
+            Self::Level(level, open) => format!("{}{}", level.word(), if *open { "?" } else { "" }),
+            Self::Standing(standing) => standing.word().to_owned(),
+            Self::Layer(layer) => layer.word().to_owned(),
+            Self::Change(word) => word.clone(),
+            Self::Remark(word) => (*word).to_owned(),
+            Self::Setting(phrase) => phrase.to_string(),
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! One target: the verdict with its reasons, the stack, what was measured, then the plan.
+
+use super::once::Chapter;
+use super::section::{Bullet, Element, Grid, Mark};
+use super::{Phrase, Section, findings, plan, price, unknown, words};
+use crate::durability::{Path, Verdict};
+use crate::facts::Subject;
+use crate::report::{DirectoryRow, Report, TargetSummary};
+
+/// The verdict of a target, with what is missing of the copies beside it; or what it is when it has none.
+pub fn standing(report: &Report, target: &TargetSummary) -> Phrase {
+    if let Some(verdict) = report.verdict(&target.target) {
+        return heading(verdict);
+    }
+    let Some(content) = &target.content else { return Phrase::verdict("no verdict") };
+    let words = content.words();
+    let (word, rest) = words.split_at(words.find(' ').unwrap_or(words.len()));
+    Phrase::verdict(word).and(rest)
+}
+
+/// A verdict with what is missing of the copies, and the sessions for which it is another.
+pub fn heading(verdict: &Verdict) -> Phrase {
+    Phrase::verdict(verdict.standing.word()).and(verdict.reservations())
+}
+
+/// What there is to say of a target that has no verdict, in sentences.
+pub fn without_verdict(target: &TargetSummary) -> Vec<String> {
+    let Some(content) = &target.content else { return Vec::new() };
+    let undecided = "Undecided until mounted: durability and the price of a commit need a file system.";
+    let choice = |rank| format!("Choice {rank} among the free disks: {}.", target.rank_because);
+    let free = content.may_be_given().then(|| undecided.to_owned());
+    [content.sentence()].into_iter().chain(free).chain(target.rank.map(choice)).collect()
+}
+
+/// All about one target.
+pub fn sections<'a>(chapter: &mut Chapter<'_, 'a>, target: &'a TargetSummary) -> Vec<Section> {
+    let report = chapter.report;
+    let verdict = report.verdict(&target.target);
+    let mut top = Section::top(standing(report, target).and(": ").and_code(&target.title));
+    match verdict {
+        Some(verdict) => {
+            top.say(Phrase::strong(&verdict.sentence));
+            [&verdict.second_fault, &verdict.host_loss, &verdict.limits]
+                .into_iter()
+                .for_each(|says| top.say(&**says));
+        }
+        None => without_verdict(target).into_iter().for_each(|says| top.say(says)),
+    }
+    let mut sections = vec![top];
+    sections.extend(kept_here(target));
+    let mut shared = Section::part("");
+    words::shared(report, &target.target).into_iter().for_each(|says| shared.say(says));
+    match (sections.as_mut_slice(), shared.unless_empty()) {
+        ([top], Some(shared)) => top.elements.extend(shared.elements),
+        (_, shared) => sections.extend(shared),
+    }
+    sections.extend(findings::first(chapter, target));
+    if let Some(stack) = report.stack(&target.target) {
+        let mut section = Section::part("Stack");
+        section.elements.push(Element::Stack(stack.layers.clone()));
+        if let Some(count) = stack.left_out {
+            section.say(format!("{count} more layers are left out."));
+        }
+        sections.push(section);
+    }
+    sections.extend(verdict.into_iter().flat_map(evidence));
+    let probes = report.probes.iter().filter(|probe| probe.target == target.target);
+    sections.extend(probes.map(|probe| price::section(report, target, &probe.measurement)));
+    if let Some(other) = chapter.like {
+        let mut section = Section::part("");
+        section.say(Phrase::plain("Everything else is as for ").and_code(other));
+        sections.push(section);
+        return sections;
+    }
+    sections.extend(plan::sections(chapter, target));
+    sections.extend(findings::of_target(chapter, target));
+    sections.extend(unknown::of_target(chapter, target));
+    sections
+}
+
+/// What servers keep on it, where that is more than the directory itself.
+fn kept_here(target: &TargetSummary) -> Option<Section> {
+    if target.directories.iter().all(|directory| directory.path == target.target.name()) {
+        return None;
+    }
+    let row = |directory: &DirectoryRow| {
+        let verdict = directory.verdict.map_or("no verdict", |standing| standing.word());
+        vec![(&*directory.role).into(), verdict.into(), Phrase::code(&directory.path)]
+    };
+    let mut section = Section::part("Kept here");
+    let rows = target.directories.iter().map(row).collect();
+    section.grid(Grid { head: vec!["kept here", "verdict", "path"], right: Vec::new(), narrow: &[], rows });
+    section.unless_empty()
+}
+
+/// The evidence of the worst path, the others in a line each, and what is missing.
+fn evidence(verdict: &Verdict) -> Vec<Section> {
+    let Some((worst, others)) = verdict.paths.split_first() else { return Vec::new() };
+    let mut section = Section::part("Evidence");
+    let piece = |piece: &crate::durability::Evidence| Bullet {
+        marks: vec![Mark::Standing(piece.standing), Mark::Layer(piece.layer)],
+        says: (&*piece.says).into(),
+        aside: Phrase::code(&piece.source),
+        ..Bullet::default()
+    };
+    let mut bullets: Vec<Bullet> = worst.evidence.iter().map(piece).collect();
+    bullets.extend(others.iter().map(|path| {
+        Bullet::marked(Mark::Standing(path.standing), Phrase::plain("by way of ").join(way(path)))
+    }));
+    section.bullets(&["", "layer", "says", "read from"], bullets);
+    let mut missing =
+        Section::part(if verdict.standing.is_unproven() { "What would settle it" } else { "Missing" });
+    let sentences = verdict.missing.iter().map(|need| Bullet::sentence(words::need(need)));
+    missing.bullets(&[], sentences.collect());
+    [Some(section), missing.unless_empty()].into_iter().flatten().collect()
+}
+
+/// The hops of a path.
+fn way(path: &Path) -> Phrase {
+    let hops = path.hops.iter().map(Subject::name).map(Phrase::code);
+    hops.reduce(|all, hop| all.and(" → ").join(hop)).unwrap_or_default()
+}
