@@ -9,7 +9,9 @@ mod page;
 mod record;
 mod stack;
 
-pub use log::{Acknowledged, BOOT, Head, Ranges, STOPPED, Survived, acknowledged, survived};
+#[cfg(test)]
+pub use log::Acknowledged;
+pub use log::{BOOT, Head, Ranges, STOPPED, Survived, acknowledged, survived};
 pub use outcome::{Outcome, compare, no_cut};
 pub use page::{PAGE, fill, number_of};
 pub use record::{Record, day};

@@ -24,7 +24,7 @@ mod verdict;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use mend::{Bears, Mend};
-pub use verdict::{Evidence, Layer, Path, Redundancy, Standing, Verdict};
+pub use verdict::{Evidence, Layer, Path, Standing, Verdict};
 
 use crate::facts::catalog::device::{self, DeviceKind};
 use crate::facts::catalog::target::{self, TargetKind};

@@ -23,28 +23,44 @@
 //! - [`cli`], [`ui`] — front ends
 #![warn(missing_docs)]
 
-pub mod cli;
-pub mod collect;
-pub mod drill;
-pub mod drivers;
-pub mod durability;
-pub mod errand;
-pub mod facts;
-pub mod host;
-pub mod measure;
-pub mod output;
-pub mod pipeline;
-pub mod probes;
-pub mod quote;
-pub mod report;
-pub mod rows;
-pub mod rules;
-pub mod servers;
-pub mod settings;
-pub mod text;
-pub mod truth;
-pub mod ui;
-pub mod validity;
-pub mod version;
-pub mod way;
-pub mod workers;
+mod cli;
+mod collect;
+mod drill;
+mod drivers;
+mod durability;
+mod errand;
+mod facts;
+mod host;
+#[doc(hidden)]
+pub mod inside;
+mod measure;
+mod output;
+mod pipeline;
+mod probes;
+mod quote;
+mod report;
+mod rows;
+mod rules;
+mod servers;
+mod settings;
+mod text;
+mod truth;
+mod ui;
+mod validity;
+mod version;
+mod way;
+mod workers;
+
+use std::env::args_os;
+use std::process::ExitCode;
+
+/// The whole program: one of our own children, told apart by its arguments, or what a user runs.
+pub fn run() -> ExitCode {
+    let child = host::child::serve(args_os())
+        .or_else(|| probes::watcher::serve(args_os()))
+        .or_else(|| output::serve(args_os()))
+        .or_else(|| cli::serve(args_os()));
+    let code = child.unwrap_or_else(|| cli::run(args_os()));
+    host::child::reap();
+    code
+}

@@ -23,8 +23,10 @@ mod simulation;
 pub use caveats::{Circumstances, DiskTraffic, SpeedLimit};
 pub use compare::{LOOKS, decided};
 pub use facts::{InForce, to_facts};
-pub use import::{Group, Imported, ImportedRow, import, table as imported_table};
-pub use measurement::{Caveat, CaveatId, Comparison, Estimate, Measurement, Method, MethodResult, Settled};
+pub use import::{Imported, import, table as imported_table};
+pub use measurement::{
+    Caveat, CaveatId, Comparison, Conclusion, Estimate, Measurement, Method, MethodResult,
+};
 pub use order::{histogram, median_of};
 pub use pg_tests::{PG_TESTS, PgTest, in_the_tools_layout};
 pub use progress::{Phase, Progress};
@@ -32,5 +34,5 @@ pub use samples::{Cell, FlushCount, Samples};
 pub use shift::{Moved, Shift, shift};
 pub use sizes::sizes;
 pub use summary::{add_samples, add_workloads, summarise};
-pub use table::{beside_default, price_of_a_commit, race, sparkline};
+pub use table::{beside_default, price_of_a_commit, sparkline};
 pub use workload::{Pass, Series, Workload, WorkloadResult, WorkloadRow, lines as workload_lines};

@@ -22,9 +22,8 @@ mod workload;
 
 pub use control::Control;
 pub use error::{ErrorKind, ProbeError, Refusal};
-pub use method::{Server, server_methods};
-pub use plan::{Plan, Row, plan};
+pub use plan::{Plan, plan};
 pub use request::{Manner, Request};
 pub use run::run;
 
-pub use crate::measure::{Phase, Progress, SpeedLimit, to_facts};
+pub use crate::measure::Progress;

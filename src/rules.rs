@@ -30,7 +30,6 @@ use crate::text::suggest;
 
 pub use advise::Circumstances;
 pub use builtin::shipped;
-pub use diagnostic::{Diag, FileDiags, Place, Span};
 pub use evaluate::{Evaluation, Tally, all_subjects, evaluate, evaluate_one, subjects};
 pub use evidence::Evidence;
 pub use finding::{
@@ -38,7 +37,7 @@ pub use finding::{
 };
 pub use model::Rule;
 pub use others::{Off, Override};
-pub use own::{OwnCommand, Purpose};
+pub use own::OwnCommand;
 pub use pack::Pack;
 pub use set::{RuleFile, RuleSet};
 pub use template::Template;

@@ -10,7 +10,7 @@ mod release;
 mod table;
 
 pub use load::TEXT;
-pub use table::{ChangedBy, Leave, Losing, Mysql, OnLinux, Postgres, Servers, Takes, default_in, servers};
+pub use table::{ChangedBy, Leave, Losing, Mysql, OnLinux, Postgres, Takes, default_in, servers};
 
 /// What of settings may leave, by name. Both servers of MySQL's line share one list, as they share their files.
 pub fn leaving(of: Leaving) -> &'static std::collections::BTreeMap<String, Leave> {

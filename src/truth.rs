@@ -32,7 +32,6 @@ impl Truth {
 
     /// The opposite; unknown stays unknown.
     #[must_use]
-    #[expect(clippy::should_implement_trait, reason = "reads as one of and, or, not")]
     pub fn not(self) -> Self {
         match self {
             Self::False => Self::True,

@@ -29,17 +29,14 @@ use serde::{Deserialize, Serialize};
 pub use builder::{builds_again, names_nobody};
 pub use derive::{derive, rulings};
 pub use guard::{Beside, guard, guard_with};
-pub use mkfs::{FeatureExample, features, leave_out, mkfs_defaults, mkfs_feature, mkfs_flag};
+pub use mkfs::{features, leave_out, mkfs_defaults, mkfs_feature, mkfs_flag};
 pub use mount::{
     Example, Format, Layer, examples, file_system, file_system_again, format, format_again, holding,
-    is_option_of, layer, layer_again, mount_option, mount_options, mount_options_here, names_file_system,
-    names_scheduler, scheduler,
+    is_option_of, layer, layer_again, mount_option, mount_options, names_file_system, names_scheduler,
+    scheduler,
 };
 pub use on_disk::{feature_checked, feature_on_disk};
-pub use server::{
-    ChangedBy, ServerSetting, mysql_setting, postgres_setting, postgres_value, server_settings,
-};
-pub use zfs::zfs_supports;
+pub use server::{ChangedBy, ServerSetting, postgres_value, server_settings};
 
 /// The tables as they are compiled in: names and texts.
 pub const TABLES: &[(&str, &str)] = &[

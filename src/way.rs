@@ -116,8 +116,6 @@ pub struct Stranger {
 pub struct End {
     /// The directory, open for looking only.
     pub directory: OwnedFd,
-    /// Its path, as far as names can tell.
-    pub at: PathBuf,
     /// The first directory of somebody else's that was passed.
     pub stranger: Option<Stranger>,
 }
@@ -316,7 +314,7 @@ impl Steps {
 
     fn end(mut self) -> Result<End, Obstacle> {
         self.judge()?;
-        Ok(End { at: self.at(), directory: self.here, stranger: self.stranger })
+        Ok(End { directory: self.here, stranger: self.stranger })
     }
 }
 

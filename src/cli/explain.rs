@@ -9,7 +9,7 @@ use super::out::{Done, print};
 use super::rule_files;
 use super::rules::no_rule;
 use crate::facts::{Need, Scope, Subject};
-use crate::rules::explain::{self, Drawing};
+use crate::rules::explain;
 use crate::rules::{self, Finding, Outcome, Rule, RuleSet};
 use crate::text::page::Page;
 use crate::{pipeline, report};
@@ -73,7 +73,7 @@ fn explanation(page: &mut Page, finding: &Finding) {
     page.para(0, &format!("{} on {}: {}", finding.rule, finding.subject, finding.outcome.word()));
     page.para(2, &finding.title);
     if let Some(trace) = &finding.trace {
-        explain::lines(page, 2, trace, Drawing::Unicode);
+        explain::lines(page, 2, trace);
     }
     if let Outcome::Undecided { needs } = &finding.outcome {
         for (set, at) in needs.iter().zip(0..) {

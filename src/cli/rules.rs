@@ -8,7 +8,7 @@ use super::args::Rules;
 use super::out::{Done, complain, print};
 use super::rule_files;
 use crate::pipeline;
-use crate::rules::explain::{self, Drawing};
+use crate::rules::explain;
 use crate::rules::model::AdviceSpec;
 use crate::rules::{Off, Rule, RuleSet, examples};
 use crate::settings::{self, Shape};
@@ -141,7 +141,7 @@ fn rule_text(rule: &Rule, rules: &RuleSet) -> String {
     page.gap();
     page.para(0, &rule.because.source());
     page.heading("Applies when");
-    for line in explain::condition(&rule.when, Drawing::Unicode) {
+    for line in explain::condition(&rule.when) {
         page.verbatim(2, &line);
     }
     page.heading("Sources");
@@ -182,7 +182,7 @@ fn advice(page: &mut Page, advice: &AdviceSpec) {
     page.para(2, &format!("{}: {} ({reach}, risk {risk}{rank})", advice.setting.name, advice.change.words()));
     if let Some(when) = &advice.when {
         page.para(4, "only when");
-        for line in explain::condition(when, Drawing::Unicode) {
+        for line in explain::condition(when) {
             page.verbatim(6, &line);
         }
     }

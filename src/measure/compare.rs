@@ -8,7 +8,7 @@
 //! (intersection-union test; Berger, *Technometrics* 24, 1982).
 
 use super::order::{self, ALPHA};
-use super::{Cell, Comparison, Estimate, Method, Samples, Settled};
+use super::{Cell, Comparison, Conclusion, Estimate, Method, Samples};
 
 /// After how many rounds a probe may look whether it is settled. The first is the smallest number of rounds from which
 /// an interval of the level used here exists.
@@ -33,7 +33,7 @@ pub fn compare(samples: &Samples, method: Method, against: Method) -> Option<Com
         high: a.high.min(b.high),
     };
     let gain_percent = gains.into_iter().flatten().map(|(gain, _)| gain).reduce(least)?;
-    let settled = if enough { settled(gain_percent) } else { Settled::NotSettled };
+    let settled = if enough { settled(gain_percent) } else { Conclusion::NotSettled };
     Some(Comparison { method, against, gain_percent, settled })
 }
 
@@ -52,13 +52,13 @@ pub fn decided(samples: &Samples) -> bool {
         && all.iter().all(|c| !c.settled.is_open() || c.gain_percent.high < 0.0)
 }
 
-fn settled(gain: Estimate) -> Settled {
+fn settled(gain: Estimate) -> Conclusion {
     if gain.low > MEANINGFUL_PERCENT || gain.high < -MEANINGFUL_PERCENT {
-        Settled::Settled
+        Conclusion::Settled
     } else if gain.low > -MEANINGFUL_PERCENT && gain.high < MEANINGFUL_PERCENT {
-        Settled::NoMeaningfulDifference
+        Conclusion::NoMeaningfulDifference
     } else {
-        Settled::NotSettled
+        Conclusion::NotSettled
     }
 }
 
@@ -93,11 +93,11 @@ mod tests {
 
     #[test]
     fn the_words_follow_the_interval() {
-        assert_eq!(settled(estimate(5.1, 20.0)), Settled::Settled);
-        assert_eq!(settled(estimate(-40.0, -5.1)), Settled::Settled);
-        assert_eq!(settled(estimate(-4.9, 4.9)), Settled::NoMeaningfulDifference);
-        assert_eq!(settled(estimate(4.0, 20.0)), Settled::NotSettled);
-        assert_eq!(settled(estimate(-20.0, 20.0)), Settled::NotSettled);
+        assert_eq!(settled(estimate(5.1, 20.0)), Conclusion::Settled);
+        assert_eq!(settled(estimate(-40.0, -5.1)), Conclusion::Settled);
+        assert_eq!(settled(estimate(-4.9, 4.9)), Conclusion::NoMeaningfulDifference);
+        assert_eq!(settled(estimate(4.0, 20.0)), Conclusion::NotSettled);
+        assert_eq!(settled(estimate(-20.0, 20.0)), Conclusion::NotSettled);
     }
 
     #[test]
@@ -115,6 +115,6 @@ mod tests {
         };
         let comparison = compare(&samples, Method::OpenDatasync, Method::Fdatasync).unwrap();
         assert!((comparison.gain_percent.value + 30.0).abs() < 1e-9, "{comparison:?}");
-        assert_eq!(comparison.settled, Settled::Settled, "settled, as slower");
+        assert_eq!(comparison.settled, Conclusion::Settled, "settled, as slower");
     }
 }

@@ -180,7 +180,7 @@ pub struct MethodResult {
 /// Whether a comparison came to an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Settled {
+pub enum Conclusion {
     /// One is better beyond noise and beyond 5 %.
     Settled,
     /// They lie within 5 % of each other.
@@ -189,7 +189,7 @@ pub enum Settled {
     NotSettled,
 }
 
-impl Settled {
+impl Conclusion {
     /// Whether one is better beyond doubt.
     pub fn is_settled(self) -> bool {
         match self {
@@ -235,7 +235,7 @@ pub struct Comparison {
     /// Gain in percent of the other's time, with its interval; negative when slower.
     pub gain_percent: Estimate,
     /// Whether it came to an end.
-    pub settled: Settled,
+    pub settled: Conclusion,
 }
 
 /// Something that limits what the figures mean, and what follows from it.

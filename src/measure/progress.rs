@@ -126,7 +126,7 @@ impl Measurement {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::Settled;
+    use crate::measure::Conclusion;
     use crate::measure::{Caveat, CaveatId, Cell, Circumstances, Samples, summarise};
 
     /// Two methods after so many rounds, the second of this price beside 100.
@@ -183,7 +183,7 @@ mod tests {
         assert!(said(41, 50.0).ends_with("; next look at the end"));
         let mut unclear = after(8, 100.0, false);
         for comparison in unclear.so_far.iter_mut().flat_map(|found| &mut found.comparisons) {
-            comparison.settled = Settled::NotSettled;
+            comparison.settled = Conclusion::NotSettled;
         }
         assert_eq!(
             unclear.so_far_in_words().as_deref(),

@@ -5,7 +5,7 @@
 
 use super::caveats::Circumstances;
 use super::summary::outcome;
-use super::{Measurement, Method, Settled, Workload, WorkloadResult};
+use super::{Conclusion, Measurement, Method, Workload, WorkloadResult};
 use crate::text;
 
 /// How many sessions a busy server has that wait for commits at the same time, for this sentence.
@@ -42,14 +42,14 @@ fn compared(measurement: &Measurement, default: Method, costs: &str) -> String {
         return format!("{costs}. No method can be advised from this: {}", lower_first(&caveat.says));
     }
     match outcome(measurement, default) {
-        Settled::NotSettled => {
+        Conclusion::NotSettled => {
             format!(
                 "{costs}; whether another method is better was not settled in {:.1} s, and may be in more.",
                 measurement.seconds
             )
         }
-        Settled::NoMeaningfulDifference => format!("{costs}; no other method is meaningfully better."),
-        Settled::Settled => format!("{costs}; the other methods cost more."),
+        Conclusion::NoMeaningfulDifference => format!("{costs}; no other method is meaningfully better."),
+        Conclusion::Settled => format!("{costs}; the other methods cost more."),
     }
 }
 

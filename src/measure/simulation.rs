@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::caveats::Circumstances;
 use super::compare::{LOOKS, compare, decided};
-use super::{CaveatId, Cell, Method, Samples, Settled, SpeedLimit, summarise};
+use super::{CaveatId, Cell, Conclusion, Method, Samples, SpeedLimit, summarise};
 
 /// SplitMix64 (Steele, Lea, Flood 2014), and near-normal numbers by the sum of four uniform ones.
 struct Dice(u64);
@@ -83,9 +83,9 @@ fn said(disk: &Disk, cost: f64) -> Said {
     for seed in 0..1_000 {
         let samples = disk.probe(seed, &methods);
         let found = compare(&samples, Method::OpenDatasync, Method::Fdatasync).unwrap();
-        said.better += usize::from(found.settled == Settled::Settled && found.gain_percent.low > 0.0);
-        said.different += usize::from(found.settled == Settled::Settled);
-        said.same += usize::from(found.settled == Settled::NoMeaningfulDifference);
+        said.better += usize::from(found.settled == Conclusion::Settled && found.gain_percent.low > 0.0);
+        said.different += usize::from(found.settled == Conclusion::Settled);
+        said.same += usize::from(found.settled == Conclusion::NoMeaningfulDifference);
     }
     said
 }
@@ -160,7 +160,7 @@ fn open_sync_wins_only_when_pauses_agree() {
         summarise(&Samples { paced, ..samples.clone() }, &seen())
     };
     let slower = paced(400.0, 10);
-    assert_eq!((slower.best, slower.comparisons[0].settled), (Method::Fdatasync, Settled::Settled));
+    assert_eq!((slower.best, slower.comparisons[0].settled), (Method::Fdatasync, Conclusion::Settled));
     assert!((slower.comparisons[0].gain_percent.value + 100.0).abs() < 1e-9, "the smallest gain counts");
     assert_eq!(paced(140.0, 10).best, Method::OpenSync);
     assert_eq!(paced(140.0, 7).best, Method::Fdatasync, "too few with pauses");
@@ -189,7 +189,7 @@ fn few_rounds_and_no_rounds_refuse_advice() {
             found.caveats.iter().any(|c| c.id == CaveatId::FewSamples && c.refuses_advice),
             "{rounds} rounds"
         );
-        assert!(found.comparisons.iter().all(|c| c.settled == Settled::NotSettled));
+        assert!(found.comparisons.iter().all(|c| c.settled == Conclusion::NotSettled));
     }
 }
 

@@ -7,8 +7,8 @@
 use super::caveats::{self, Circumstances};
 use super::order::{ALPHA, interval_or_span, quantile, sorted};
 use super::{
-    Caveat, Cell, Comparison, Measurement, Method, MethodResult, Samples, Settled, WorkloadResult, compare,
-    sentence,
+    Caveat, Cell, Comparison, Conclusion, Measurement, Method, MethodResult, Samples, WorkloadResult,
+    compare, sentence,
 };
 
 /// From how many samples on a 99th percentile is more than the story of a few.
@@ -98,15 +98,15 @@ fn best(samples: &Samples, seen: &Circumstances, comparisons: &[Comparison], cav
 }
 
 /// The outcome as a whole: settled when the advice cannot change any more and one method is better than every other.
-pub fn outcome(measurement: &Measurement, default: Method) -> Settled {
+pub fn outcome(measurement: &Measurement, default: Method) -> Conclusion {
     let open = |c: &Comparison| c.settled.is_open() && c.gain_percent.high >= 0.0;
     if measurement.best != default {
-        Settled::Settled
+        Conclusion::Settled
     } else if measurement.comparisons.is_empty() || measurement.comparisons.iter().any(open) {
-        Settled::NotSettled
+        Conclusion::NotSettled
     } else if measurement.comparisons.iter().any(|c| c.settled.is_alike()) {
-        Settled::NoMeaningfulDifference
+        Conclusion::NoMeaningfulDifference
     } else {
-        Settled::Settled
+        Conclusion::Settled
     }
 }

@@ -1,8 +1,8 @@
-//! A measurement as lines of text: the price of one commit for reports, the race for the probe's own output.
+//! A measurement as lines of text: the price of one commit for reports.
 //!
 //! Pure text without colour; every character is one column wide. Bars share one scale, so that lengths can be compared.
 
-use super::{Measurement, MethodResult, Settled};
+use super::{Conclusion, Measurement, MethodResult};
 use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::text;
 
@@ -53,39 +53,12 @@ pub fn beside_default(found: &Measurement, row: &MethodResult) -> String {
     let in_loop = default.map_or(ratio, |d| row.median_us.value / d.median_us.value.max(1e-3));
     let pauses = row.method.is_flattered_by_loops() && ratio > 1.1 * in_loop;
     match comparison.settled {
-        Settled::NoMeaningfulDifference => "no meaningful difference".to_owned(),
+        Conclusion::NoMeaningfulDifference => "no meaningful difference".to_owned(),
         _ if gain.high < 0.0 && pauses => format!("{ratio:.1} × slower with pauses"),
         _ if gain.high < 0.0 => format!("{ratio:.1} × slower"),
-        Settled::Settled => format!("{:.0} % faster", gain.value),
-        Settled::NotSettled => "not settled".to_owned(),
+        Conclusion::Settled => format!("{:.0} % faster", gain.value),
+        Conclusion::NotSettled => "not settled".to_owned(),
     }
-}
-
-/// The heading and one line per method and write size: median, tails, flushes, and the rounds as a sparkline.
-pub fn race(found: &Measurement, ascii: bool) -> Vec<String> {
-    let heading = format!(
-        "{:<24} {:>5} {:>9} {:>9} {:>9} {:>9} {:>9}  rounds",
-        "", "pages", "median", "p95", "p99", "max", "flush/op"
-    );
-    let line = |row: &MethodResult| {
-        let (name, pages) = (row.method.name(), row.pages);
-        if let Some(error) = &row.error {
-            return format!("{name:<24} {pages:>5} {error}");
-        }
-        let time = |us: f64| text::micros(us);
-        let p99 = row.p99_us.map_or_else(|| "-".to_owned(), time);
-        let flushes = row.flushes_per_commit.map_or_else(|| "-".to_owned(), |f| format!("{f:.2}"));
-        let line = format!(
-            "{name:<24} {pages:>5} {:>9} {:>9} {p99:>9} {:>9} {flushes:>9}  {}",
-            time(row.median_us.value),
-            time(row.p95_us),
-            time(row.max_us),
-            if ascii { String::new() } else { sparkline(&row.rounds_us, 24) }
-        );
-        let line = line.trim_end().to_owned();
-        if ascii { line.replace('µ', "u") } else { line }
-    };
-    std::iter::once(heading).chain(found.methods.iter().map(line)).collect()
 }
 
 /// Values as a row of block characters, at most `width` of them, each the largest of its share of the values.
@@ -192,9 +165,9 @@ mod tests {
                 row(Method::Floor, 2.0, 2.0, 2.0),
             ],
             comparisons: vec![
-                comparison(Method::OpenDatasync, 1.0, -2.0, 3.0, Settled::NoMeaningfulDifference),
-                comparison(Method::Fsync, -90.0, -120.0, -80.0, Settled::Settled),
-                comparison(Method::OpenSync, -80.0, -100.0, -70.0, Settled::Settled),
+                comparison(Method::OpenDatasync, 1.0, -2.0, 3.0, Conclusion::NoMeaningfulDifference),
+                comparison(Method::Fsync, -90.0, -120.0, -80.0, Conclusion::Settled),
+                comparison(Method::OpenSync, -80.0, -100.0, -70.0, Conclusion::Settled),
             ],
             best: Method::Fdatasync,
             cancelled: false,
@@ -216,23 +189,9 @@ open_sync (O_DIRECT)     O_DIRECT is refused here
     }
 
     #[test]
-    fn the_race_shows_every_row() {
-        insta::assert_snapshot!(race(&measured(), false).join("\n"), @r"
-                         pages    median       p95       p99       max  flush/op  rounds
-fdatasync                    1    182 µs    364 µs    546 µs   1.64 ms      1.00  ▁▁▁
-open_datasync                1    179 µs    358 µs    537 µs   1.61 ms      1.00  ▁▁▁
-fsync                        1    346 µs    692 µs   1.04 ms   3.11 ms      1.00  ▁▁▁
-open_sync                    1    184 µs    368 µs    552 µs   1.66 ms      1.00  ▁▁▁
-open_sync (O_DIRECT)         1 O_DIRECT is refused here
-unflushed                    1    2.0 µs    4.0 µs    6.0 µs     18 µs      1.00  ▁▁▁
-");
-    }
-
-    #[test]
     fn ascii_is_ascii() {
         let found = measured();
-        let lines =
-            price_of_a_commit(&found, Some(WalSyncMethod::Fsync), true).into_iter().chain(race(&found, true));
+        let lines = price_of_a_commit(&found, Some(WalSyncMethod::Fsync), true).into_iter();
         lines.for_each(|line| assert!(line.is_ascii(), "{line}"));
     }
 

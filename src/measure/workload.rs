@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::compare::MEANINGFUL_PERCENT;
 use super::order::{ALPHA, interval, interval_or_span, median_of};
 use super::summary::SAMPLES_FOR_P99;
-use super::{Estimate, Settled};
+use super::{Conclusion, Estimate};
 
 pub(super) use facts::to_facts;
 pub use words::lines;
@@ -167,7 +167,7 @@ pub struct WorkloadRow {
     pub cost_ratio: Option<Estimate>,
     /// Whether that comparison came to an end; absent where there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub settled: Option<Settled>,
+    pub settled: Option<Conclusion>,
     /// Median of each round, in order.
     pub rounds_us: Vec<f64>,
     /// Every operation of every round, when asked for.
@@ -265,14 +265,14 @@ fn quantiles(rounds: &[Pass]) -> impl Fn(f64) -> f64 {
 }
 
 /// What the ratios of the rounds come to. There is one look, at the end, so nothing is to be shared out.
-fn settled(ratios: &[f64]) -> Settled {
+fn settled(ratios: &[f64]) -> Conclusion {
     let near = 1.0 - MEANINGFUL_PERCENT / 100.0..=1.0 + MEANINGFUL_PERCENT / 100.0;
     match interval(ratios, ALPHA) {
         Some(found) if near.contains(&found.low) && near.contains(&found.high) => {
-            Settled::NoMeaningfulDifference
+            Conclusion::NoMeaningfulDifference
         }
-        Some(found) if found.low > *near.end() || found.high < *near.start() => Settled::Settled,
-        _ => Settled::NotSettled,
+        Some(found) if found.low > *near.end() || found.high < *near.start() => Conclusion::Settled,
+        _ => Conclusion::NotSettled,
     }
 }
 
@@ -334,12 +334,12 @@ mod tests {
 
     #[test]
     fn a_ratio_is_settled_like_any_comparison() {
-        assert_eq!(settled(&[1.2; 6]), Settled::Settled);
-        assert_eq!(settled(&[0.8; 6]), Settled::Settled);
-        assert_eq!(settled(&[1.2; 5]), Settled::NotSettled, "too few rounds for an interval");
-        assert_eq!(settled(&[1.02; 6]), Settled::NoMeaningfulDifference);
-        assert_eq!(settled(&[1.02, 1.02, 1.02, 1.02, 1.02, 1.3]), Settled::NotSettled);
-        assert_eq!(settled(&[0.9, 1.0, 1.1, 1.2, 1.3, 1.4]), Settled::NotSettled);
+        assert_eq!(settled(&[1.2; 6]), Conclusion::Settled);
+        assert_eq!(settled(&[0.8; 6]), Conclusion::Settled);
+        assert_eq!(settled(&[1.2; 5]), Conclusion::NotSettled, "too few rounds for an interval");
+        assert_eq!(settled(&[1.02; 6]), Conclusion::NoMeaningfulDifference);
+        assert_eq!(settled(&[1.02, 1.02, 1.02, 1.02, 1.02, 1.3]), Conclusion::NotSettled);
+        assert_eq!(settled(&[0.9, 1.0, 1.1, 1.2, 1.3, 1.4]), Conclusion::NotSettled);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::facts::{FactSet, Subject};
 use crate::text;
 use crate::version::is_release;
 
-pub use distributions::{TEXT as DISTRIBUTIONS, known as names_of_distributions};
+pub use distributions::TEXT as DISTRIBUTIONS;
 
 /// What will be another.
 #[derive(Clone, Debug, Default)]

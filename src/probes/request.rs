@@ -226,7 +226,7 @@ mod tests {
         assert!(full.leaves_count_flushes && full.speed_limit.is_some());
         assert_eq!(full.mount_class, Some(MountClass::Block));
         assert_eq!(full.server.major, Some(15));
-        assert!(super::super::server_methods(&full.server).contains(&Method::OpenDatasyncDirect));
+        assert!(super::super::method::server_methods(&full.server).contains(&Method::OpenDatasyncDirect));
     }
 
     /// The limit on ext4 on sda1 on sda, with these facts of host and disk.

@@ -13,9 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-pub use kept::{Kept, KeptFact, KeptFinding, KeptProbe, KeptRow, KeptTarget, Made, Shown};
-pub use parse::Unusable;
-pub use probes::{Cause, ProbeShift, RowShift};
+pub use kept::{Kept, KeptFact, KeptFinding, Made, Shown};
+pub use probes::{ProbeShift, RowShift};
 
 use crate::durability::Standing;
 use crate::facts::{Nature, Subject, catalog};

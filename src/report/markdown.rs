@@ -29,7 +29,9 @@ pub fn render(report: &Report) -> String {
 
 fn drawn(sections: &[Section]) -> Document {
     let mut document = Document::default();
-    sections.iter().for_each(|section| draw(&mut document, section));
+    for section in sections {
+        draw(&mut document, section);
+    }
     document
 }
 

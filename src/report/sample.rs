@@ -5,13 +5,13 @@ use crate::settings;
 use std::collections::BTreeMap;
 
 use super::{Circumstances, Input, Report, build};
-use crate::durability::{Evidence, Layer, Path, Redundancy, Standing, Verdict};
+use crate::durability::{Evidence, Layer, Path, Standing, Verdict};
 use crate::facts::catalog::device::{self, Cache, Content, DeviceKind, Transport, WriteCache};
-use crate::facts::catalog::target::{self, Role, TargetKind};
+use crate::facts::catalog::target::{self, Redundancy, Role, TargetKind};
 use crate::facts::catalog::{boot, host, kernel, mount, postgres};
 use crate::facts::note::RunNote;
 use crate::facts::{FactSet, Need, Reading, Remedy, Source, Subject, Value, Why};
-use crate::measure::{Caveat, CaveatId, Comparison, Estimate, Measurement, Method, MethodResult, Settled};
+use crate::measure::{Caveat, CaveatId, Comparison, Conclusion, Estimate, Measurement, Method, MethodResult};
 use crate::quote::Command;
 use crate::rules::{
     Advice, Change, Confidence, Evaluation, Finding, Level, Outcome, Pack, Reach, Risk, RuleSet, Trace,
@@ -410,7 +410,7 @@ fn measurement() -> Measurement {
             method: Method::OpenDatasync,
             against: Method::Fdatasync,
             gain_percent: Estimate { value: 1.6, low: -0.4, high: 3.1 },
-            settled: Settled::NoMeaningfulDifference,
+            settled: Conclusion::NoMeaningfulDifference,
         }],
         best: Method::Fdatasync,
         cancelled: false,

@@ -51,11 +51,17 @@ fn draw(page: &mut Page, section: &Section) {
             Element::Sentence(says) => page.para(indent, &says.to_string()),
             Element::Bullets(Bullets { bullets, .. }) => {
                 let room = bullets.iter().filter_map(|one| one.marks.first()).map(room).max();
-                bullets.iter().for_each(|one| bullet(page, indent, room.unwrap_or_default(), one));
+                for one in bullets {
+                    bullet(page, indent, room.unwrap_or_default(), one);
+                }
             }
             Element::Grid(columns) => grid(page, indent, columns),
             Element::Stack(layers) => page.table(indent, &layers.iter().map(layer).collect::<Vec<_>>(), &[]),
-            Element::Instructions(steps) => steps.iter().for_each(|step| instruction(page, step)),
+            Element::Instructions(steps) => {
+                for step in steps {
+                    instruction(page, step);
+                }
+            }
         }
     }
 }

@@ -28,7 +28,7 @@ use crate::rules::{Finding, Level, Outcome, Trace};
 use crate::validity::{self, Ruling};
 use crate::version::Version;
 
-pub use need::{Answer, Kind, Need};
+pub use need::{Answer, Need};
 
 /// What becomes of something, in the order in which it is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]

@@ -61,7 +61,7 @@ fn run_one(rule: &Rule, example: &Example) -> Option<Failure> {
 fn drawn(finding: &Finding) -> String {
     let mut page = Page::default();
     if let Some(trace) = &finding.trace {
-        explain::lines(&mut page, 2, trace, explain::Drawing::Unicode);
+        explain::lines(&mut page, 2, trace);
     }
     page.finish()
 }

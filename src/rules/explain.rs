@@ -8,31 +8,6 @@ use crate::facts::{Reading, catalog};
 use crate::text::page::Page;
 use crate::truth::Truth;
 
-/// With which characters the tree is drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Drawing {
-    /// Box drawing characters.
-    Unicode,
-    /// For terminals without them.
-    Ascii,
-}
-
-struct Strokes {
-    tee: &'static str,
-    end: &'static str,
-    pipe: &'static str,
-    arrow: &'static str,
-}
-
-impl Drawing {
-    fn strokes(self) -> Strokes {
-        match self {
-            Self::Unicode => Strokes { tee: "├─ ", end: "└─ ", pipe: "│  ", arrow: "→" },
-            Self::Ascii => Strokes { tee: "|- ", end: "`- ", pipe: "|  ", arrow: "->" },
-        }
-    }
-}
-
 /// One condition of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
@@ -49,44 +24,42 @@ pub struct Line {
 }
 
 /// The conditions of a trace, each with what it came to.
-pub fn rows(trace: &Trace, drawing: Drawing) -> Vec<Line> {
+pub fn rows(trace: &Trace) -> Vec<Line> {
     let mut rows = Vec::new();
-    add(trace, drawing, String::new(), "", &mut rows);
+    add(trace, String::new(), "", &mut rows);
     rows
 }
 
-fn add(trace: &Trace, drawing: Drawing, branch: String, stem: &str, rows: &mut Vec<Line>) {
-    let (seen, from) = trace.seen.as_ref().map(|seen| told(seen, drawing)).unwrap_or_default();
+fn add(trace: &Trace, branch: String, stem: &str, rows: &mut Vec<Line>) {
+    let (seen, from) = trace.seen.as_ref().map(told).unwrap_or_default();
     rows.push(Line { branch, label: trace.label.clone(), truth: trace.truth, seen, from });
-    let Strokes { tee, end, pipe, .. } = drawing.strokes();
     for (index, kid) in trace.kids.iter().enumerate() {
         let last = index + 1 == trace.kids.len();
-        let branch = format!("{stem}{}", if last { end } else { tee });
-        let stem = format!("{stem}{}", if last { "   " } else { pipe });
-        add(kid, drawing, branch, &stem, rows);
+        let branch = format!("{stem}{}", if last { "└─ " } else { "├─ " });
+        let stem = format!("{stem}{}", if last { "   " } else { "│  " });
+        add(kid, branch, &stem, rows);
     }
 }
 
-fn told(seen: &Seen, drawing: Drawing) -> (String, String) {
+fn told(seen: &Seen) -> (String, String) {
     match &*seen.reading {
         Reading::Known { value, source } => (catalog::show(seen.fact, value), source.to_string()),
         Reading::Unknown { why, detail, remedy } => {
             let why = if detail.is_empty() { why.to_string() } else { format!("{why}: {detail}") };
-            let arrow = drawing.strokes().arrow;
-            (why, remedy.as_ref().map(|remedy| format!("{arrow} {remedy}")).unwrap_or_default())
+            (why, remedy.as_ref().map(|remedy| format!("→ {remedy}")).unwrap_or_default())
         }
     }
 }
 
 /// The same as lines of a page.
-pub fn lines(page: &mut Page, indent: usize, trace: &Trace, drawing: Drawing) {
+pub fn lines(page: &mut Page, indent: usize, trace: &Trace) {
     let cells = |row: Line| vec![row.branch + &row.label, row.truth.word().to_owned(), row.seen, row.from];
-    page.table(indent, &rows(trace, drawing).into_iter().map(cells).collect::<Vec<_>>(), &[]);
+    page.table(indent, &rows(trace).into_iter().map(cells).collect::<Vec<_>>(), &[]);
 }
 
 /// A condition as a tree of words, before anything is known.
-pub fn condition(cond: &Cond, drawing: Drawing) -> Vec<String> {
-    let rows = rows(&unseen(cond), drawing);
+pub fn condition(cond: &Cond) -> Vec<String> {
+    let rows = rows(&unseen(cond));
     rows.into_iter().map(|row| row.branch + &row.label).collect()
 }
 
@@ -129,11 +102,9 @@ mod tests {
         let rule = rules.find("mount.barrier-option").unwrap();
         let finding = evaluate_one(rule, &facts, &target, Circumstances { live: true, traced: true });
         let mut page = Page::default();
-        page.verbatim(0, &condition(&rule.when, Drawing::Unicode).join("\n"));
-        for drawing in [Drawing::Unicode, Drawing::Ascii] {
-            page.gap();
-            lines(&mut page, 0, finding.trace.as_ref().unwrap(), drawing);
-        }
+        page.verbatim(0, &condition(&rule.when).join("\n"));
+        page.gap();
+        lines(&mut page, 0, finding.trace.as_ref().unwrap());
         insta::assert_snapshot!(page.finish());
     }
 }

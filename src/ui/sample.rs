@@ -18,7 +18,7 @@ use crate::durability::{Standing, Verdict};
 use crate::facts::catalog::kernel;
 use crate::facts::catalog::target::{self, TargetKind};
 use crate::facts::{Reading, Remedy, Source, Subject, Value, Why};
-use crate::measure::{Comparison, Estimate, Measurement, Method, MethodResult, Phase, Progress, Settled};
+use crate::measure::{Comparison, Conclusion, Estimate, Measurement, Method, MethodResult, Phase, Progress};
 use crate::quote::Command;
 use crate::report::{Assumed, Report, TargetSummary, WhatIf, sample};
 use crate::rules::{Advice, Change, Finding, Level, Risk, RuleFile, RuleSet, Seen, Tally, Trace};
@@ -253,9 +253,9 @@ pub fn measured(rounds: u32) -> Measurement {
         .map(|(method, gain)| {
             let half = 200.0 * error / f64::from(rounds).sqrt();
             let settled = match (half < 5.0, gain > 0.0) {
-                (false, true) => Settled::NotSettled,
-                (true, true) => Settled::NoMeaningfulDifference,
-                (_, false) => Settled::Settled,
+                (false, true) => Conclusion::NotSettled,
+                (true, true) => Conclusion::NoMeaningfulDifference,
+                (_, false) => Conclusion::Settled,
             };
             let gain_percent = Estimate { value: gain, low: gain - half, high: gain + half };
             Comparison { method, against: Method::Fdatasync, gain_percent, settled }

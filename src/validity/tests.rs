@@ -181,7 +181,7 @@ fn what_is_in_force_is_taken_by_this_kernel() {
         let backports = vendor.starts_with("el") || vendor == "sles";
         let (options, in_force) = ([option.to_owned()], [in_force.to_owned()]);
         let kernel = v(kernel).with_backports(backports);
-        let ruled = mount_options_here(fs, &options, &in_force, &kernel, vendor).remove(0).effect;
+        let ruled = mount::mount_options_here(fs, &options, &in_force, &kernel, vendor).remove(0).effect;
         assert_eq!(ruled, here, "{fs} {option} on this {kernel}");
         let ruled = mount_options(fs, &options, &in_force, &kernel, vendor).remove(0).effect;
         assert_eq!(ruled, elsewhere, "{fs} {option} on {kernel}");

@@ -1,7 +1,7 @@
 //! What every output must keep to.
 
-use walwise::facts::{FactRow, FactSet, Reading};
-use walwise::text::is_treacherous;
+use walwise::inside::facts::{FactRow, FactSet, Reading};
+use walwise::inside::text::is_treacherous;
 
 /// That a text neither steers a terminal nor hides anything.
 pub fn safe(text: &str) {

@@ -2,14 +2,14 @@
 //! covered: PostgreSQL 12 to 19, MySQL 5.7 to 9, MariaDB 10.5 to 12. That the table itself is right of the servers that are
 //! installed is for `settings`.
 
-use walwise::facts::Area;
-use walwise::facts::catalog::{self, cluster, mysql, postgres, target};
-use walwise::facts::{Choice, FactSet, KeyInfo, Reading, Scope, Source, Subject, Why};
-use walwise::rules::model::{Cond, Op};
-use walwise::rules::{Circumstances, Level, Outcome, Risk, Rule, RuleSet, evaluate, evaluate_one};
-use walwise::settings;
-use walwise::validity::{ChangedBy, guard, server_settings};
-use walwise::version::Version;
+use walwise::inside::facts::Area;
+use walwise::inside::facts::catalog::{self, cluster, mysql, postgres, target};
+use walwise::inside::facts::{Choice, FactSet, KeyInfo, Reading, Scope, Source, Subject, Why};
+use walwise::inside::rules::model::{Cond, Op};
+use walwise::inside::rules::{Circumstances, Level, Outcome, Risk, Rule, RuleSet, evaluate, evaluate_one};
+use walwise::inside::settings;
+use walwise::inside::validity::{ChangedBy, guard, server_settings};
+use walwise::inside::version::Version;
 
 use super::support::advised::{self, Advised, as_value};
 

@@ -7,13 +7,13 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use walwise::cli::args::Shell;
-use walwise::cli::generate;
-use walwise::collect::Request;
-use walwise::host::RecordedHost;
-use walwise::pipeline::Session;
-use walwise::report::json;
-use walwise::rules::{RuleSet, reference};
+use walwise::inside::cli::args::Shell;
+use walwise::inside::cli::generate;
+use walwise::inside::collect::Request;
+use walwise::inside::host::RecordedHost;
+use walwise::inside::pipeline::Session;
+use walwise::inside::report::json;
+use walwise::inside::rules::{RuleSet, reference};
 
 /// The size of the terminal in the pictures.
 const SIZE: (u16, u16) = (100, 32);

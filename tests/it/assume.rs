@@ -8,14 +8,14 @@ use std::sync::LazyLock;
 
 use proptest::prelude::*;
 use serde_json::Value;
-use walwise::collect::Request;
-use walwise::facts::catalog::{self, mount, probe};
-use walwise::facts::{KeyInfo, Kind, Scope, Subject, Value as FactOf};
-use walwise::host::RecordedHost;
-use walwise::pipeline::Session;
-use walwise::pipeline::assume::{self, Assumption};
-use walwise::report::{Report, WhatIf, text};
-use walwise::rules::{Risk, RuleSet};
+use walwise::inside::collect::Request;
+use walwise::inside::facts::catalog::{self, mount, probe};
+use walwise::inside::facts::{KeyInfo, Kind, Scope, Subject, Value as FactOf};
+use walwise::inside::host::RecordedHost;
+use walwise::inside::pipeline::Session;
+use walwise::inside::pipeline::assume::{self, Assumption};
+use walwise::inside::report::{Report, WhatIf, text};
+use walwise::inside::rules::{Risk, RuleSet};
 
 use crate::support::{stderr, stdout, walwise};
 

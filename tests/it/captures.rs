@@ -192,8 +192,8 @@ fn no_identity_of_the_machine_is_in_a_masked_capture_and_what_belongs_together_s
 
     let places = |text: &str, id: &str| text.matches(id).count();
     let masks = |masked: &str| {
-        let lists = masked.lines().filter_map(|line| line.strip_prefix("list /sys/fs/btrfs/"));
-        let mask = lists.filter_map(|list| list.strip_suffix("/devices")).next().unwrap();
+        let mask = |line| str::strip_suffix(str::strip_prefix(line, "list /sys/fs/btrfs/")?, "/devices");
+        let mask = masked.lines().find_map(mask).unwrap();
         places(masked, mask)
     };
     // On a loaded machine a program may answer too late for one of the two.

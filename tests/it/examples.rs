@@ -7,10 +7,10 @@ use std::path::Path;
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
-use walwise::cli::args::{Cli, Command, Rules};
-use walwise::cli::examples;
-use walwise::facts::catalog;
-use walwise::rules::RuleSet;
+use walwise::inside::cli::args::{Cli, Command, Rules};
+use walwise::inside::cli::examples;
+use walwise::inside::facts::catalog;
+use walwise::inside::rules::RuleSet;
 
 /// The words of a line as a shell gives them to the first program in it: quotes removed, what is redirected left out.
 fn words(line: &str) -> Vec<String> {

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use walwise::report::Format;
+use walwise::inside::report::Format;
 
 use crate::support::pty::Pty;
 use crate::support::{names, stdout, walwise};

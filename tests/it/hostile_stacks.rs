@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 
 use proptest::prelude::*;
 use serde_json::Value;
-use walwise::collect::{Request, run_all};
-use walwise::facts::catalog::target::{Standing, VERDICT};
-use walwise::facts::{FactSet, Scope, Subject};
-use walwise::host::RecordedHost;
+use walwise::inside::collect::{Request, run_all};
+use walwise::inside::facts::catalog::target::{Standing, VERDICT};
+use walwise::inside::facts::{FactSet, Scope, Subject};
+use walwise::inside::host::RecordedHost;
 
 use crate::support::{check_json, verdict};
 
@@ -54,7 +54,7 @@ fn chain(layers: usize) -> Vec<Vec<usize>> {
 #[test]
 fn ten_thousand_layers_are_walked_and_prove_nothing() {
     let mut facts = collect(&chain(10_000));
-    let verdicts = walwise::durability::judge(&mut facts, false);
+    let verdicts = walwise::inside::durability::judge(&mut facts, false);
     assert!(!verdicts.is_empty());
     assert!(verdicts.iter().all(|verdict| verdict.standing.word() == "unproven"));
     assert_eq!(facts.leaves(&Subject::mount("/data")), [Subject::device("dm-9999")]);
@@ -94,7 +94,7 @@ proptest! {
         slaves in prop::collection::vec(prop::collection::vec(0_usize..14, 0..4), 1..12)
     ) {
         let mut facts = collect(&slaves);
-        walwise::durability::judge(&mut facts, false);
+        walwise::inside::durability::judge(&mut facts, false);
         let tops: Vec<Subject> = facts.subjects(Scope::Mount).chain(facts.subjects(Scope::Device)).cloned().collect();
         for top in tops {
             let stack = facts.stack(&top);

@@ -3,12 +3,12 @@
 //!
 //! That the interlock itself opens in exactly the allowed combinations is enumerated in src/durability/tests/interlock.
 
-use walwise::durability::judge;
-use walwise::facts::Scope;
-use walwise::report::{Format, Report};
-use walwise::rules::model::ChangeSpec;
-use walwise::rules::{Circumstances, Finding, RuleSet, evaluate_one, subjects};
-use walwise::settings;
+use walwise::inside::durability::judge;
+use walwise::inside::facts::Scope;
+use walwise::inside::report::{Format, Report};
+use walwise::inside::rules::model::ChangeSpec;
+use walwise::inside::rules::{Circumstances, Finding, RuleSet, evaluate_one, subjects};
+use walwise::inside::settings;
 
 use crate::support::machine::Machine;
 
@@ -132,7 +132,7 @@ fn no_builtin_rule_can_lose_data_but_one() {
                 ChangeSpec::RemoveFrom(_) => false,
             };
             // A comment may name what a command takes away.
-            let commands = advice.apply.iter().map(walwise::rules::Template::source);
+            let commands = advice.apply.iter().map(walwise::inside::rules::Template::source);
             let by_command = commands
                 .map(|text| text.split('#').next().unwrap_or_default().to_owned())
                 .any(|command| LOSING_COMMANDS.iter().any(|word| command.contains(word)));

@@ -8,12 +8,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-use walwise::facts::{FactSet, Kind, Reading, Scope, Source, Subject, Value, catalog};
-use walwise::rules::model::{AdviceSpec, ChangeSpec, Cond, Op, Rule};
-use walwise::rules::{Circumstances, Outcome, RuleSet, evaluate_one};
-use walwise::settings;
-use walwise::validity::{self, Beside, Effect};
-use walwise::version::Version;
+use walwise::inside::facts::{FactSet, Kind, Reading, Scope, Source, Subject, Value, catalog};
+use walwise::inside::rules::model::{AdviceSpec, ChangeSpec, Cond, Op, Rule};
+use walwise::inside::rules::{Circumstances, Outcome, RuleSet, evaluate_one};
+use walwise::inside::settings;
+use walwise::inside::validity::{self, Beside, Effect};
+use walwise::inside::version::Version;
 
 use crate::support::machine::subject;
 

@@ -5,18 +5,18 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use walwise::collect::Request;
-use walwise::facts::catalog::{boot, device, mount};
-use walwise::facts::note::RunNote;
-use walwise::facts::{FactSet, Source, Subject};
-use walwise::host::RecordedHost;
-use walwise::pipeline::Session;
-use walwise::quote::systemd;
-use walwise::report::paste::{fstab, udev, unit};
-use walwise::report::{Format, Report, markdown};
-use walwise::rules::RuleSet;
-use walwise::settings;
-use walwise::text::{is_treacherous, safe};
+use walwise::inside::collect::Request;
+use walwise::inside::facts::catalog::{boot, device, mount};
+use walwise::inside::facts::note::RunNote;
+use walwise::inside::facts::{FactSet, Source, Subject};
+use walwise::inside::host::RecordedHost;
+use walwise::inside::pipeline::Session;
+use walwise::inside::quote::systemd;
+use walwise::inside::report::paste::{fstab, udev, unit};
+use walwise::inside::report::{Format, Report, markdown};
+use walwise::inside::rules::RuleSet;
+use walwise::inside::settings;
+use walwise::inside::text::{is_treacherous, safe};
 
 use crate::support::loops::{Loop, Point, unmount};
 use crate::support::{run, stderr, stdout};
@@ -260,8 +260,8 @@ fn advising(name: &str, file: &str, value: &str) -> Report {
     let step = plan.steps.first_mut().unwrap();
     step.subject = disk;
     step.advice.setting = settings::find("block.scheduler").unwrap();
-    step.advice.change = walwise::rules::Change::Set("64".to_owned());
-    step.advice.risk = walwise::rules::Risk::None;
+    step.advice.change = walwise::inside::rules::Change::Set("64".to_owned());
+    step.advice.risk = walwise::inside::rules::Risk::None;
     report
 }
 

@@ -10,14 +10,14 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use walwise::collect::Request;
-use walwise::facts::catalog::{boot, device, mount};
-use walwise::facts::{FactSet, Source, Subject};
-use walwise::host::RecordedHost;
-use walwise::pipeline::Session;
-use walwise::report::{Format, Report};
-use walwise::rules::RuleSet;
-use walwise::text::safe;
+use walwise::inside::collect::Request;
+use walwise::inside::facts::catalog::{boot, device, mount};
+use walwise::inside::facts::{FactSet, Source, Subject};
+use walwise::inside::host::RecordedHost;
+use walwise::inside::pipeline::Session;
+use walwise::inside::report::{Format, Report};
+use walwise::inside::rules::RuleSet;
+use walwise::inside::text::safe;
 
 /// What a name leaves when it is run.
 const TRACE: &str = "TRACE";

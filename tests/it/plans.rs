@@ -7,15 +7,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use walwise::collect::Request;
-use walwise::facts::catalog::{mount, target};
-use walwise::facts::{FactSet, Reading, Scope, Source, Subject, Value};
-use walwise::host::RecordedHost;
-use walwise::pipeline::Session;
-use walwise::quote::Command;
-use walwise::report::{Plan, Report, Step, TargetSummary};
-use walwise::rules::{Advice, Change, Confidence, Finding, Level, Outcome, Reach, Risk, RuleSet};
-use walwise::settings;
+use walwise::inside::collect::Request;
+use walwise::inside::facts::catalog::{mount, target};
+use walwise::inside::facts::{FactSet, Reading, Scope, Source, Subject, Value};
+use walwise::inside::host::RecordedHost;
+use walwise::inside::pipeline::Session;
+use walwise::inside::quote::Command;
+use walwise::inside::report::{Plan, Report, Step, TargetSummary};
+use walwise::inside::rules::{Advice, Change, Confidence, Finding, Level, Outcome, Reach, Risk, RuleSet};
+use walwise::inside::settings;
 
 use crate::support::reports;
 

@@ -12,8 +12,8 @@ use std::path::Path;
 use std::process::Command;
 
 use nix::sys::signal::Signal;
-use walwise::measure::{LOOKS, Measurement, Method, Phase};
-use walwise::probes::{Control, ErrorKind, Plan, ProbeError, Request, plan, run};
+use walwise::inside::measure::{LOOKS, Measurement, Method, Phase};
+use walwise::inside::probes::{Control, ErrorKind, Plan, ProbeError, Request, plan, run};
 
 use crate::support::names;
 use crate::support::running::{Running, wait_for};

@@ -6,11 +6,11 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::Arc;
 
-use walwise::facts::catalog::{device, target};
-use walwise::facts::{FactSet, Reading, Source, Subject};
-use walwise::report::script;
-use walwise::rules::{Advice, Change, Confidence, Finding, Level, Outcome, Reach, Risk};
-use walwise::settings;
+use walwise::inside::facts::catalog::{device, target};
+use walwise::inside::facts::{FactSet, Reading, Source, Subject};
+use walwise::inside::report::script;
+use walwise::inside::rules::{Advice, Change, Confidence, Finding, Level, Outcome, Reach, Risk};
+use walwise::inside::settings;
 
 use crate::support::loops::{Loop, Point};
 use crate::support::{reports, run, stderr};

@@ -5,8 +5,8 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use walwise::collect;
-use walwise::host::{Host, LiveHost, Look, MissKind, Question, RecordedHost, RecordingHost};
+use walwise::inside::collect;
+use walwise::inside::host::{Host, LiveHost, Look, MissKind, Question, RecordedHost, RecordingHost};
 
 use crate::support::fuse::HeldFuse;
 use crate::support::loops::{self, Loop};

@@ -5,14 +5,14 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
-use walwise::collect::Request;
-use walwise::facts::catalog::postgres::WalSyncMethod;
-use walwise::facts::catalog::{postgres, probe};
-use walwise::facts::{Choice, FactSet, Source, Subject};
-use walwise::host::LiveHost;
-use walwise::pipeline::Session;
-use walwise::report::{Report, conf, text};
-use walwise::rules::{Change, RuleSet};
+use walwise::inside::collect::Request;
+use walwise::inside::facts::catalog::postgres::WalSyncMethod;
+use walwise::inside::facts::catalog::{postgres, probe};
+use walwise::inside::facts::{Choice, FactSet, Source, Subject};
+use walwise::inside::host::LiveHost;
+use walwise::inside::pipeline::Session;
+use walwise::inside::report::{Report, conf, text};
+use walwise::inside::rules::{Change, RuleSet};
 
 use super::support::loops::{Mounted, ext4, xfs};
 use super::support::postgres::Cluster;

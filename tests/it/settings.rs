@@ -7,14 +7,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use walwise::collect::Request;
-use walwise::facts::catalog::cluster::ServerKind;
-use walwise::facts::{FactSet, Subject, catalog};
-use walwise::host::LiveHost;
-use walwise::pipeline::Session;
-use walwise::rules::RuleSet;
-use walwise::validity::{ChangedBy, Effect, ServerSetting, guard, postgres_value, server_settings};
-use walwise::version::Version;
+use walwise::inside::collect::Request;
+use walwise::inside::facts::catalog::cluster::ServerKind;
+use walwise::inside::facts::{FactSet, Subject, catalog};
+use walwise::inside::host::LiveHost;
+use walwise::inside::pipeline::Session;
+use walwise::inside::rules::RuleSet;
+use walwise::inside::validity::{ChangedBy, Effect, ServerSetting, guard, postgres_value, server_settings};
+use walwise::inside::version::Version;
 
 use super::support::advised::{self, as_value};
 use super::support::mariadb::Mariadb;

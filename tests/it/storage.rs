@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use walwise::collect::{Request, run_all};
-use walwise::facts::catalog::device::{self, Content};
-use walwise::facts::catalog::mount;
-use walwise::facts::{FactSet, Reading, Scope, Subject, Why};
-use walwise::host::LiveHost;
+use walwise::inside::collect::{Request, run_all};
+use walwise::inside::facts::catalog::device::{self, Content};
+use walwise::inside::facts::catalog::mount;
+use walwise::inside::facts::{FactSet, Reading, Scope, Subject, Why};
+use walwise::inside::host::LiveHost;
 
 use crate::support::loops::{self, Loop, Mounted};
 use crate::support::run;

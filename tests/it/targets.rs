@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use walwise::collect::{Request, run_all};
-use walwise::facts::catalog::target;
-use walwise::facts::note::TargetNote;
-use walwise::facts::{FactSet, Note, Scope, Subject};
-use walwise::host::LiveHost;
+use walwise::inside::collect::{Request, run_all};
+use walwise::inside::facts::catalog::target;
+use walwise::inside::facts::note::TargetNote;
+use walwise::inside::facts::{FactSet, Note, Scope, Subject};
+use walwise::inside::host::LiveHost;
 
 use super::support::loops::{Point, btrfs, ext4};
 use super::support::run;

@@ -4,11 +4,11 @@
 use std::collections::BTreeSet;
 
 use serde::Deserialize;
-use walwise::facts::Subject;
-use walwise::report::{Report, script};
-use walwise::rules::{Advice, Outcome};
-use walwise::validity::{mount_options, scheduler};
-use walwise::version::Version;
+use walwise::inside::facts::Subject;
+use walwise::inside::report::{Report, script};
+use walwise::inside::rules::{Advice, Outcome};
+use walwise::inside::validity::{mount_options, scheduler};
+use walwise::inside::version::Version;
 
 use crate::support::machine::Machine;
 

@@ -7,10 +7,10 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use walwise::collect::{Request, run_all};
-use walwise::facts::catalog::boot;
-use walwise::facts::{FactSet, Scope, Subject};
-use walwise::host::{Host, LiveHost, Miss, Question};
+use walwise::inside::collect::{Request, run_all};
+use walwise::inside::facts::catalog::boot;
+use walwise::inside::facts::{FactSet, Scope, Subject};
+use walwise::inside::host::{Host, LiveHost, Miss, Question};
 
 use super::support::{stderr, stdout};
 

@@ -5,12 +5,12 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
-use walwise::rules::RuleSet;
-use walwise::rules::model::{AdviceSpec, ChangeSpec};
-use walwise::validity::{
+use walwise::inside::rules::RuleSet;
+use walwise::inside::rules::model::{AdviceSpec, ChangeSpec};
+use walwise::inside::validity::{
     Effect, Example, examples, features, holding, leave_out, mkfs_feature, mount_options,
 };
-use walwise::version::Version;
+use walwise::inside::version::Version;
 
 use super::support::loops::{Loop, Mounted, file_system};
 use super::support::{check_json, run, stderr, stdout, walwise};

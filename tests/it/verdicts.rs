@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use crate::support::machine::Machine;
-use walwise::facts::Subject;
+use walwise::inside::facts::Subject;
 
 /// A value of a column: its word, and the facts that make it.
 type Choice = (&'static str, &'static [(&'static str, &'static str)]);
@@ -344,7 +344,7 @@ fn generate() -> String {
             .evidence
             .iter()
             .rev()
-            .find(|e| e.standing == worst.standing && e.layer == walwise::durability::Layer::Claim)
+            .find(|e| e.standing == worst.standing && e.layer == walwise::inside::durability::Layer::Claim)
             .unwrap_or(worst);
         let _ = writeln!(text, "| {what} | **{}** | {} |", verdict.standing.word(), why.says);
     }

@@ -4,13 +4,13 @@
 use std::fs;
 use std::path::Path;
 
-use walwise::collect::Request;
-use walwise::host::RecordedHost;
-use walwise::measure::Caveat;
-use walwise::pipeline::Session;
-use walwise::report::{Report, telling, text};
-use walwise::rules::{Change, Level, Outcome, RuleSet};
-use walwise::ui;
+use walwise::inside::collect::Request;
+use walwise::inside::host::RecordedHost;
+use walwise::inside::measure::Caveat;
+use walwise::inside::pipeline::Session;
+use walwise::inside::report::{Report, telling, text};
+use walwise::inside::rules::{Change, Level, Outcome, RuleSet};
+use walwise::inside::ui;
 
 /// Hosts that differ: at risk, durable, a guest, a RAID with a battery, btrfs, ZFS, a swamp of unknowns, a network.
 const HOSTS: [&str; 9] = [

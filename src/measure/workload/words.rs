@@ -1,7 +1,7 @@
 //! Workloads in words: the sentence of each, and the lines of the probe's own output. Row names are those the prober gives;
 //! a sentence leaves out what it has no row for.
 
-use super::super::{Method, PgTest, Settled};
+use super::super::{Conclusion, Method, PgTest};
 use super::{Workload, WorkloadResult, WorkloadRow};
 use crate::text;
 
@@ -32,9 +32,9 @@ fn beside(rows: &[WorkloadRow], name: &str) -> Option<String> {
     let row = measured(rows, name)?;
     let ratio = row.cost_ratio?;
     Some(match row.settled? {
-        Settled::Settled => format!("{:.1} × as long", ratio.value),
-        Settled::NoMeaningfulDifference => "just as long".to_owned(),
-        Settled::NotSettled => format!("{:.1} to {:.1} × as long (not settled)", ratio.low, ratio.high),
+        Conclusion::Settled => format!("{:.1} × as long", ratio.value),
+        Conclusion::NoMeaningfulDifference => "just as long".to_owned(),
+        Conclusion::NotSettled => format!("{:.1} to {:.1} × as long (not settled)", ratio.low, ratio.high),
     })
 }
 
@@ -43,9 +43,9 @@ fn as_many(row: &WorkloadRow) -> Option<String> {
     let times = |ratio: f64| 1.0 / ratio.max(1e-9);
     let ratio = row.cost_ratio?;
     Some(match row.settled? {
-        Settled::Settled => format!("{:.1} × as many", times(ratio.value)),
-        Settled::NoMeaningfulDifference => "no more".to_owned(),
-        Settled::NotSettled => {
+        Conclusion::Settled => format!("{:.1} × as many", times(ratio.value)),
+        Conclusion::NoMeaningfulDifference => "no more".to_owned(),
+        Conclusion::NotSettled => {
             format!("{:.1} to {:.1} × as many, not settled", times(ratio.high), times(ratio.low))
         }
     })

@@ -3,6 +3,7 @@
 
 use proptest::prelude::*;
 
+use super::kept::{KeptProbe, KeptRow, KeptTarget};
 use super::*;
 use crate::facts::Why;
 use crate::measure::{Estimate, Method, Moved};

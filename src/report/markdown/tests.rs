@@ -1,7 +1,8 @@
 //! What the document must be: all that the text says, and nothing from the machine as markup.
 
 use super::*;
-use crate::durability::{Redundancy, Standing};
+use crate::durability::Standing;
+use crate::facts::catalog::target::Redundancy;
 use crate::facts::note::RunNote;
 use crate::report::sample;
 use crate::rules::Outcome;

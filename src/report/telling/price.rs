@@ -90,7 +90,7 @@ pub fn remarks(report: &Report, target: &TargetSummary, measurement: &Measuremen
 /// What limits the figures, a sentence each.
 pub fn caveats(measurement: &Measurement) -> Vec<String> {
     let cancelled = measurement.cancelled.then(|| CANCELLED.to_owned());
-    cancelled.into_iter().chain(measurement.caveats.iter().map(|caveat| caveat.in_full())).collect()
+    cancelled.into_iter().chain(measurement.caveats.iter().map(crate::measure::Caveat::in_full)).collect()
 }
 
 /// The method the server uses now.

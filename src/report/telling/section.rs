@@ -172,6 +172,13 @@ impl Section {
         }
     }
 
+    /// Adds sentences.
+    pub fn say_all(&mut self, sentences: Vec<String>) {
+        for sentence in sentences {
+            self.say(sentence);
+        }
+    }
+
     /// Adds bullets, if there are any.
     pub fn bullets(&mut self, head: &'static [&'static str], bullets: Vec<Bullet>) {
         if !bullets.is_empty() {

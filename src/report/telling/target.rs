@@ -40,16 +40,16 @@ pub fn sections<'a>(chapter: &mut Chapter<'_, 'a>, target: &'a TargetSummary) ->
     match verdict {
         Some(verdict) => {
             top.say(Phrase::strong(&verdict.sentence));
-            [&verdict.second_fault, &verdict.host_loss, &verdict.limits]
-                .into_iter()
-                .for_each(|says| top.say(&**says));
+            for says in [&verdict.second_fault, &verdict.host_loss, &verdict.limits] {
+                top.say(&**says);
+            }
         }
-        None => without_verdict(target).into_iter().for_each(|says| top.say(says)),
+        None => top.say_all(without_verdict(target)),
     }
     let mut sections = vec![top];
     sections.extend(kept_here(target));
     let mut shared = Section::part("");
-    words::shared(report, &target.target).into_iter().for_each(|says| shared.say(says));
+    shared.say_all(words::shared(report, &target.target));
     match (sections.as_mut_slice(), shared.unless_empty()) {
         ([top], Some(shared)) => top.elements.extend(shared.elements),
         (_, shared) => sections.extend(shared),

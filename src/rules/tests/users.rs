@@ -4,10 +4,8 @@ use proptest::prelude::*;
 
 use crate::facts::catalog::mount;
 use crate::facts::{FactSet, Source, Subject};
-use crate::rules::diagnostic::Weight;
-use crate::rules::{
-    Circumstances, FileDiags, Level, Override, Risk, Rule, RuleFile, RuleSet, builtin, evaluate_one,
-};
+use crate::rules::diagnostic::{FileDiags, Weight};
+use crate::rules::{Circumstances, Level, Override, Risk, Rule, RuleFile, RuleSet, builtin, evaluate_one};
 
 fn file(name: &str, text: String) -> RuleFile {
     RuleFile { name: name.to_owned(), text }

@@ -90,7 +90,7 @@ impl Details {
             match detail {
                 Detail::Sentence(says) => self.paragraph(&says.to_string()),
                 Detail::Field(label, says) | Detail::Aside(label, says) => {
-                    self.field(label, &says.to_string())
+                    self.field(label, &says.to_string());
                 }
                 Detail::Becomes { before, after, .. } => self.becomes(before, after),
                 Detail::Commands(label, commands) => self.commands(label, commands),

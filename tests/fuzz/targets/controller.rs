@@ -5,12 +5,12 @@
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use walwise::collect::Request;
-use walwise::facts::catalog::{controller, device};
-use walwise::facts::{Scope, Subject};
-use walwise::host::{Host, Miss, MissKind, Question, RecordedHost, Tool};
-use walwise::pipeline::Session;
-use walwise::rules::RuleSet;
+use walwise::inside::collect::Request;
+use walwise::inside::facts::catalog::{controller, device};
+use walwise::inside::facts::{Scope, Subject};
+use walwise::inside::host::{Host, Miss, MissKind, Question, RecordedHost, Tool};
+use walwise::inside::pipeline::Session;
+use walwise::inside::rules::RuleSet;
 
 #[path = "../shown.rs"]
 mod shown;

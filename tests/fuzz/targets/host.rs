@@ -4,11 +4,11 @@
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use walwise::collect::Request;
-use walwise::host::RecordedHost;
-use walwise::pipeline::Session;
-use walwise::report::Format;
-use walwise::rules::RuleSet;
+use walwise::inside::collect::Request;
+use walwise::inside::host::RecordedHost;
+use walwise::inside::pipeline::Session;
+use walwise::inside::report::Format;
+use walwise::inside::rules::RuleSet;
 
 #[path = "../shown.rs"]
 mod shown;

@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
-use walwise::collect::{self, Request, mountinfo};
-use walwise::host::{Host, Miss, MissKind, Question};
+use walwise::inside::collect::{self, Request, mountinfo};
+use walwise::inside::host::{Host, Miss, MissKind, Question};
 
 #[path = "../shown.rs"]
 mod shown;

@@ -7,9 +7,9 @@ use std::process::Stdio;
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError};
-use walwise::collect::{Request, run_all};
-use walwise::host::{RecordedHost, RecordingHost};
-use walwise::text::is_treacherous;
+use walwise::inside::collect::{Request, run_all};
+use walwise::inside::host::{RecordedHost, RecordingHost};
+use walwise::inside::text::is_treacherous;
 
 use crate::support::walwise;
 

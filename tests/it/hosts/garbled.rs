@@ -5,15 +5,15 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use proptest::prelude::*;
-use walwise::collect::{Request, run_all};
-use walwise::durability::Standing;
-use walwise::facts::{FactRow, FactSet, Reading, Subject};
-use walwise::host::archive::{self, Answer, Answers};
-use walwise::host::{Host, Miss, MissKind, Question};
-use walwise::pipeline::Session;
-use walwise::report::{Report, json, text};
-use walwise::rules::RuleSet;
-use walwise::text::is_treacherous;
+use walwise::inside::collect::{Request, run_all};
+use walwise::inside::durability::Standing;
+use walwise::inside::facts::{FactRow, FactSet, Reading, Subject};
+use walwise::inside::host::archive::{self, Answer, Answers};
+use walwise::inside::host::{Host, Miss, MissKind, Question};
+use walwise::inside::pipeline::Session;
+use walwise::inside::report::{Report, json, text};
+use walwise::inside::rules::RuleSet;
+use walwise::inside::text::is_treacherous;
 
 /// A recorded machine, with one answer that is another.
 pub struct Garbled<'a> {

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use walwise::collect::Request;
-use walwise::facts::catalog::{cluster, device, mount, mysql, postgres, target};
-use walwise::facts::{Area, FactSet, Reading, Remedy, Scope, Source, Subject, Why};
-use walwise::host::RecordedHost;
-use walwise::pipeline::Session;
-use walwise::report::needed::{Way, of_target};
-use walwise::report::{Report, TargetSummary, markdown, text};
-use walwise::rules::{Outcome, RuleSet};
+use walwise::inside::collect::Request;
+use walwise::inside::facts::catalog::{cluster, device, mount, mysql, postgres, target};
+use walwise::inside::facts::{Area, FactSet, Reading, Remedy, Scope, Source, Subject, Why};
+use walwise::inside::host::RecordedHost;
+use walwise::inside::pipeline::Session;
+use walwise::inside::report::needed::{Way, of_target};
+use walwise::inside::report::{Report, TargetSummary, markdown, text};
+use walwise::inside::rules::{Outcome, RuleSet};
 
 use super::{host, names, table::target_of};
 

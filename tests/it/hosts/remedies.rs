@@ -3,11 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use walwise::collect::Request;
-use walwise::host::RecordedHost;
-use walwise::pipeline::Session;
-use walwise::report::{json, text};
-use walwise::rules::RuleSet;
+use walwise::inside::collect::Request;
+use walwise::inside::host::RecordedHost;
+use walwise::inside::pipeline::Session;
+use walwise::inside::report::{json, text};
+use walwise::inside::rules::RuleSet;
 
 use super::{host, names, table::target_of};
 

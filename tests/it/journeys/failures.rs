@@ -7,15 +7,15 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
-use walwise::collect;
-use walwise::facts::{Source, Subject};
-use walwise::host::LiveHost;
-use walwise::measure::Phase;
-use walwise::pipeline::Session;
-use walwise::probes::{self, Control, Request};
-use walwise::report::{Format, Report};
-use walwise::rules::RuleSet;
-use walwise::ui::{self, Exit, Options, Partial, Saved, Supposed, Supposition, Worker};
+use walwise::inside::collect;
+use walwise::inside::facts::{Source, Subject};
+use walwise::inside::host::LiveHost;
+use walwise::inside::measure::Phase;
+use walwise::inside::pipeline::Session;
+use walwise::inside::probes::{self, Control, Request};
+use walwise::inside::report::{Format, Report};
+use walwise::inside::rules::RuleSet;
+use walwise::inside::ui::{self, Exit, Options, Partial, Saved, Supposed, Supposition, Worker};
 
 use super::{directory, memory, path};
 use crate::support::pty::Pty;

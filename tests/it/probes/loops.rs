@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use walwise::measure::{Measurement, Method, MethodResult, Phase};
-use walwise::probes::{Control, ErrorKind, Refusal, Request, plan, run};
+use walwise::inside::measure::{Measurement, Method, MethodResult, Phase};
+use walwise::inside::probes::{Control, ErrorKind, Refusal, Request, plan, run};
 
 use super::{kill_a_probe_of, request};
 use crate::support::loops::{Loop, Mounted, btrfs, ext4, file_system, xfs};

@@ -6,8 +6,8 @@ mod loops;
 use std::fs;
 use std::path::Path;
 
-use walwise::measure::{Measurement, Phase, Workload, WorkloadRow};
-use walwise::probes::{Control, Plan, ProbeError, Request, plan, run};
+use walwise::inside::measure::{Measurement, Phase, Workload, WorkloadRow};
+use walwise::inside::probes::{Control, Plan, ProbeError, Request, plan, run};
 
 use super::request;
 use crate::support::running::Running;

@@ -7,7 +7,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use walwise::report::Format;
+use walwise::inside::report::Format;
 
 use crate::support::{stderr, stdout};
 

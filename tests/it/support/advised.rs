@@ -1,11 +1,11 @@
 //! Every value that the built-in rules can advise for database servers, taken from the rules, so that a new rule is among
 //! them by itself.
 
-use walwise::facts::{Kind, Value};
-use walwise::measure::Method;
-use walwise::rules::model::{AdviceSpec, ChangeSpec};
-use walwise::rules::{Change, Rule, RuleSet};
-use walwise::version::Version;
+use walwise::inside::facts::{Kind, Value};
+use walwise::inside::measure::Method;
+use walwise::inside::rules::model::{AdviceSpec, ChangeSpec};
+use walwise::inside::rules::{Change, Rule, RuleSet};
+use walwise::inside::version::Version;
 
 /// What a rule can advise for a setting.
 pub struct Advised<'r> {

@@ -1,13 +1,13 @@
 //! A machine to vary, as facts: /data on ext4 on sda1 on sda, every fact by name, each overridable by a word. `?` makes a
 //! fact unknown, `~word` states it.
 
-use walwise::durability::{Verdict, judge};
-use walwise::facts::catalog;
-use walwise::facts::{FactRow, FactSet, Kind, Reading, Scope, Source, Subject, Value, Why};
-use walwise::pipeline::Session;
-use walwise::report::Report;
-use walwise::rules::RuleSet;
-use walwise::version::Version;
+use walwise::inside::durability::{Verdict, judge};
+use walwise::inside::facts::catalog;
+use walwise::inside::facts::{FactRow, FactSet, Kind, Reading, Scope, Source, Subject, Value, Why};
+use walwise::inside::pipeline::Session;
+use walwise::inside::report::Report;
+use walwise::inside::rules::RuleSet;
+use walwise::inside::version::Version;
 
 /// A machine.
 #[derive(Clone, Debug)]

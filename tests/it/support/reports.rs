@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use walwise::facts::FactSet;
-use walwise::report::{Circumstances, Input, Report, build};
-use walwise::rules::{Evaluation, Finding, Pack, RuleSet};
+use walwise::inside::facts::FactSet;
+use walwise::inside::report::{Circumstances, Input, Report, build};
+use walwise::inside::rules::{Evaluation, Finding, Pack, RuleSet};
 
 /// The report of these findings about a live machine; everything they advise would be taken.
 pub fn of(facts: &FactSet, findings: Vec<Finding>) -> Report {

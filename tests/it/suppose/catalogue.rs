@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use walwise::facts::{KeyInfo, Supposing, catalog};
+use walwise::inside::facts::{KeyInfo, Supposing, catalog};
 
 fn names(key: &KeyInfo) -> &'static [&'static str] {
     match key.supposing {

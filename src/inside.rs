@@ -1,0 +1,87 @@
+//! What tests and fuzz targets use of the program: the one list.
+//!
+//! Whatever is neither in it nor used by the program is dead, and the compiler says so.
+
+pub mod cli {
+    pub use crate::cli::{examples, generate};
+    pub mod args {
+        pub use crate::cli::args::{Cli, Command, Rules, Shell};
+    }
+}
+pub mod collect {
+    pub use crate::collect::{Request, mountinfo, run_all};
+}
+pub mod durability {
+    pub use crate::durability::{Layer, Standing, Verdict, judge};
+}
+pub mod facts {
+    pub use crate::facts::{
+        Area, Choice, FactRow, FactSet, KeyInfo, Kind, Nature, Note, Reading, Remedy, Scope, Source, Subject,
+        Supposing, Value, Why, catalog,
+    };
+    pub mod note {
+        pub use crate::facts::note::{RunNote, TargetNote};
+    }
+}
+pub mod host {
+    pub use crate::host::{
+        Host, LiveHost, Look, Miss, MissKind, Question, RecordedHost, RecordingHost, Tool, archive,
+    };
+}
+pub mod measure {
+    pub use crate::measure::{
+        Caveat, LOOKS, Measurement, Method, MethodResult, Phase, Workload, WorkloadRow,
+    };
+}
+pub mod pipeline {
+    pub use crate::pipeline::{Session, assume};
+}
+pub mod probes {
+    pub use crate::probes::{Control, ErrorKind, Plan, ProbeError, Refusal, Request, plan, run};
+}
+pub mod quote {
+    pub use crate::quote::{Command, systemd};
+}
+pub mod report {
+    pub use crate::report::{
+        Circumstances, Format, Input, Plan, Report, Step, TargetSummary, WhatIf, build, conf, json, markdown,
+        script, telling, text,
+    };
+    pub mod difference {
+        pub use crate::report::difference::{Class, Kept, difference};
+    }
+    pub mod needed {
+        pub use crate::report::needed::{Way, of_target};
+    }
+    pub mod paste {
+        pub use crate::report::paste::{fstab, udev, unit};
+    }
+}
+pub mod rules {
+    pub use crate::rules::{
+        Advice, Change, Circumstances, Confidence, Evaluation, Finding, Level, Outcome, Pack, Reach, Risk,
+        Rule, RuleSet, Template, all_subjects, evaluate, evaluate_one, reference, subjects,
+    };
+    pub mod model {
+        pub use crate::rules::model::{AdviceSpec, ChangeSpec, Cond, Op, Rule};
+    }
+}
+pub mod text {
+    pub use crate::text::{is_treacherous, safe};
+}
+pub mod ui {
+    pub use crate::ui::{Exit, Options, Partial, Saved, Supposed, Supposition, Worker, pictures, run};
+}
+pub mod validity {
+    pub use crate::validity::{
+        Beside, ChangedBy, Effect, Example, ServerSetting, examples, features, file_system_again, guard,
+        guard_with, holding, leave_out, mkfs_feature, mount_options, postgres_value, scheduler,
+        server_settings,
+    };
+}
+pub mod version {
+    pub use crate::version::Version;
+}
+pub mod settings {
+    pub use crate::settings::{ALL, Shape, find};
+}
