@@ -6,6 +6,7 @@
 
 pub mod page;
 pub mod suggest;
+pub mod wrap;
 
 use std::fmt::Write as _;
 use std::io;

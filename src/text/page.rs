@@ -3,7 +3,7 @@
 //! Commands are never wrapped, because they are there to be copied. The width is that of the smallest terminal, whatever
 //! terminal it is written to, so that what was saved and what was printed compare line by line.
 
-use unicode_width::UnicodeWidthStr as _;
+use super::wrap::{Overlong, columns, wrap};
 
 /// Columns of a page.
 const WIDTH: usize = 80;
@@ -69,7 +69,7 @@ impl Page {
         let margin = indent + columns(label);
         self.spaces(indent);
         self.out.push_str(label);
-        for (line, at) in wrapped(text, self.width.saturating_sub(margin)).iter().zip(0..) {
+        for (line, at) in wrap(text, self.width.saturating_sub(margin), Overlong::Whole).iter().zip(0..) {
             self.spaces(if at == 0 { 0 } else { margin });
             self.out.push_str(line);
             self.end_line();
@@ -122,46 +122,15 @@ impl Page {
     }
 }
 
-/// How wide a text is; on a large host there is a lot of it, nearly all ASCII. What is shown has no control characters.
-fn columns(text: &str) -> usize {
-    if text.is_ascii() { text.len() } else { text.width() }
-}
-
 /// A cell as it is where it fits.
 fn fold(cell: &str, width: usize) -> Vec<String> {
-    if columns(cell) <= width { vec![cell.to_owned()] } else { wrapped(cell, width) }
-}
-
-/// Lines of this width at most; broken at spaces, and after the commas of a word that is wider by itself. One at least.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    let mut used = 0;
-    let mut put = |glue: &str, piece: &str| {
-        let wide = columns(piece);
-        let Some(line) = lines.last_mut() else { return };
-        if line.is_empty() || used + glue.len() + wide <= width {
-            let glue = if line.is_empty() { "" } else { glue };
-            line.extend([glue, piece]);
-            used += glue.len() + wide;
-        } else {
-            lines.push(piece.to_owned());
-            used = wide;
-        }
-    };
-    for word in text.split(' ').filter(|word| !word.is_empty()) {
-        if columns(word) <= width {
-            put(" ", word);
-            continue;
-        }
-        for (piece, at) in word.split_inclusive(',').zip(0..) {
-            put(if at == 0 { " " } else { "" }, piece);
-        }
-    }
-    lines
+    if columns(cell) <= width { vec![cell.to_owned()] } else { wrap(cell, width, Overlong::Whole) }
 }
 
 #[cfg(test)]
 mod tests {
+    use unicode_width::UnicodeWidthStr as _;
+
     use super::*;
 
     #[test]

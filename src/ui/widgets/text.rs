@@ -1,6 +1,8 @@
 //! Text cut, padded and wrapped to terminal columns.
 
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use unicode_width::UnicodeWidthStr;
+
+use crate::text::wrap::{self, Overlong, head};
 
 /// Columns that a text takes.
 pub fn width(text: &str) -> usize {
@@ -53,51 +55,9 @@ pub fn blank(columns: usize) -> String {
     " ".repeat(columns)
 }
 
-/// Splits before the first character that would go beyond so many columns.
-fn head(text: &str, room: usize) -> (&str, &str) {
-    let mut used = 0_usize;
-    for (at, c) in text.char_indices() {
-        used = used.saturating_add(c.width().unwrap_or(0));
-        if used > room {
-            return text.split_at(at);
-        }
-    }
-    (text, "")
-}
-
-/// The text in lines of at most so many columns, broken between words, and inside a word only when it is longer than a
-/// line, after a comma where it has one. At least one line, and at least one column wide.
+/// The text in lines of at most so many columns, a word cut only when it is longer than a line.
 pub fn wrap(text: &str, room: usize) -> Vec<String> {
-    let room = room.max(1);
-    let mut lines = Vec::new();
-    let mut line = String::new();
-    for word in text.split_whitespace() {
-        let gap = usize::from(!line.is_empty());
-        if line.width().saturating_add(gap).saturating_add(word.width()) <= room {
-            line.push_str(&blank(gap));
-            line.push_str(word);
-            continue;
-        }
-        if !line.is_empty() {
-            lines.push(std::mem::take(&mut line));
-        }
-        let mut rest = word;
-        while rest.width() > room {
-            let (first, others) = head(rest, room);
-            // Options of a mount are one word to the eye, but not to be cut within.
-            let after_comma = first.rfind(',').map(|at| rest.split_at(at.saturating_add(1)));
-            let (first, others) = after_comma.unwrap_or((first, others));
-            // A character wider than the whole line is dropped rather than tried for ever.
-            let (first, others) = if first.is_empty() { ("", after_first(rest)) } else { (first, others) };
-            lines.push(first.to_owned());
-            rest = others;
-        }
-        rest.clone_into(&mut line);
-    }
-    if !line.is_empty() || lines.is_empty() {
-        lines.push(line);
-    }
-    lines
+    wrap::wrap(text, room, Overlong::Cut)
 }
 
 /// The same with the second and later lines behind this text, as beneath the branch of a tree. A first line that begins
@@ -133,17 +93,9 @@ mod tests {
             prop_assert!(fit_end(&text, room).width() <= room);
             prop_assert!(fit_middle(&text, room).width() <= room);
             prop_assert_eq!(pad(&text, room).width(), room);
-            for line in wrap(&text, room) {
-                prop_assert!(line.width() <= room.max(1));
-            }
             for line in wrap_under(&format!("│  └─ {text}"), "│     ", room) {
                 prop_assert!(line.width() <= room);
             }
-        }
-
-        #[test]
-        fn wrapping_loses_no_word(words in proptest::collection::vec("[a-z]{1,8}", 0..20), room in 8_usize..40) {
-            prop_assert_eq!(wrap(&words.join(" "), room).join(" "), words.join(" "));
         }
     }
 
@@ -155,8 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn long_words_are_broken_and_wide_characters_counted() {
-        assert_eq!(wrap("/srv/data is full", 6), ["/srv/d", "ata is", "full"]);
+    fn wide_characters_are_counted() {
         assert_eq!(fit("データ", 5), "デー…");
         assert_eq!(fit_end("/var/lib/postgresql/16/main", 12), "…sql/16/main");
         assert_eq!(fit_end("/srv", 4), "/srv");
