@@ -1,8 +1,8 @@
-//! What is mounted, as it is in force now: one subject a mount, from /proc/self/mountinfo, with size and free space.
+//! The mounts in force now: one subject per mount, from /proc/self/mountinfo, with size and free space.
 //!
-//! Whether barriers are on and what stands beneath is concluded by later collectors. Mounts are named by mount point;
-//! a later one on the same point has `#2` behind it, and the last is the one in sight. The surprise: statfs(2) on a
-//! network or FUSE file system may never return, so those are asked only when the target lies on them.
+//! Barriers and the devices below are left to later collectors. Mounts are named by mount point; a later one on the
+//! same point has the suffix `#2`, and the last is the one in sight. statfs(2) on a network or FUSE file system may
+//! never return, so it is called only when the target lies on that file system.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
@@ -126,7 +126,7 @@ fn shown(options: &[Vec<u8>]) -> Vec<String> {
     options.iter().map(show).collect()
 }
 
-/// Whether statfs(2) is harmless there, or asked for.
+/// Whether statfs(2) is harmless on this mount, or wanted because the target lies on it.
 fn asks_for_space(subject: &Subject, target: Option<&Subject>, facts: &FactSet) -> bool {
     match facts.value(subject, &mount::CLASS) {
         Some(MountClass::Block | MountClass::Zfs | MountClass::Memory | MountClass::Overlay) => true,
@@ -176,7 +176,7 @@ fn put_space(subject: &Subject, answer: &Reading<StatFs>, facts: &mut FactSet) {
 pub struct Points(BTreeMap<Vec<u8>, Subject>);
 
 impl Points {
-    /// Those of a set.
+    /// The mounts in sight in a set of facts.
     pub fn of(facts: &FactSet) -> Self {
         let point = |subject: Subject| Some((raw(&facts.value(&subject, &mount::POINT)?), subject));
         Self(facts.which(&mount::IN_SIGHT, |seen| *seen).into_iter().filter_map(point).collect())

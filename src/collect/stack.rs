@@ -1,9 +1,9 @@
-//! Joins mounts and block devices: each mount stands on its device, each loop device on the mount of its file or on the
-//! device that it was given instead of one, each overlay on the mount of its upper directory.
+//! Joins mounts and block devices: each mount to its device, each loop device to the mount of its file or to its
+//! backing device, each overlay to the mount of its upper directory.
 //!
-//! Mounts name their device by number, and where that is anonymous (btrfs, bcachefs) by path. It reads no more than a
-//! link here and there; file systems of several devices are joined in [`super::btrfs`]. The surprise: an XFS log on a
-//! disk of its own is a leaf too, since a commit waits for it.
+//! Mounts name their device by number, or by path where the number is anonymous (btrfs, bcachefs). This module reads
+//! only an occasional link; file systems that span devices are joined in [`super::btrfs`]. An external XFS log is a
+//! leaf too, because a commit waits for it.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;

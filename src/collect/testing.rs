@@ -1,6 +1,6 @@
-//! A host for unit tests: a tree of files and links written down in the test, from which directories follow.
+//! A host for unit tests: a tree of files and links written in the test; directories follow from the paths.
 //!
-//! It is no recorded host: it holds the few answers a test is about, and says *absent* to everything else.
+//! It is no recorded host: it holds the few answers of a test and answers *absent* to everything else.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -1,8 +1,8 @@
-//! What holds each block device, and whether an unused one is free to be given to a database.
+//! The contents of block devices, and whether an unused device is free to be given to a database.
 //!
-//! Free needs proof: nothing uses the device, its known places have been read, and neither a signature nor other data was
-//! found. A device in use is not read at all. The surprise: reading needs root, and what could not be read is never free;
-//! nor is anything in a container, where the disks of the host are seen but not what the host does with them.
+//! *Free* needs proof: nothing uses the device, its known places have been read, and they hold neither a signature nor
+//! other data. A device in use is not read at all. Reading needs root, and a device that could not be read is never
+//! free. Nothing is free in a container, which shows the host's disks but not their use.
 
 mod uses;
 
@@ -74,7 +74,7 @@ fn named(host: &dyn Host, path: &Path, facts: &FactSet) -> Option<Subject> {
     by_number().or_else(|| device_at(host, path_bytes(path), facts))
 }
 
-/// What is said of a device.
+/// The answer about one device.
 struct Answer {
     used_by: Reading<Vec<String>>,
     /// Of a device that was read.
@@ -83,7 +83,7 @@ struct Answer {
     holds: Reading<Vec<String>>,
 }
 
-/// Who uses a device and, where nobody does, what is on it. `alone` is what [`sees_every_mount`] says.
+/// The users of a device and, where it has none, its contents. `alone` is the answer of [`sees_every_mount`].
 fn answer(
     host: &dyn Host,
     subject: &Subject,
@@ -159,7 +159,7 @@ fn names(found: &host::Content) -> Vec<String> {
     found.found.iter().map(|name| safe(name.as_bytes())).collect()
 }
 
-/// Whether all that is mounted can be seen from here; unknown in a container.
+/// Whether all mounts are visible from here; unknown in a container.
 fn sees_every_mount(facts: &FactSet) -> Result<(), Reading<()>> {
     match facts.get(&Subject::host(), &machine::CONTAINER) {
         Reading::Known { value, .. } if value != "none" => {
@@ -190,7 +190,7 @@ fn read(host: &dyn Host, subject: &Subject, look: Look, facts: &FactSet) -> Read
     }
 }
 
-/// What was not read in time, with what helps where nobody named it.
+/// The reading of a device that was not read in time, with a remedy where it was not the target.
 fn or_named<T>(unread: Reading<T>, look: Look, path: &str) -> Reading<T> {
     match look {
         Look::Named => unread,
@@ -202,7 +202,7 @@ fn or_named<T>(unread: Reading<T>, look: Look, path: &str) -> Reading<T> {
     }
 }
 
-/// A capture holds one of the two looks.
+/// Asks for one of the two looks; a capture holds only one of them.
 fn ask(host: &dyn Host, node: &Path, look: Look) -> Result<host::Content, Miss> {
     let other = match look {
         Look::Passing => Look::Named,

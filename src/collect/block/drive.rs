@@ -1,8 +1,8 @@
-//! What disks say of themselves when asked as root, past the kernel: write caches, volatile caches, warnings, platters.
+//! Answers of the disks themselves, asked as root: write caches, volatile caches, warnings, rotation.
 //!
-//! Only disks are asked that a mount or an unused device stands on, a bounded number of them, several at a time, each
-//! with the tool for its kind ([`nvme`], [`smart`], [`flag`]); the answers are not judged. The surprise: a disk that
-//! sleeps is not woken, so what it would say stays unknown.
+//! Only disks below a mount or an unused device are asked. Their number is bounded, several are asked at a time, and
+//! each with the tool for its kind ([`nvme`], [`smart`], [`flag`]). Judging the answers is left to `durability`. A
+//! sleeping disk is not woken, so its answers stay unknown.
 
 mod flag;
 mod nvme;
@@ -23,10 +23,10 @@ use crate::text::safe;
 /// Asks the disks.
 pub const COLLECTOR: Collector = Collector { id: "disks", run };
 
-/// More disks are not asked.
+/// The largest number of disks that are asked.
 const MOST: usize = 64;
 
-/// How many are asked at a time.
+/// The number of disks asked at a time.
 const AT_A_TIME: usize = 8;
 
 /// Facts of one disk.
@@ -50,7 +50,7 @@ enum Way {
     Nvme,
     /// SATA and SAS disks that are really there.
     Disk,
-    /// What a hypervisor or a USB bridge shows as a SCSI disk.
+    /// A SCSI disk that a hypervisor or a USB bridge presents.
     Shown,
 }
 
@@ -152,7 +152,7 @@ fn record(disk: &Subject, key: &KeyInfo, reading: Reading<Value>, facts: &mut Fa
     }
 }
 
-/// Asks nobody, and says why of whatever the answers would have told.
+/// Asks nobody, and records the reason for every fact that the answers would have told.
 fn leave(host: &dyn Host, disks: &[(Subject, Way)], reading: &Reading<Value>, facts: &mut FactSet) {
     let questions = Questions { host, node: "", late: &BTreeSet::new(), unasked: Some(reading) };
     for (disk, way) in disks {
@@ -198,7 +198,7 @@ struct Questions<'a> {
     host: &'a dyn Host,
     node: &'a str,
     late: &'a BTreeSet<Tool>,
-    /// Why nobody is asked: then this is the answer to every question.
+    /// Why nothing is asked; it is then the answer to every question.
     unasked: Option<&'a Reading<Value>>,
 }
 
@@ -249,7 +249,7 @@ impl Answer {
         first.and_then(Result::ok).unwrap_or_default()
     }
 
-    /// A known reading from it, or that it does not say this.
+    /// A known reading of the value, or that the answer lacks `what`.
     fn reading<T>(&self, value: Option<T>, what: &str) -> Reading<T> {
         match value {
             Some(value) => Reading::known(value, self.source()),
@@ -258,7 +258,7 @@ impl Answer {
     }
 }
 
-/// A refusal for a fact of another type.
+/// The same refusal for a fact of another type.
 fn unknown<T>(refusal: &Reading<Value>) -> Reading<T> {
     refusal.clone().and_then(|_| Err("it was refused".to_owned()))
 }
