@@ -1,8 +1,8 @@
-//! From where walwise looks: on the host, in the guest of a hypervisor, or in a container; and with whose privileges.
+//! The vantage point of walwise (the host, the guest of a hypervisor, or a container) and its privileges.
 //!
-//! A guest cannot see whether its hypervisor honours flushes, so this stands beside every verdict. DMI names the
-//! hypervisor, the processor's `hypervisor` flag proves that there is one; name spaces prove a container, marker files
-//! name it. The surprise: root inside a user name space is not root.
+//! A guest cannot see whether its hypervisor honours flushes, so this fact stands beside every verdict. DMI names the
+//! hypervisor; the processor's `hypervisor` flag proves that there is one. Name spaces prove a container; marker files
+//! name it. Root inside a user name space is not root.
 
 use std::path::Path;
 

@@ -1,10 +1,10 @@
-//! What zpool and zfs print, reduced to pools, their devices and states, and a few properties (zpool-status(8),
+//! The output of zpool and zfs, reduced to pools, their devices and states, and a few properties (zpool-status(8),
 //! zfs-get(8)).
 //!
-//! Names of damaged files and what happened to a pool stay behind. It concludes nothing. The surprise: the tree of a pool
-//! is told by indentation alone, so that is kept.
+//! Names of damaged files and the history of a pool are dropped. Only indentation shows the tree of a pool, so it is
+//! kept.
 
-/// The properties that are asked for.
+/// The properties that are requested.
 const PROPERTIES: [&str; 3] = ["sync", "logbias", "recordsize"];
 
 /// `zpool status -P`: the lines `pool:` and `state:`, and of the tree under `config:` indentation, name and state.

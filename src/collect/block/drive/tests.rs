@@ -1,6 +1,7 @@
-//! Disks of every kind, from the tools' answers to the facts. Answers after what nvme-cli 2.3, smartmontools 7.3, hdparm
-//! and sdparm print of qemu's disks, and where qemu has no such disk after their sources (nvme-print.c, ataprint.cpp,
-//! scsiprint.cpp, nvmeprint.cpp).
+//! Disks of every kind, from the tools' answers to the facts.
+//!
+//! The answers follow nvme-cli 2.3, smartmontools 7.3, hdparm and sdparm on qemu's disks. Where qemu has no such disk
+//! they follow the sources (nvme-print.c, ataprint.cpp, scsiprint.cpp, nvmeprint.cpp).
 
 use proptest::prelude::*;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! A machine with one disk behind a controller, whose tool answers as it is told here.
+//! A machine with one disk behind a controller, whose tool gives the answers set here.
 
 use super::super::samples::*;
 use super::super::{COLLECTOR, WORDS};
