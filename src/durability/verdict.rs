@@ -7,22 +7,22 @@ use super::{Bears, Mend};
 pub use crate::facts::catalog::target::{Redundancy, Standing};
 use crate::facts::{Need, Subject};
 
-/// Where a piece of evidence comes from.
+/// The origin of a piece of evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Layer {
-    /// Whether the server flushes before it reports.
+    /// The server: whether it flushes before it reports a commit.
     Database,
-    /// Whether a flush travels on, as the kernel sees it.
+    /// The kernel: whether a flush travels on.
     Belief,
-    /// What the disk, its controller or its hypervisor says of its cache.
+    /// The disk, its controller or its hypervisor: the statement about its cache.
     Claim,
-    /// What happened when we flushed.
+    /// The probe or the drill: what happened to our flushes.
     Measurement,
 }
 
 impl Layer {
-    /// The word on screens.
+    /// Its word on screens.
     pub fn word(self) -> &'static str {
         match self {
             Self::Database => "database",
@@ -32,7 +32,7 @@ impl Layer {
         }
     }
 
-    /// Whether the server speaks.
+    /// Whether the evidence comes from the server.
     pub fn is_database(self) -> bool {
         match self {
             Self::Database => true,
@@ -40,7 +40,7 @@ impl Layer {
         }
     }
 
-    /// Whether a disk, or what stands before it, speaks.
+    /// Whether it comes from a disk, or from the controller in front of it.
     pub fn is_claim(self) -> bool {
         match self {
             Self::Claim => true,
@@ -52,23 +52,23 @@ impl Layer {
 /// One piece of evidence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Evidence {
-    /// Which layer speaks.
+    /// The layer it comes from.
     pub layer: Layer,
-    /// About what.
+    /// The subject it is about.
     pub subject: Subject,
-    /// What it allows at best.
+    /// The best standing that it allows.
     pub standing: Standing,
     /// In a sentence without a full stop: `sda holds writes in a volatile cache`.
     pub says: String,
-    /// Where it was read; empty when it could not be.
+    /// Where it was read; empty when it could not be read.
     pub source: String,
-    /// What would mend it, where it speaks against a commit.
+    /// The remedy, where it endangers a commit.
     #[serde(skip)]
     pub mend: Option<Mend>,
 }
 
 impl Evidence {
-    /// What a layer says of a subject.
+    /// The evidence of a layer about a subject.
     pub fn new(layer: Layer, subject: &Subject, bears: Bears, says: String, source: String) -> Self {
         let (standing, mend) = bears.parts();
         Self { layer, subject: subject.clone(), standing, says, source, mend }
@@ -80,9 +80,9 @@ impl Evidence {
 pub struct Path {
     /// From the target down to the disk.
     pub hops: Vec<Subject>,
-    /// What it comes to.
+    /// The standing along it.
     pub standing: Standing,
-    /// What speaks for that, worst first.
+    /// The evidence for that, worst first.
     pub evidence: Vec<Evidence>,
 }
 
@@ -91,39 +91,39 @@ pub struct Path {
 pub struct Verdict {
     /// The target.
     pub target: Subject,
-    /// The worst of all paths.
+    /// The worst standing of all paths.
     pub standing: Standing,
-    /// What the copies and the parity beneath are worth when one more thing fails; no part of `standing`.
+    /// The state of the copies and parity below, for one more fault; not part of `standing`.
     pub redundancy: Redundancy,
-    /// What is missing of them and what another fault would cost, in sentences; empty where nothing is known to be.
+    /// Missing copies and the cost of another fault, in sentences; empty where nothing is known to be missing.
     pub second_fault: String,
-    /// What becomes of commits when this host is lost for good, in sentences; empty where no standby is waited for.
+    /// The fate of commits when this host is lost for good, in sentences; empty where no standby is waited for.
     pub host_loss: String,
-    /// Sessions for which the standing is another: `database app: synchronous_commit = off`.
+    /// Sessions with another standing: `database app: synchronous_commit = off`.
     pub exceptions: Vec<String>,
-    /// `host`, `guest` or `container`: from where it was judged.
+    /// The vantage point: `host`, `guest` or `container`.
     pub seen_by: String,
     /// One sentence: what may be lost and why, or what survives.
     pub sentence: String,
-    /// What cannot be seen from here, in a sentence; mostly empty on bare metal.
+    /// What is invisible from here, in a sentence; usually empty on bare metal.
     pub limits: String,
     /// Every path, worst first.
     pub paths: Vec<Path>,
-    /// What is missing.
+    /// The missing facts.
     pub missing: Vec<Need>,
 }
 
-/// How many sessions a heading names.
+/// The largest number of sessions that a heading names.
 const MOST_EXCEPTIONS: usize = 3;
 
 impl Verdict {
-    /// The verdict as a heading, with what is known to be missing of the copies and the sessions for which it is another:
-    /// `durable, but degraded`, `durable, except database app: synchronous_commit = off`.
+    /// The verdict as a heading, with missing copies and deviating sessions: `durable, but degraded`,
+    /// `durable, except database app: synchronous_commit = off`.
     pub fn heading(&self) -> String {
         self.heading_by(self.standing.word())
     }
 
-    /// The same by another spelling of the standing, such as in capitals.
+    /// The same with another spelling of the standing, such as in capitals.
     pub fn heading_by(&self, word: &str) -> String {
         let survives = self.standing.survives();
         let heading = match self.redundancy.heading() {
