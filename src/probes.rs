@@ -1,4 +1,5 @@
-//! Measuring by doing: this module writes nothing but one scratch directory.
+//! Measuring by doing: a probe writes nothing but one scratch directory; only the [`drill`] leaves a directory of its
+//! own behind.
 //!
 //! A [`Plan`] states beforehand where and how much; [`run`] does exactly that and leaves nothing behind, however it
 //! ends. The meaning of the samples is left to [`crate::measure`]. The scratch directory never lies in a database's

@@ -7,17 +7,17 @@ use super::{Bears, Mend};
 pub use crate::facts::catalog::target::{Redundancy, Standing};
 use crate::facts::{Need, Subject};
 
-/// The origin of a piece of evidence.
+/// Where a piece of evidence comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Layer {
-    /// The server: whether it flushes before it reports a commit.
+    /// Whether the server flushes before it reports.
     Database,
-    /// The kernel: whether a flush travels on.
+    /// Whether a flush travels on, as the kernel sees it.
     Belief,
-    /// The disk, its controller or its hypervisor: the statement about its cache.
+    /// What the disk, its controller or its hypervisor says of its cache.
     Claim,
-    /// The probe or the drill: what happened to our flushes.
+    /// What happened when we flushed.
     Measurement,
 }
 
@@ -52,17 +52,17 @@ impl Layer {
 /// One piece of evidence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Evidence {
-    /// The layer it comes from.
+    /// Which layer speaks.
     pub layer: Layer,
-    /// The subject it is about.
+    /// About what.
     pub subject: Subject,
-    /// The best standing that it allows.
+    /// What it allows at best.
     pub standing: Standing,
     /// In a sentence without a full stop: `sda holds writes in a volatile cache`.
     pub says: String,
-    /// Where it was read; empty when it could not be read.
+    /// Where it was read; empty when it could not be.
     pub source: String,
-    /// The remedy, where it endangers a commit.
+    /// What would mend it, where it speaks against a commit.
     #[serde(skip)]
     pub mend: Option<Mend>,
 }
@@ -80,9 +80,9 @@ impl Evidence {
 pub struct Path {
     /// From the target down to the disk.
     pub hops: Vec<Subject>,
-    /// The standing along it.
+    /// What it comes to.
     pub standing: Standing,
-    /// The evidence for that, worst first.
+    /// What speaks for that, worst first.
     pub evidence: Vec<Evidence>,
 }
 
@@ -91,25 +91,25 @@ pub struct Path {
 pub struct Verdict {
     /// The target.
     pub target: Subject,
-    /// The worst standing of all paths.
+    /// The worst of all paths.
     pub standing: Standing,
-    /// The state of the copies and parity below, for one more fault; not part of `standing`.
+    /// What the copies and the parity beneath are worth when one more thing fails; no part of `standing`.
     pub redundancy: Redundancy,
-    /// Missing copies and the cost of another fault, in sentences; empty where nothing is known to be missing.
+    /// What is missing of them and what another fault would cost, in sentences; empty where nothing is known to be.
     pub second_fault: String,
-    /// The fate of commits when this host is lost for good, in sentences; empty where no standby is waited for.
+    /// What becomes of commits when this host is lost for good, in sentences; empty where no standby is waited for.
     pub host_loss: String,
-    /// Sessions with another standing: `database app: synchronous_commit = off`.
+    /// Sessions for which the standing is another: `database app: synchronous_commit = off`.
     pub exceptions: Vec<String>,
-    /// The vantage point: `host`, `guest` or `container`.
+    /// `host`, `guest` or `container`: from where it was judged.
     pub seen_by: String,
     /// One sentence: what may be lost and why, or what survives.
     pub sentence: String,
-    /// What is invisible from here, in a sentence; usually empty on bare metal.
+    /// What cannot be seen from here, in a sentence; mostly empty on bare metal.
     pub limits: String,
     /// Every path, worst first.
     pub paths: Vec<Path>,
-    /// The missing facts.
+    /// What is missing.
     pub missing: Vec<Need>,
 }
 

@@ -18,7 +18,7 @@ pub struct Row {
     pub method: Method,
     /// 8 kB pages per commit.
     pub pages: u32,
-    /// Whether the server would do it like that.
+    /// Whether the server would do it this way.
     pub as_server: bool,
 }
 

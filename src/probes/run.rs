@@ -78,7 +78,7 @@ struct Run<'a> {
     /// The latest duration of a commit per cell, in microseconds.
     costs: Vec<f64>,
     settled: bool,
-    /// What the workloads found.
+    /// The results of the workloads.
     found: Vec<WorkloadResult>,
 }
 
