@@ -1,4 +1,4 @@
-//! The binary. What it does stands in the library; here the children of our own are told apart from a user's run.
+//! The binary. The program is in the library; this file only tells our own child processes from a user's run.
 
 use std::env::args_os;
 use std::process::ExitCode;
@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use walwise::{cli, host, output, probes};
 
 fn main() -> ExitCode {
-    // What somebody left open for us is for no child of ours.
+    // Descriptors that were left open for us are not passed on to children.
     close_fds::set_fds_cloexec(3, &[]);
     let child = host::child::serve(args_os())
         .or_else(|| probes::watcher::serve(args_os()))

@@ -1,7 +1,7 @@
-//! Three-valued logic (Kleene, *Introduction to Metamathematics*, 1952, §64): what a condition over facts can come to.
+//! Three-valued logic (Kleene, *Introduction to Metamathematics*, 1952, §64): the result of a condition over facts.
 //!
-//! It knows nothing of facts or rules. The surprise: an empty *every* is unknown, not true, because a stack without
-//! leaves is a stack we failed to read.
+//! This module knows nothing of facts or rules. An empty *every* is unknown, not true, because a stack without leaves
+//! is a stack that could not be read.
 
 use serde::Serialize;
 

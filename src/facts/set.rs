@@ -1,7 +1,8 @@
-//! All facts of one run, with how their subjects hang together. Ordered, so that every output is deterministic.
+//! All facts of one run, with the relations between their subjects. Ordered, so that every output is deterministic.
 //!
-//! A copy shares what neither side changes, down to the single reading: what was read, what follows from it and the
-//! report of both are three sets that differ in a few facts, and a large host has half a million of them.
+//! Copies share everything that neither side changes, down to the single reading. The facts that were read, their
+//! consequences and the report of both are three sets that differ in a few facts, and a large host has half a million
+//! of them.
 
 use super::{Area, area};
 use std::borrow::Cow;

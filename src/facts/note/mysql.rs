@@ -1,4 +1,5 @@
-//! Notes of MySQL and MariaDB: processes that are not believed, option files with a hole, what a server says otherwise.
+//! Notes about MySQL and MariaDB: processes that are not believed, option files with a hole, answers of a server that
+//! differ from its files.
 
 use super::notes;
 use crate::facts::Source;

@@ -1,4 +1,4 @@
-//! Notes of PostgreSQL: processes that are not believed, clusters that were not found, configurations with a hole.
+//! Notes about PostgreSQL: processes that are not believed, clusters that were not found, configurations with a hole.
 
 use super::notes;
 use crate::facts::{Source, Why};

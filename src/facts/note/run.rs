@@ -1,4 +1,4 @@
-//! Notes of what is done beside reading the machine: measurements, drills, the user's rules, and the report.
+//! Notes about other activities than reading the machine: measurements, drills, the user's rules, and the report.
 
 use super::notes;
 

@@ -1,4 +1,4 @@
-//! Notes of database servers of every kind: their processes, and configurations that somebody named.
+//! Notes about database servers of every kind: their processes, and configurations that the user named.
 
 use super::{Note, notes};
 

@@ -1,4 +1,4 @@
-//! Notes of devices and what they are made of.
+//! Notes about devices and their members.
 
 use super::notes;
 use crate::facts::Subject;

@@ -1,4 +1,4 @@
-//! Notes of what was asked for, and of why it can be no target.
+//! Notes about the requested target, and why it cannot be one.
 
 use super::notes;
 
