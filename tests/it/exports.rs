@@ -1,5 +1,5 @@
-//! Journeys to a saved report: by keys, by the mouse alone, on terminals that answer nothing, have few colours or none, or
-//! only ASCII; what is saved is what `walwise check` prints.
+//! Journeys to a saved report: by keys, by the mouse alone, on terminals that answer nothing, have few colours or none,
+//! or only ASCII. The saved report equals the output of `walwise check`.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

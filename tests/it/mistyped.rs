@@ -1,4 +1,4 @@
-//! Targets that were mistyped: none gets a verdict, and most are told what was meant.
+//! Mistyped targets: none gets a verdict, and most get a suggestion.
 
 use std::fs;
 use std::path::Path;

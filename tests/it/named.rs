@@ -1,4 +1,4 @@
-//! Configuration files that are named for servers that do not run: what is used of them, and what cannot be.
+//! Configuration files named for servers that do not run: the parts that are used, and files that cannot be.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Outputs beside somebody who is not to be trusted, on file systems that never answer, and through pipes.
+//! Outputs beside an untrusted user, on file systems that never answer, and through pipes.
 //!
 //! Files of another user need root, and so does a mount.
 

@@ -1,4 +1,4 @@
-//! What is there to be pasted, read by those for whom it is meant: findmnt and mount, systemd, udev, a renderer of Markdown.
+//! Text to be pasted, read by its readers: findmnt and mount, systemd, udev, a renderer of Markdown.
 
 use std::fs;
 use std::io::Write as _;

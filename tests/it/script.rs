@@ -1,4 +1,4 @@
-//! The script for a free disk, run by a shell on loop devices: inert as it comes, careful when edited.
+//! The script for a free disk, run by a shell on loop devices: inert as delivered, careful when edited.
 
 use std::fs;
 use std::os::unix::fs::FileExt as _;

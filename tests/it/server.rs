@@ -1,5 +1,5 @@
-//! `walwise check` beside a real PostgreSQL server whose data lies on ext4 and whose WAL on XFS: what it finds, measures
-//! and advises, and that the server takes what it advises.
+//! `walwise check` beside a real PostgreSQL server with its data on ext4 and its WAL on XFS: its findings, measurements
+//! and advice, which the server accepts.
 
 use std::path::Path;
 use std::process::Command;
@@ -54,7 +54,7 @@ impl Machine {
     }
 }
 
-/// What a measurement that advises a change would have left.
+/// Records a measurement that advises a change.
 fn advise(facts: &mut FactSet, target: &Subject, method: &str) {
     let source = || Source::Probe { id: "commit".to_owned() };
     facts.know(target, &probe::BEST_METHOD, WalSyncMethod::of(method).unwrap(), source());

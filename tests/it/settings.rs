@@ -1,7 +1,7 @@
-//! The table of servers' settings and everything that rules advise, against real servers: what the table says of the
-//! installed release must be what that release says of itself, and it must run with every value that can be advised.
+//! The table of servers' settings and all advice of rules, compared with real servers: the table must agree with the
+//! installed release about itself, and the release must run with every value that can be advised.
 //!
-//! All of it is taken from the rules and the table, so that a new rule or row is tried by itself.
+//! Everything is derived from the rules and the table, so that a new rule or row is tested automatically.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::PermissionsExt;
@@ -73,7 +73,7 @@ fn line(name: &str, value: &str) -> String {
     format!("{name} = '{value}'\n")
 }
 
-/// What PostgreSQL says of one of its settings.
+/// PostgreSQL's description of one of its settings.
 struct Row {
     context: String,
     setting: String,

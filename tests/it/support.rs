@@ -1,4 +1,4 @@
-//! What several tests share: the program itself, and real file systems on loop devices that go away with their guard.
+//! Shared helpers: the program itself, and real file systems on loop devices that are removed with their guard.
 
 #![allow(dead_code, reason = "every test module uses its own share")]
 
@@ -71,7 +71,7 @@ pub fn verdict<'r>(report: &'r serde_json::Value, target: &Path) -> Option<&'r s
     verdicts.iter().find(|v| v["target"] == subject.as_str())?["standing"].as_str()
 }
 
-/// What the verdict of a target says of a subject in a layer, as standing and sentence, each once over all its ways.
+/// The verdict's statement about a subject in a layer, as standing and sentence, each once over all its ways.
 pub fn evidence(
     report: &serde_json::Value,
     target: &Path,

@@ -1,5 +1,5 @@
-//! Advice that was right ten years ago and is wrong today (`tests/traps.toml`): for each of it machines on which the
-//! whole program must not give it, and says what holds instead.
+//! Advice that was right ten years ago and is wrong today (`tests/traps.toml`). For each, the whole program must not
+//! give it on certain machines, and states the present rule instead.
 
 use std::collections::BTreeSet;
 

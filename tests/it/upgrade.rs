@@ -1,5 +1,5 @@
-//! The next kernel: an fstab with mistakes of every kind, each named once with its level and nothing else beside them, on a
-//! recorded machine; and on this one what will not mount is asked of the kernel itself.
+//! The next kernel. An fstab with mistakes of every kind, each reported once with its level and nothing else beside
+//! them, on a recorded machine. On this machine the kernel itself confirms the mounts that will fail.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::support::loops::Loop;
 use crate::support::{fact, run, stderr, stdout, walwise};
 
-/// A line of an fstab with what is to be said of it: part, level, and a word that says what; nothing for a line that is right.
+/// A line of an fstab with the expected item: part, level, and a word of its sentence; `None` for a correct line.
 type Line = (&'static str, Option<(&'static str, &'static str, &'static str)>);
 
 /// Written for kernel 6.1, to be read with 6.17.
@@ -67,7 +67,7 @@ fn upgrade(arguments: &[&str]) -> Output {
     walwise().arg("upgrade").args(arguments).output().unwrap()
 }
 
-/// What is told, and the exit code.
+/// The items of the answer, and the exit code.
 fn told(arguments: &[&str]) -> (i32, Vec<Value>) {
     let output = upgrade(&[arguments, &["--format", "json"]].concat());
     let report: Value =

@@ -1,5 +1,5 @@
-//! A user's rules: what they change is said, what is wrong with them takes nothing else away, and what others than root
-//! could have written in `/etc` does not count. And by which rules a report was made.
+//! A user's rules: their changes are reported, their mistakes disable nothing else, and files in `/etc` that others
+//! than root could have written do not count. And the identity of the rules behind a report.
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Output};

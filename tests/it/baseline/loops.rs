@@ -1,4 +1,4 @@
-//! Baselines of real file systems: what was changed between two looks is named, and nothing else of that file system.
+//! Baselines of real file systems: every change between two looks is reported, and nothing else about that file system.
 
 use std::collections::BTreeSet;
 use std::fs;

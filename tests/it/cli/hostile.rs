@@ -1,5 +1,5 @@
-//! Captures that somebody damaged or made up: whatever they say, walwise says how it went by its exit code and prints
-//! nothing that could change a terminal.
+//! Damaged or forged captures: whatever they contain, walwise reports the result by its exit code and prints nothing
+//! that could control a terminal.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Calls that fail, at a moment that strace chooses: what is said, what is kept, and that nothing stays.
+//! Calls that fail, at a moment chosen by strace: the message, the measurements kept, and complete removal of files.
 
 use std::collections::BTreeSet;
 use std::path::Path;

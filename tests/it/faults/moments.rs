@@ -1,4 +1,4 @@
-//! Signals at two hundred moments of every kind of probe: it ends as the contract says, nothing is left, nobody stays.
+//! Signals at two hundred moments of every kind of probe: it ends as documented, and no file or process remains.
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};

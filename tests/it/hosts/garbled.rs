@@ -1,5 +1,5 @@
-//! Every parser at once: recorded machines of which one answer is noise, or refused. Nothing fails, everything stays safe
-//! to show, and what can no longer be read makes no verdict better.
+//! Every parser at once: recorded machines with one answer replaced by noise or refused. Nothing fails, everything
+//! stays display-safe, and an unreadable answer improves no verdict.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;

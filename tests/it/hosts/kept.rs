@@ -1,5 +1,5 @@
-//! Reports of recorded machines as baselines: in memory and through JSON they are kept alike, nothing differs from itself, and
-//! what was changed in a recording is what is named. Documents that somebody damaged fail nothing.
+//! Reports of recorded machines as baselines: identical in memory and through JSON, without a difference to themselves,
+//! and with exactly the changes made to a recording. Damaged documents cause no failure.
 
 use std::collections::BTreeSet;
 use std::fs;

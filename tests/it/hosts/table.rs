@@ -1,5 +1,5 @@
-//! Recorded machines in one table: of each its verdict, the cache of the disk that decides it, whether that disk's queue
-//! sends flushes on, and the fact that it was recorded for.
+//! Recorded machines in one table: the verdict of each, the cache of the deciding disk, whether that disk's queue
+//! passes flushes on, and the fact that it was recorded for.
 
 use super::{checked_at, reviewed};
 use crate::support::verdict;

@@ -1,5 +1,5 @@
-//! A word that no choice has is worth as much as no answer: on every recorded machine, for every choice that was read there,
-//! at every place that judges one. And it is never worth more.
+//! An unknown word of a choice counts as no answer, and never as more: on every recorded machine, for every choice that
+//! was read there, at every place that judges one.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! PostgreSQL: files, includes, ALTER SYSTEM, the command line, databases, roles, and states in which a server says nothing.
+//! PostgreSQL: files, includes, ALTER SYSTEM, the command line, databases, roles, and states in which a server does not
+//! answer.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What arrives from a terminal that is not what a person types: pastes, junk, and a terminal that takes no output.
+//! Terminal input that no person types: pastes, junk, and a terminal that accepts no output.
 
 use nix::sys::signal::Signal;
 

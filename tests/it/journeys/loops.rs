@@ -1,4 +1,4 @@
-//! The jobs from start to end on file systems of their own: a new server on a free disk, and a look after an upgrade.
+//! Complete jobs on file systems of their own: a new server on a free disk, and a check after an upgrade.
 
 use std::fs;
 

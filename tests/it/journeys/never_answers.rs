@@ -1,4 +1,4 @@
-//! Beside a mount that never answers the screens open, take keys, are left, and are ended by signals.
+//! Beside a mount that never answers, the screens open, accept keys, can be left, and end on signals.
 
 use std::fs;
 

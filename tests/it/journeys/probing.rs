@@ -1,4 +1,4 @@
-//! Probes that are confirmed, watched, cancelled, made again, left alone by their helpers, and ended in every way.
+//! Probes that are confirmed, watched, cancelled, repeated, abandoned by their helpers, and ended in every way.
 
 use std::fs;
 use std::path::Path;

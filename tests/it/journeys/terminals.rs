@@ -1,4 +1,4 @@
-//! Kinds of terminals: of few colours, of none, without a cursor, and such that answer nothing.
+//! Kinds of terminals: with few colours, with none, without a cursor, and without answers to queries.
 
 use super::{memory, path, start_probe};
 use crate::support::pty::Pty;

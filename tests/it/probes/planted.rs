@@ -1,5 +1,7 @@
-//! Whether a probe finds what is true: a method made slower by a known share, and methods that are alike. Every commit
-//! writes once, so a delay of that write is what all cost; a delay of a flush is what its method costs on top.
+//! Whether a probe finds the truth: a method made slower by a known share, and methods that are alike.
+//!
+//! Every commit writes once, so a delay of that write is a common cost; a delay of a flush is the extra cost of its
+//! method.
 
 use std::path::Path;
 

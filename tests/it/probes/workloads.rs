@@ -1,4 +1,4 @@
-//! Workloads: each runs, leaves nothing, and makes exactly the calls that it claims.
+//! Workloads: each runs, leaves nothing behind, and makes exactly the calls that it claims.
 
 mod calls;
 mod loops;

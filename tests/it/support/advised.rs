@@ -1,5 +1,5 @@
-//! Every value that the built-in rules can advise for database servers, taken from the rules, so that a new rule is among
-//! them by itself.
+//! Every value that the built-in rules can advise for database servers, derived from the rules, so that a new rule is
+//! included automatically.
 
 use walwise::facts::{Kind, Value};
 use walwise::measure::Method;

@@ -1,4 +1,4 @@
-//! Loop devices and file systems on them, gone when the guard is dropped, also when a test fails.
+//! Loop devices and file systems on them, removed when the guard is dropped, even when a test fails.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -1,5 +1,5 @@
-//! A machine to vary, as facts: /data on ext4 on sda1 on sda, every fact by name, each overridable by a word. `?` makes a
-//! fact unknown, `~word` states it.
+//! A machine to vary, as facts: /data on ext4 on sda1 on sda, every fact by name, each replaceable by a word. `?` makes
+//! a fact unknown, `~word` states it.
 
 use walwise::durability::{Verdict, judge};
 use walwise::facts::catalog;

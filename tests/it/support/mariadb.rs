@@ -1,5 +1,5 @@
-//! A real MariaDB on a private socket, with option files of its own. It is stopped when its guard is dropped, also when a
-//! test fails; nothing of the system's own configuration is read or touched.
+//! A real MariaDB on a private socket, with option files of its own. It is stopped when its guard is dropped, even when
+//! a test fails; the system's own configuration is neither read nor touched.
 
 use std::fs::Metadata;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};

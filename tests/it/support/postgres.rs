@@ -1,4 +1,4 @@
-//! A real PostgreSQL cluster on a private socket. It is stopped when its guard is dropped, also when a test fails.
+//! A real PostgreSQL cluster on a private socket. It is stopped when its guard is dropped, even when a test fails.
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::os::unix::process::CommandExt;

@@ -1,4 +1,4 @@
-//! The program under test and others, run to their end. What is started and watched is in `running`.
+//! The program under test and others, run to their end. Programs that are started and watched are in `running`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

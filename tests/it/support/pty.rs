@@ -1,8 +1,8 @@
-//! A program in a terminal of its own: keys in, parsed screen out. Nobody answers terminal queries here, as on some real
+//! A program in a terminal of its own: keys in, parsed screen out. Terminal queries get no answer here, as on some real
 //! terminals.
 //!
-//! Every journey ends in [`Pty::ends`], which holds the terminal and the directories to what they were; one that forgets it
-//! fails.
+//! Every journey ends in [`Pty::ends`], which compares the terminal and the directories with their initial state; a
+//! journey without it fails.
 
 use std::io::{ErrorKind, Read, Write};
 use std::num::NonZeroU16;

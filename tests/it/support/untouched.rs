@@ -1,4 +1,4 @@
-//! Directories that must be in the end as they were in the beginning: every name, kind, mode, owner and byte in them.
+//! Directories that must be unchanged at the end: every name, kind, mode, owner and byte in them.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Settings of a MariaDB that runs: supposed, written or set, and looked at, each upon the ones before.
+//! Settings of a running MariaDB: assumed, written or set, and read, each on top of the previous ones.
 
 use super::Came::{self, Equal, Refused};
 use super::{Before, hold};

@@ -1,5 +1,5 @@
-//! Settings of a PostgreSQL that runs: supposed, set with ALTER SYSTEM, and looked at after a restart, each upon the
-//! ones before.
+//! Settings of a running PostgreSQL: assumed, set with ALTER SYSTEM, and read after a restart, each on top of the
+//! previous ones.
 
 use super::Came::{self, Equal, Refused};
 use super::{Before, hold};

@@ -1,4 +1,4 @@
-//! Mount options of ext4, XFS and btrfs, the journal mode, access, and what is written to the queue of a loop device.
+//! Mount options of ext4, XFS and btrfs, the journal mode, access, and values written to the queue of a loop device.
 
 use std::fs;
 use std::os::unix::fs::OpenOptionsExt as _;

@@ -1,4 +1,4 @@
-//! The system calls of each workload, as strace sees them: one file per thread, so that each is in order.
+//! The system calls of each workload, by strace: one file per thread, so that each is in order.
 
 use std::collections::BTreeMap;
 use std::fs;

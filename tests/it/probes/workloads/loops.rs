@@ -1,5 +1,5 @@
-//! Workloads on file systems of their own: each runs on all of them, and is refused or ends as it must where there is no
-//! room, no quota, or no disk.
+//! Workloads on file systems of their own: each runs on all of them, and is refused or ends properly without space,
+//! quota, or disk.
 
 use std::fs;
 
