@@ -1,7 +1,8 @@
-//! The whole report as a Markdown document, for a ticket or a review: verdict, stack, evidence, plan, findings, sources.
+//! The whole report as a Markdown document, for a ticket or a review: verdict, stack, evidence, plan, findings,
+//! sources.
 //!
-//! It says what the text says, in tables and blocks of code; what is escaped, and how, is the business of [`write`]. The
-//! surprise: every finding is told once, under the first target that it concerns, as in the text.
+//! It contains the same as the text, in tables and code blocks; escaping is left to [`write`]. Every finding appears
+//! once, under the first target that it concerns, as in the text.
 
 mod findings;
 mod plan;

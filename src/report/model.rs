@@ -1,4 +1,5 @@
-//! The report as a value. Field names are the JSON's; additions only, and [`SCHEMA_VERSION`] counts changes of meaning.
+//! The report as a value. Field names are the JSON's. Fields are only added, and [`SCHEMA_VERSION`] counts changes of
+//! meaning.
 
 use crate::settings::Setting;
 use std::cmp::Ordering;

@@ -1,7 +1,7 @@
 //! The report as text for people: the answer first, then why, then what to do. This is also the screen-reader mode.
 //!
-//! Levels and verdicts are words and depth is indentation, so nothing depends on colour or drawing. The surprise: every
-//! finding is printed once, under the first target it concerns, however many targets share a disk.
+//! Levels and verdicts are words and depth is indentation, so nothing depends on colour or drawing. Every finding is
+//! printed once, under the first target it concerns, however many targets share a disk.
 
 pub mod advice;
 mod baseline;
