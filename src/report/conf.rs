@@ -51,7 +51,7 @@ pub fn render(report: &Report) -> String {
     parts.concat()
 }
 
-/// Whether a note says that something was not measured which the lines would go by.
+/// Whether a note reports a missing measurement that the lines depend on.
 fn tells_of_missing_figures(note: &Note) -> bool {
     match note {
         Note::Measurement(note) => match note {
@@ -148,7 +148,7 @@ fn option(step: &Step, name: &str) -> Option<String> {
 /// The statement that changes a setting; `None` where there is none.
 pub fn statement(setting: &Setting, change: &Change) -> Option<String> {
     let Change::Set(value) = change else { return None };
-    // Quoted always, because a bare `default` means something else; in an SQL string a backslash is a backslash.
+    // Always quoted, because a bare `default` has another meaning; in an SQL string a backslash is literal.
     let value = comment::inline(value).replace('\'', "''");
     is_in_file(setting.kind).then(|| format!("ALTER SYSTEM SET {} = '{value}';", setting.own_name()))
 }

@@ -1,5 +1,6 @@
-//! What of a report concerns one target, found once when the report or the target changes, so that drawing never searches.
-//! What is the same for all targets is found once for a report: on a large host that takes longer than a key may.
+//! The parts of a report that concern one target, found once when the report or the target changes, so that drawing
+//! never searches. The parts common to all targets are found once per report, because on a large host that takes longer
+//! than a key press may.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};

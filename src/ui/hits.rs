@@ -1,7 +1,7 @@
-//! What lies where on the screen, for the mouse. Whatever draws something that can be pressed notes it here, so a click
-//! means what was seen, and there is no second layout.
+//! The clickable places on the screen. Code that draws a clickable element records it here, so that a click refers to
+//! the visible picture, without a second layout.
 //!
-//! It decides nothing. The surprise: most entries are keys, because the mouse does what keys do and nothing else.
+//! Most entries are keys, because the mouse does only what keys do.
 
 use ratatui::layout::{Position, Rect};
 

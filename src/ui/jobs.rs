@@ -1,7 +1,7 @@
 //! Work in the background: each job on its own thread, its progress and result as messages.
 //!
-//! What a job does is not known here: the caller of the user interface hands in a [`Worker`]. The surprise: a worker that
-//! panics costs its own job and nothing else; the screen stays and says what failed.
+//! The work itself is defined by the [`Worker`] that the caller provides. A worker that panics loses only its own job;
+//! the screen stays and reports the failure.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -148,7 +148,7 @@ impl Jobs {
         let run = move || {
             let result = catch_unwind(AssertUnwindSafe(|| perform(&*worker, &job, id, &cancel, &out)));
             let result = result.unwrap_or_else(|panic| JobResult::Failed(panicked(&*panic)));
-            // Nobody listens any more when the user interface is leaving.
+            // Nobody receives it once the user interface exits.
             let _ = out.send(Msg::Done(id, result));
         };
         if let Err(error) = thread::Builder::new().name(format!("job {id}")).spawn(run) {
@@ -225,6 +225,6 @@ fn perform_save(worker: &dyn Worker, save: &Save) -> Result<Saved, String> {
 fn panicked(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
-    // The message may hold anything, also bytes read from the machine.
+    // The message may contain anything, including bytes read from the machine.
     format!("this is a bug in walwise: {}", crate::text::safe(text.as_bytes()))
 }

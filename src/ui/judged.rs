@@ -1,4 +1,4 @@
-//! What every rule came to on what concerns one target and on the host, found once when the report or the target changes.
+//! The results of every rule for one target and the host, found once when the report or the target changes.
 
 use std::collections::BTreeMap;
 
@@ -10,17 +10,17 @@ use crate::rules::{Finding, Level, Outcome};
 /// What a rule came to.
 #[derive(Clone, Debug)]
 pub struct Judged {
-    /// Its id.
+    /// The rule's id.
     pub rule: String,
     /// Positions of its findings in the report: those that apply before those that are undecided.
     pub findings: Vec<usize>,
-    /// On what it does not apply.
+    /// The subjects on which it does not apply.
     pub not: Vec<Subject>,
-    /// What it came to where it came to most.
+    /// The strongest of its results.
     pub came_to: CameTo,
 }
 
-/// What a rule came to in all.
+/// The overall result of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CameTo {
     /// It applies to something.

@@ -1,4 +1,4 @@
-//! Everything the user interface knows. It is changed by [`super::update`] alone and drawn by [`super::frame`]; it reads no
+//! The whole state of the user interface. Only [`super::update`] changes it, and [`super::frame`] draws it; it reads no
 //! clock and does no work.
 
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ use crate::rules::RuleSet;
 pub struct Data {
     /// What is known so far.
     pub report: Option<Box<Report>>,
-    /// Whether that is all there is to read. Before, nothing is judged aloud: what is read last may change it.
+    /// Whether reading is complete. Before that no judgement is shown, because the rest may change it.
     pub complete: bool,
     /// What of it concerns the chosen target.
     pub focus: Focus,
@@ -317,7 +317,7 @@ impl Model {
         self.next_job
     }
 
-    /// Takes what is known of the machine while it is being read for the first time.
+    /// Takes the facts known so far during the first reading of the machine.
     pub fn learn_some(&mut self, report: Box<Report>) {
         if !self.data.complete {
             self.learn(report);
@@ -325,7 +325,7 @@ impl Model {
         }
     }
 
-    /// Takes a fresher report; a chosen target stays where the report still has it.
+    /// Takes a newer report; the chosen target stays if the report still has it.
     pub fn learn(&mut self, report: Box<Report>) {
         self.data.complete = true;
         self.data.focus = Focus::of(&report, self.chosen.as_ref());
@@ -339,7 +339,7 @@ impl Model {
         self.pages.get(&self.screen).cloned().unwrap_or_default()
     }
 
-    /// Whether something on the screen moves by itself.
+    /// Whether anything on the screen is animated.
     pub fn animates(&self) -> bool {
         self.data.activity != Activity::Idle
     }

@@ -1,4 +1,5 @@
-//! Sessions for tests: a database at risk with its measurement, a free disk, an empty host, and the keys to move in them.
+//! Sessions for tests: a database at risk with its measurement, a free disk, an empty host, and the keys to move in
+//! them.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -181,8 +182,8 @@ pub fn with(report: Report, size: (u16, u16), theme: Theme) -> Model {
     model
 }
 
-/// What would be different with another kernel: no critical finding about barriers, another verdict, a step less and one
-/// more, and an option that only the real thing would open.
+/// The differences with another kernel: no critical finding about barriers, another verdict, a step less and one more,
+/// and an option that only the real kernel would open.
 pub fn another_kernel() -> Supposed {
     let (real, mut then) = (at_risk(), at_risk());
     then.findings.retain(|finding| finding.rule != "mount.ext4-nobarrier");

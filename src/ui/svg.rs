@@ -1,7 +1,7 @@
-//! A drawn screen as SVG: the same for the same screen, without scripts, fonts or anything from elsewhere.
+//! A drawn screen as SVG: deterministic, without scripts, fonts or external resources.
 //!
-//! The surprise: every stretch of text says how long it is and starts where its first cell does, so columns stay aligned
-//! whatever font shows it; lines and bars are drawn, because fonts leave gaps between them.
+//! Every run of text declares its length and starts at its first cell, so that columns stay aligned in any font. Lines
+//! and bars are drawn as shapes, because fonts leave gaps between them.
 
 use std::fmt::Write as _;
 

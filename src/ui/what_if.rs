@@ -1,8 +1,8 @@
-//! What if: a fact of the target is chosen, then a value for it; what would be different is worked out by the worker and
-//! shown beside the machine as it is.
+//! What if: the user chooses a fact of the target, then a value; the worker computes the differences, which are shown
+//! beside the real machine.
 //!
-//! Values are read by the worker with the same code as `--assume`. The surprise: what is chosen from is listed once, when the
-//! list is opened, for a large target has a hundred thousand facts.
+//! The worker parses values with the same code as `--assume`. The list of choices is built once, when it is opened,
+//! because a large target has a hundred thousand facts.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use super::page::Motion;
 use crate::facts::{KeyInfo, Kind, Reading, Scope, Subject, catalog};
 use crate::report::{Report, WhatIf, can_be_assumed};
 
-/// What is asked for most often, in this order. Any other fact is found by its name.
+/// The most common choices, in this order. Any other fact is found by its name.
 const SHORT_LIST: [&str; 13] = [
     "kernel.release",
     "controller.battery",
@@ -116,13 +116,13 @@ pub struct Picker {
 }
 
 impl Picker {
-    /// Every fact of the chosen target that can be supposed: those that are, the short list, those that would settle
+    /// Every fact of the chosen target that can be assumed: the assumed ones, the short list, those that would settle
     /// something, the rest.
     pub fn open(data: &Data) -> Self {
         Self { choices: choices(data), of: None, typed: String::new(), chosen: 0, mistake: None }
     }
 
-    /// The value of this fact, where it can be supposed.
+    /// The picker for the value of this fact; `None` where it cannot be assumed.
     pub fn of(data: &Data, subject: &Subject, fact: &str) -> Option<Self> {
         let choice = choice(data, subject, catalog::find(fact)?, "")?;
         let of = Some(Box::new(choice));

@@ -1,5 +1,5 @@
-//! Words for the rows of a screen, where the report's own sentences are too long. Everything else is said in the words of
-//! the text report ([`crate::report::text::words`]).
+//! Words for the rows of a screen, where the report's own sentences are too long. All other texts are those of the text
+//! report ([`crate::report::text::words`]).
 
 use crate::facts::{Need, Subject};
 use crate::rules::{Finding, Outcome, Risk};

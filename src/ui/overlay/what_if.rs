@@ -1,4 +1,4 @@
-//! What if: the list of facts that can be supposed to be others, then the value of the one that was chosen.
+//! What if: the list of facts that can be assumed, then the value of the chosen one.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

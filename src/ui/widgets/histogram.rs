@@ -1,5 +1,5 @@
-//! Counts as columns that stand side by side, with the ends of the scale beneath. The caller's buckets are drawn as they
-//! come, so a scale is logarithmic when they are.
+//! Counts as adjacent columns, with the ends of the scale below. The caller's buckets are drawn as given, so the scale
+//! is logarithmic if they are.
 
 use super::text;
 

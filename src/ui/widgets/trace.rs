@@ -1,5 +1,5 @@
-//! The trace of a rule as a tree: condition, what it came to, what was seen, where; an unknown with what would settle it.
-//! Nothing is cut: what is too long for its columns goes on in the next row.
+//! The trace of a rule as a tree: condition, result, reading, source; for an unknown one the remedy. Nothing is cut: a
+//! text too long for its columns continues in the next row.
 
 use ratatui::text::{Line, Span};
 

@@ -1,4 +1,4 @@
-//! The branches of a tree whose nodes are given from top to bottom, each with how deep it lies.
+//! The branches of a tree whose nodes are given from top to bottom, each with its depth.
 
 /// What stands before a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
