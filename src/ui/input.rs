@@ -105,7 +105,7 @@ fn pointed(event: MouseEvent) -> Option<Msg> {
     Some(Msg::Mouse(what, Position::new(event.column, event.row)))
 }
 
-/// Blocks until the terminal is closed. poll(2) without events still reports that; reading would not, since crossterm
+/// Blocks until the terminal is closed. poll(2) without events still reports that; reading does not, since crossterm
 /// takes the end of input for no input.
 fn until_closed() -> bool {
     let stdin = io::stdin();
