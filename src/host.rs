@@ -368,7 +368,7 @@ pub trait Host: Sync {
         Content::decode(&self.ask(&Question::Content(device.to_owned(), look))?)
     }
 
-    /// What a program printed, standard output followed by standard error.
+    /// The output of a program, standard output followed by standard error.
     fn run(&self, tool: Tool, arguments: &[&str]) -> Result<Vec<u8>, Miss> {
         self.ask(&Question::Run(tool, arguments.iter().map(|&a| a.to_owned()).collect()))
     }

@@ -41,12 +41,12 @@ impl Truth {
         }
     }
 
-    /// All of them hold; unknown for none at all. What comes after the first that does not is not asked.
+    /// All of them hold; unknown without any. Evaluation stops at the first that does not.
     pub fn every(of: impl IntoIterator<Item = Self>) -> Self {
         Self::joined(of, Self::and, Self::False)
     }
 
-    /// One of them holds; unknown for none at all. What comes after the first that does is not asked.
+    /// One of them holds; unknown without any. Evaluation stops at the first that does.
     pub fn some(of: impl IntoIterator<Item = Self>) -> Self {
         Self::joined(of, Self::or, Self::True)
     }

@@ -37,7 +37,7 @@ pub enum Obstacle {
     System {
         /// Where.
         at: PathBuf,
-        /// What it said.
+        /// The system's error.
         error: Errno,
     },
     /// A link that another user created, or that lies where another user rules.
@@ -45,7 +45,7 @@ pub enum Obstacle {
     Link {
         /// The link.
         at: PathBuf,
-        /// Whose it is.
+        /// Its owner.
         who: String,
     },
     /// A link of the kernel's, which leads to an open file instead of a name.
@@ -57,7 +57,7 @@ pub enum Obstacle {
     /// A link whose target does not exist.
     #[error("{} leads to {}, which does not exist", shown(at), shown(to))]
     Dangling {
-        /// What was named.
+        /// The given path.
         at: PathBuf,
         /// The missing target.
         to: PathBuf,
@@ -75,7 +75,7 @@ pub enum Obstacle {
     /// The given path is a directory, or empty.
     #[error("{} is a directory; name a regular file", shown(at))]
     Directory {
-        /// What was named.
+        /// The given path.
         at: PathBuf,
     },
     /// The given path is empty.

@@ -65,7 +65,7 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     }
 }
 
-/// What a file system says of itself, whatever mounts show it.
+/// The properties of a file system, common to all its mounts.
 #[derive(Clone)]
 struct Known {
     data: Reading<Vec<String>>,
@@ -180,7 +180,7 @@ fn is_nodatacow(options: &[String]) -> bool {
     })
 }
 
-/// What is known of a file system that is not found by its device.
+/// The reading for a file system that was not found by its device.
 fn homeless<T>() -> Reading<T> {
     Reading::unknown(Why::Absent, format!("no file system in {ALL} has its device"))
 }

@@ -81,7 +81,7 @@ impl Conf {
         Self { steps: self.steps.iter().map(step).collect(), files: self.files }
     }
 
-    /// What a name is set to; `None` when everything was read and nothing sets it.
+    /// The value of a name; `None` when everything was read and nothing sets it.
     pub fn get(&self, name: &str) -> Option<Reading<Vec<u8>>> {
         self.steps.iter().rev().find_map(|step| match step {
             Step::Set { name: found, value, source } => {

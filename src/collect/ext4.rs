@@ -21,7 +21,7 @@ mod journal;
 /// Reads ext4's own files.
 pub const COLLECTOR: Collector = Collector { id: "ext4", run };
 
-/// What was read of one file system; several mounts can show it.
+/// The readings of one file system; several mounts can show it.
 #[derive(Clone)]
 struct Ext4 {
     options: Reading<Vec<String>>,
@@ -92,7 +92,7 @@ fn look(host: &dyn Host, facts: &FactSet, device: &Subject, mounts: &[Subject]) 
     Ext4 { options, task, journal, data, errors, features, fast_commit }
 }
 
-/// What is assumed of the file system that these mounts show.
+/// The assumed value for the file system of these mounts.
 fn assumed<T: FactValue>(facts: &FactSet, mounts: &[Subject], key: &Key<T>) -> Option<Reading<T>> {
     let held = mounts.iter().find(|mount| facts.is_assumed(mount, key.name()))?;
     Some(facts.get(held, key))

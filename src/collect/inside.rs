@@ -70,7 +70,7 @@ impl<'a> Inside<'a> {
                         todo.push_front(part);
                     }
                 }
-                // No link, or nothing: whoever asks for it will see.
+                // No link, or nothing: the next question will tell.
                 Err(miss) if matches!(miss.kind, MissKind::Failed | MissKind::Absent) => done = next,
                 Err(miss) => return Err(miss),
             }

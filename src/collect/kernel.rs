@@ -35,7 +35,7 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     };
     facts.put(&subject, &machine::NAME, line(1, "node name"));
     facts.put(&subject, &kernel::RELEASE, line(2, "release"));
-    // From here on what stands in the facts counts, for it may be assumed.
+    // From here on the facts count rather than the answers, because they may be assumed.
     let release = facts.get(&subject, &kernel::RELEASE);
     let runs = was_seen(&release);
     let build = if runs { attribute::text(host, Path::new(BUILD)) } else { not_running() };
@@ -85,7 +85,7 @@ fn not_running<T>() -> Reading<T> {
     Reading::unknown(Why::NotCollected, "the kernel is assumed, and not the one that runs")
 }
 
-/// What is concluded from a release or a vendor that somebody assumed.
+/// The reading of a conclusion from an assumed release or vendor.
 fn follows<T>(reading: Reading<T>) -> Reading<T> {
     let Reading::Known { value, .. } = reading else { return reading };
     let of = [kernel::RELEASE.name(), kernel::VENDOR.name()].map(str::to_owned).to_vec();
@@ -212,7 +212,7 @@ mod tests {
         assert_eq!(version_of(&facts).tail(), "-553.el8_10.x86_64");
     }
 
-    /// What the running kernel says of itself is nothing that another one says.
+    /// A statement of the running kernel is none of another one.
     #[test]
     fn of_an_assumed_kernel_only_the_name_is_known() {
         const DEBIAN: &str = "Linux version 6.1.0-37-amd64 (gcc) #1 SMP Debian 6.1.140-1 (2025-05-22)";

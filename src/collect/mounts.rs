@@ -90,7 +90,7 @@ fn describe(subject: &Subject, entry: &mountinfo::Entry, in_sight: bool, facts: 
     facts.know(subject, &mount::IN_SIGHT, in_sight, source.clone());
     facts.know(subject, &mount::OPTIONS, shown(&entry.options), source.clone());
     facts.know(subject, &mount::SUPER_OPTIONS, shown(&entry.super_options), source.clone());
-    // From here on what stands in the facts counts, for it may be assumed.
+    // From here on the facts count rather than the answers, because they may be assumed.
     let fstype = facts.value(subject, &mount::FSTYPE).unwrap_or_default();
     let [options, of_superblock] =
         [&mount::OPTIONS, &mount::SUPER_OPTIONS].map(|key| facts.value(subject, key).unwrap_or_default());

@@ -36,7 +36,7 @@ const USUAL: &str = "/var/lib/mysql";
 pub fn look(host: &dyn Host, request: &Request) -> FactSet {
     let mut facts = FactSet::default();
     let mut seen: BTreeSet<PathBuf> = BTreeSet::new();
-    // That processes cannot be listed has been said by whoever looked for PostgreSQL.
+    // The search for PostgreSQL has already reported that processes cannot be listed.
     let (running, mut unproven) = process::servers(host, request, &mut facts).unwrap_or_default();
     let leads = running.into_iter().map(|server| {
         let reader = server.uid;

@@ -57,7 +57,7 @@ pub fn look(host: &dyn Host, request: &Request) -> FactSet {
     let named = units::data_directories(host).into_iter().map(|(home, source)| (home, Some(source)));
     let named = named.filter(|(home, _)| installed::is_cluster(host, home));
     let asked = installed::asked_for(host, request).map(|home| (home, None));
-    // What a process names that could not be proven is looked at as any directory is.
+    // A directory that a process names without proof is examined like any other.
     let unproven = std::mem::take(&mut seen.unproven).into_iter().map(|home| (home, None));
     for (home, named_by) in named.chain(usual).chain(asked).chain(unproven) {
         let reader = Behalf::of_owner(host, &home).uid;

@@ -24,7 +24,7 @@ pub struct Row {
     pub parent: u32,
     /// Who runs it; `None` where that is not one user with a number here.
     pub uid: Option<u32>,
-    /// What the process is called.
+    /// Its command name.
     pub name: String,
 }
 
@@ -66,7 +66,7 @@ pub fn list(host: &dyn Host, request: &Request) -> Result<Listing, Miss> {
     let rows: Vec<Row> = text.lines().filter_map(row).collect();
     let pids: BTreeSet<u32> = rows.iter().map(|row| row.pid).collect();
     let mut rows: Vec<Row> = rows.into_iter().filter(|row| !pids.contains(&row.parent)).collect();
-    // What is read for strangers is bounded, so what was asked for comes before them.
+    // Reading for strangers is bounded, so the target comes before them.
     let first = request.target.as_deref().and_then(|target| host.stat(target).ok());
     let first = first.and_then(|stat| u32::try_from(stat.uid).ok());
     rows.sort_by_key(|row| first.is_none() || row.uid != first);
@@ -101,7 +101,7 @@ pub enum Proof {
     Serves,
     /// It does not; the note says what speaks against it.
     Elsewhere(Note),
-    /// What would prove it cannot be read.
+    /// The proof cannot be read.
     Unreadable(Unproven),
     /// There is no process to be proven.
     NoServer,

@@ -110,7 +110,7 @@ fn loops(host: &dyn Host, facts: &mut FactSet) {
         // The node of a device lies on a file system in memory, and what is written to it does not.
         let node = || {
             let path = Path::new(OsStr::from_bytes(&file));
-            // The kernel told the path without links; one that is there now was put there since, by whoever may.
+            // The kernel printed the path without links; a link there now was put there later, by any user who may.
             let is_own = || host.real_path(path).is_ok_and(|real| real == path);
             host.stat(path).ok().filter(|stat| stat.is_block() && is_own())
         };
@@ -124,8 +124,8 @@ fn loops(host: &dyn Host, facts: &mut FactSet) {
     }
 }
 
-/// What is written to an overlay lands in its upper directory. The path is the one of who mounted it, so it is followed
-/// only where walwise sees the host's own mounts and not those of a container.
+/// Writes to an overlay go to its upper directory. The path is relative to the mounting process, so it is followed only
+/// where walwise sees the host's own mounts and not those of a container.
 fn overlays_on_mounts(facts: &mut FactSet) {
     if facts.value(&Subject::host(), &machine::CONTAINER).is_none_or(|container| container != "none") {
         return;

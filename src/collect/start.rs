@@ -23,7 +23,7 @@ pub fn changed(host: &dyn Host, started: Option<Moment>, path: &Path) -> Option<
     let Some(links) = links(host, path) else {
         return Some(format!("{} leads over more links than the kernel follows", safe(path_bytes(path))));
     };
-    // What a link points to may be older than the link; then the directory with the link in it was changed.
+    // The target of a link may be older than the link; then the directory with the link has changed.
     let holders = links.iter().filter_map(|link| link.parent());
     std::iter::once(path).chain(holders).find_map(|path| later(host, started, path))
 }

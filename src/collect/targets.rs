@@ -50,8 +50,8 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     shared::put(&places, facts);
 }
 
-/// Asks what any target would need that somebody may name later: mount points of disks, and the directories of databases.
-/// A file system that other machines or processes answer for is left alone, as nobody named it.
+/// Asks everything that any later target needs: mount points of disks, and the directories of databases. A file system
+/// that other machines or processes serve is left alone, because nobody named it.
 pub fn ask_of_all(host: &dyn Host, facts: &FactSet) {
     let mut facts = facts.clone();
     let local = |mount: &&Subject| {

@@ -25,7 +25,7 @@ pub const COLLECTOR: Collector = Collector { id: "ZFS", run };
 const GET: [&str; 7] =
     ["get", "-Hp", "-t", "filesystem,volume", "-o", "name,property,value", "sync,logbias,recordsize"];
 
-/// A pool: its state and its devices by path; `None` for one whose path is not told.
+/// A pool: its state and its devices by path; `None` for one whose path is not printed.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Pool {
     state: String,
@@ -168,8 +168,8 @@ fn ask(host: &dyn Host, request: &Request) -> (Reading<Vec<u8>>, Reading<Vec<u8>
 /// Groups of devices, which are no devices themselves: `mirror-0`, `raidz2-1`, `draid2:4d:11c:1s-0`, `replacing-1`.
 const GROUPS: &[&str] = &["mirror-", "raidz", "draid", "replacing-", "spare-", "indirect-", "root-"];
 
-/// The lines `pool: NAME`, `state: STATE`, and the tree, which is told by indentation behind a tab: the pool itself and the
-/// classes `logs`, `special`, `dedup`, `cache` and `spares` stand at its left.
+/// The lines `pool: NAME`, `state: STATE`, and the tree, whose depth is the indentation after a tab: the pool itself
+/// and the classes `logs`, `special`, `dedup`, `cache` and `spares` are at its left.
 fn parse_pools(text: &[u8]) -> BTreeMap<String, Pool> {
     let mut pools: BTreeMap<String, Pool> = BTreeMap::new();
     let mut name = String::new();

@@ -93,27 +93,27 @@ macro_rules! areas {
 areas! {
     /// Something that concerns the run rather than one fact, such as an abandoned read or a malformed line.
     pub enum Note {
-        /// Of what is mounted.
+        /// About mounts.
         Mount(MountNote),
-        /// Of what will be mounted at the next boot.
+        /// About mounts of the next boot.
         Boot(BootNote),
-        /// Of devices and what they are made of.
+        /// About devices and their members.
         Storage(StorageNote),
-        /// Of what was asked for.
+        /// About the requested target.
         Target(TargetNote),
-        /// Of database servers of every kind.
+        /// About database servers of every kind.
         Server(ServerNote),
-        /// Of PostgreSQL.
+        /// About PostgreSQL.
         Postgres(PostgresNote),
-        /// Of MySQL and MariaDB.
+        /// About MySQL and MariaDB.
         Mysql(MysqlNote),
-        /// Of measurements.
+        /// About measurements.
         Measurement(MeasurementNote),
-        /// Of records of drills.
+        /// About records of drills.
         Drill(DrillNote),
-        /// Of the user's rules.
+        /// About the user's rules.
         Rules(RulesNote),
-        /// Of reading as a whole, and of the report.
+        /// About reading as a whole, and the report.
         Run(RunNote),
     }
 }

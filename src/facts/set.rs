@@ -259,7 +259,7 @@ impl FactSet {
         }
     }
 
-    /// What a subject stands on directly.
+    /// The subjects directly below a subject.
     pub fn below(&self, top: &Subject) -> &[Subject] {
         self.below.get(top).map_or(&[], Vec::as_slice)
     }
@@ -397,7 +397,7 @@ impl FactSet {
         self.warnings.extend(other.warnings);
     }
 
-    /// What is known of these subjects, of what each stands on and of the host: a set to be worked on apart from others.
+    /// The facts of these subjects, of everything directly below them, and of the host, as a separate set to work on.
     #[must_use]
     pub fn part<'s>(&self, subjects: impl IntoIterator<Item = &'s Subject>) -> Self {
         let mut part = Self { assumed: self.assumed.clone(), ..Self::default() };
@@ -441,7 +441,7 @@ impl FactSet {
         }
     }
 
-    /// What was noted of the run.
+    /// The notes about the run.
     pub fn warnings(&self) -> &[Note] {
         &self.warnings
     }

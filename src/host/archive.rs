@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use super::{Miss, Question, words};
 use crate::text;
 
-/// What a host answered to a question.
+/// A host's answer to a question.
 pub type Answer = Result<Vec<u8>, Miss>;
 
 /// The questions of a capture with their answers.

@@ -99,7 +99,7 @@ fn frame(answer: &Result<Vec<u8>, Miss>) -> Vec<u8> {
     [format!("{word} {}\n", body.len()).as_bytes(), body].concat()
 }
 
-/// What a frame says: the answer once it is complete, `None` while more must come.
+/// The answer in a frame once it is complete; `None` while more must come.
 fn unframe(bytes: &[u8]) -> Option<Result<Vec<u8>, Miss>> {
     let garbled = || Some(Err(Miss::new(MissKind::Failed, "the child's answer is garbled")));
     let Some(end) = bytes.iter().position(|b| *b == b'\n') else {

@@ -241,7 +241,7 @@ mod tests {
         assert_eq!(facts.value(&target, &probe::TRUSTED), Some(false));
     }
 
-    /// What the facts say with a method in force that costs so much, by size and with pauses.
+    /// The facts with a method in force of this price, by size and with pauses.
     fn with_in_force(
         method: Method,
         one: f64,
@@ -276,7 +276,7 @@ mod tests {
         assert_eq!(with_in_force(Method::Fsync, 200.0, 200.0, 200.0), (Some(200.0), Some(0.0), Some(false)));
     }
 
-    /// What is over a method that nobody knows, or that was not measured, is over nothing.
+    /// Nothing is concluded relative to a method that is unknown or was not measured.
     #[test]
     fn nothing_is_told_over_a_method_that_is_not_known() {
         for in_force in [InForce::Unknown, InForce::Is(WalSyncMethod::FsyncWritethrough)] {

@@ -286,7 +286,7 @@ mod tests {
     /// Rounds of operations with this duration each, in concurrent threads.
     fn series(threads: u32, us: f64, against: Option<usize>) -> Series {
         let pass = |round: usize| {
-            // What slows a round slows it for everybody.
+            // A slow round is slow for all.
             let us = if round.is_multiple_of(3) { 3.0 * us } else { us };
             let seconds = 10.0 * us / 1e6 / f64::from(threads);
             Pass { times_us: vec![us; 10], seconds, flush_calls: 5, flushes: Some(10) }

@@ -10,7 +10,7 @@ use crate::facts::catalog::device::{
 use crate::facts::{FactSet, Key, Subject};
 use crate::text;
 
-/// What a block device is, in words, with size and transport.
+/// A block device in words, with size and transport.
 pub fn block(facts: &FactSet, subject: &Subject) -> String {
     let text = |key| facts.value(subject, key);
     let size = facts.value(subject, &device::SIZE).map(text::bytes);

@@ -100,7 +100,7 @@ impl Report {
         self.facts.rows().filter(is_gap)
     }
 
-    /// What others measured that a rule rests on.
+    /// The published measurements behind a rule.
     pub fn evidence(&self, rule: &str) -> &[Evidence] {
         self.rules.iter().find(|tally| tally.rule == rule).map_or(&[], |tally| &tally.evidence)
     }

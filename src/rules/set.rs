@@ -191,7 +191,7 @@ impl RuleSet {
         did_you_mean(id, self.rules.iter().map(|rule| rule.id.as_str()))
     }
 
-    /// What was switched off, and why.
+    /// The rules that were switched off, with the reasons.
     pub fn off(&self) -> &[Off] {
         &self.off
     }

@@ -15,7 +15,7 @@ use crate::facts::catalog;
 pub struct Command {
     /// Names of the keys that do it, with spaces between.
     pub keys: &'static str,
-    /// What it does, in a few words.
+    /// Its effect, in a few words.
     pub label: &'static str,
     /// The heading it stands under in help.
     pub group: Group,
@@ -23,7 +23,7 @@ pub struct Command {
     pub enabled: Result<(), String>,
     /// Its label in the footer; empty for commands that are only in help.
     pub footer: &'static str,
-    /// What is done.
+    /// Its action.
     pub action: Action,
 }
 
@@ -55,12 +55,12 @@ impl Group {
     }
 }
 
-/// What can be done.
+/// An action of the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Move on the page.
     Go(Motion),
-    /// What Enter does on the selected block.
+    /// Enter on the selected block.
     Enter,
     /// Close what was opened last, or return to the screen before.
     Back,
@@ -124,7 +124,7 @@ pub enum Action {
     Clear,
     /// Close what lies over the screen.
     Close,
-    /// Draw everything anew.
+    /// Redraw everything.
     Redraw,
     /// Give the terminal back until continued.
     Suspend,
@@ -308,7 +308,7 @@ fn list(act: fn(Motion) -> Action) -> Vec<Command> {
     all
 }
 
-/// What can be done with what is typed to find something.
+/// The commands for a search text being typed.
 fn typing() -> [Command; 2] {
     [
         command("backspace", "take back a character", Group::Here, Action::Erase),

@@ -26,7 +26,7 @@ pub struct Export {
     documents: BTreeMap<Format, Result<Document, String>>,
     making: Option<(JobId, Format)>,
     saving: Option<JobId>,
-    /// What was saved last, in a sentence.
+    /// The sentence about the last saved file.
     pub saved: Option<String>,
 }
 
@@ -39,7 +39,7 @@ pub struct Document {
     pub lines: usize,
 }
 
-/// What was asked for before a document is saved.
+/// The form shown before a document is saved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SaveForm {
     /// Its form.

@@ -36,7 +36,7 @@ pub struct Focus {
     pub right: Vec<usize>,
     /// Findings that cannot be decided.
     pub undecided: Vec<usize>,
-    /// What each rule came to.
+    /// The result of each rule.
     pub rules: Vec<Judged>,
     /// Everything whose findings concern it, apart from the host.
     pub concerned: BTreeSet<Subject>,
@@ -47,7 +47,7 @@ pub struct Focus {
     whole: Arc<Whole>,
 }
 
-/// What is the same for every target of a report.
+/// The parts common to all targets of a report.
 #[derive(Debug, Default)]
 struct Whole {
     /// Positions of the targets, worst first.

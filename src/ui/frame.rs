@@ -37,7 +37,7 @@ pub struct Parts {
     pub rule: Rect,
     /// The screen.
     pub body: Rect,
-    /// What goes on.
+    /// The status line.
     pub status: Rect,
     /// The keys.
     pub footer: Rect,
@@ -98,7 +98,7 @@ fn whole(model: &Model, hits: &mut Hits, buffer: &mut Buffer) {
     overlay::draw(model, parts.body, hits, buffer);
 }
 
-/// What is looked for, in the first row.
+/// The search text, in the first row.
 fn finding(filter: &Filter, theme: Theme, body: Rect, buffer: &mut Buffer) {
     let (row, _) = area::top(body, 1);
     let cursor = if filter.typing { "_" } else { "" };

@@ -7,14 +7,14 @@ use ratatui::layout::{Position, Rect};
 
 use super::key::Key;
 
-/// What a click is for.
+/// The effect of a click.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hit {
     /// Does what this key does.
     Press(Key),
     /// The first line of this block of the page: selects it, and enters it when it is selected already.
     Line(String),
-    /// What stands beneath that line: selects the block.
+    /// The rest of that block: selects it.
     Beneath(String),
     /// The command at this place in help, from 0: does it.
     Entry(usize),
@@ -40,7 +40,7 @@ impl Hits {
         self.0.clear();
     }
 
-    /// What lies on this cell.
+    /// The element on this cell.
     pub fn at(&self, cell: Position) -> Option<&Hit> {
         self.0.iter().rev().find(|(place, _)| place.contains(cell)).map(|(_, hit)| hit)
     }

@@ -94,7 +94,7 @@ pub fn keys(out: &Sender<Msg>) -> io::Result<()> {
     })
 }
 
-/// What the mouse did; `None` for what nothing here is done by.
+/// The message for a mouse event; `None` for one without effect.
 fn pointed(event: MouseEvent) -> Option<Msg> {
     let what = match event.kind {
         MouseEventKind::Down(MouseButton::Left) => Pointed::Click,

@@ -18,7 +18,8 @@ use crate::measure::Progress;
 use crate::report::{Format, Report};
 use crate::rules::RuleSet;
 
-/// What the user interface lets others do. Every method runs on a thread of its own and may take as long as it needs.
+/// The work that the user interface delegates. Every method runs on a thread of its own and may take as long as it
+/// needs.
 pub trait Worker: Send + Sync {
     /// Reads the machine and judges what was read. The error is a sentence for the user.
     fn collect(&self, progress: &mut dyn FnMut(Partial)) -> Result<Report, String>;
@@ -36,8 +37,8 @@ pub trait Worker: Send + Sync {
         progress: &mut dyn FnMut(Partial),
     ) -> Result<Report, String>;
 
-    /// Says what would be different if these facts were others. What is known of the machine as it is stays. The error says
-    /// why one of them cannot be supposed.
+    /// Computes the differences if these facts were others. The facts of the real machine stay. The error says why one
+    /// of them cannot be assumed.
     fn suppose(&self, suppositions: &[Supposition]) -> Result<Supposed, String>;
 
     /// The lines that this value was read from, display-safe; none where its source has none.
@@ -51,7 +52,7 @@ pub trait Worker: Send + Sync {
     fn save(&self, format: Format, document: &str, name: &str, replace: bool) -> Result<Saved, String>;
 }
 
-/// What became of a document that was to be saved.
+/// The result of saving a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Saved {
     /// It is in this file, by its whole path.
@@ -63,9 +64,9 @@ pub enum Saved {
 /// How far a job is.
 #[derive(Clone, Debug)]
 pub enum Partial {
-    /// What is being read: `mounts`.
+    /// The step of reading, such as `mounts`.
     Reading(String),
-    /// What is known so far.
+    /// The facts so far.
     Report(Box<Report>),
     /// The rules by which the machine is going to be judged.
     Rules(Arc<RuleSet>),
@@ -97,7 +98,7 @@ pub enum Job {
 pub struct Save {
     /// Its form.
     pub format: Format,
-    /// The document where it was shown, so that just that is saved; else it is made first.
+    /// The document as displayed, so that exactly that is saved; `None` to make it first.
     pub document: Option<Arc<str>>,
     /// The name of the file as it was typed.
     pub name: String,
@@ -108,20 +109,20 @@ pub struct Save {
 /// Which job; numbers go up.
 pub type JobId = u64;
 
-/// What a job came to.
+/// The result of a job.
 #[derive(Clone, Debug, PartialEq)]
 pub enum JobResult {
     /// A new report.
     Report(Box<Report>),
-    /// What a probe would do.
+    /// The description of a probe.
     Plan(Vec<String>),
-    /// What would be different.
+    /// The assumed machine and its differences.
     Supposed(Box<Supposed>),
-    /// What a value was read from.
+    /// The raw lines behind a value.
     Raw(Source, String, Vec<String>),
     /// A report as a document.
     Document(Arc<str>),
-    /// What became of a file.
+    /// The result of saving a file.
     Saved(Saved),
     /// Why there is nothing, in a sentence.
     Failed(String),

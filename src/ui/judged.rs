@@ -7,7 +7,7 @@ use crate::facts::Subject;
 use crate::report::Report;
 use crate::rules::{Finding, Level, Outcome};
 
-/// What a rule came to.
+/// The results of a rule.
 #[derive(Clone, Debug)]
 pub struct Judged {
     /// The rule's id.
@@ -55,8 +55,8 @@ impl Judged {
     }
 }
 
-/// What every rule came to: what applies first, then what is undecided, each the worst first; else in the order of the
-/// rules.
+/// The results of every rule: applying ones first, then undecided ones, each the worst first; the rest in the order of
+/// the rules.
 pub fn judged(report: &Report, focus: &Focus) -> Vec<Judged> {
     let mut findings: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     let mut all: Vec<Judged> = Vec::with_capacity(report.rules.len());

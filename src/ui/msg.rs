@@ -27,7 +27,7 @@ pub enum Msg {
     Done(JobId, JobResult),
 }
 
-/// What a mouse does.
+/// A mouse action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pointed {
     /// The left button was pressed.

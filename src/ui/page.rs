@@ -24,7 +24,7 @@ use crate::quote::Command;
 /// Columns at the left for the mark of the selection.
 const GUTTER: u16 = 3;
 
-/// What Enter does on a block.
+/// The effect of Enter on a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Enter {
     /// Nothing.
@@ -42,9 +42,9 @@ pub enum Enter {
 pub struct Block {
     /// The name by which it is selected; `None` for what cannot be.
     pub key: Option<String>,
-    /// What it shows.
+    /// Its lines.
     pub lines: Vec<Line<'static>>,
-    /// What Enter does.
+    /// The effect of Enter.
     pub enter: Enter,
     /// The commands that are copied; none where it has none.
     pub copy: Vec<Command>,
@@ -71,19 +71,19 @@ impl Block {
     }
 }
 
-/// What a screen shows, from top to bottom.
+/// The contents of a screen, from top to bottom.
 #[derive(Clone, Debug, Default)]
 pub struct Page {
     /// Its blocks.
     pub blocks: Vec<Block>,
-    /// What stands at its right.
+    /// The pane at its right.
     pub pane: Option<Pane>,
 }
 
 /// A page at the right of another one.
 #[derive(Clone, Debug)]
 pub struct Pane {
-    /// What it shows.
+    /// Its page.
     pub page: Box<Page>,
     /// Its columns, with the line at its left.
     pub width: u16,
@@ -103,7 +103,7 @@ pub struct PageState {
     pub selected: Option<String>,
     /// The unfolded blocks, by name.
     pub unfolded: BTreeSet<String>,
-    /// What is looked for.
+    /// The search.
     pub filter: Option<Filter>,
     /// Whether only what is unknown is shown, where a screen has such a thing.
     pub only_unknown: bool,

@@ -12,12 +12,12 @@ use unicode_width::UnicodeWidthStr;
 /// A cell, in pixels.
 const WIDE: f32 = 8.4;
 const HIGH: f32 = 17.0;
-/// From the top of a cell to where letters stand.
+/// The baseline of letters, from the top of a cell.
 const BASE: f32 = 13.0;
 /// Around the screen.
 const EDGE: f32 = 12.0;
 
-/// What the terminal's own colours are here.
+/// The default colours of the terminal.
 const PAPER: &str = "#12161e";
 const INK: &str = "#d5dae3";
 
@@ -176,7 +176,7 @@ fn background(cell: &Cell) -> Option<&'static str> {
     colour(cell.bg)
 }
 
-/// What is not as everything else is.
+/// The deviations of a cell from the default style.
 fn style(cell: &Cell) -> String {
     let mut style = String::new();
     let reversed = cell.modifier.contains(Modifier::REVERSED);

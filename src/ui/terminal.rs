@@ -41,13 +41,13 @@ const PASTE_OFF: &str = "\x1b[?2004l";
 const PICTURE_BEGINS: &str = "\x1b[?2026h";
 const PICTURE_ENDS: &str = "\x1b[?2026l";
 
-/// What pictures are drawn on.
+/// A target of pictures.
 pub trait Display {
     /// Its size in cells.
     fn size(&self) -> Size;
     /// Draws a picture.
     fn draw(&mut self, picture: &mut dyn FnMut(&mut Buffer)) -> io::Result<()>;
-    /// Forgets what was drawn, for a screen of this size that somebody else may have written on.
+    /// Forgets the drawn picture, for a screen of this size on which another program may have written.
     fn renew(&mut self, size: Size) -> io::Result<()>;
     /// Puts a text on the clipboard, where the terminal allows it.
     fn copy(&mut self, text: &str) -> io::Result<()>;
@@ -63,7 +63,7 @@ pub trait Display {
 /// The terminal on standard input and output.
 pub struct Tty {
     out: BufWriter<Stdout>,
-    /// What is on the screen.
+    /// The picture on the screen.
     shown: Buffer,
     in_tmux: bool,
 }
@@ -137,7 +137,7 @@ impl Display for Tty {
         if !in_foreground() {
             return Ok(false);
         }
-        // A shell may have set its own modes meanwhile, so they are taken anew even if they were never given back.
+        // A shell may have set its own modes meanwhile, so they are taken again even if they were never given back.
         leave();
         take()?;
         self.renew(size())?;

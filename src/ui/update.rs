@@ -327,7 +327,7 @@ fn take_choice(model: &mut Model) -> Vec<Effect> {
 }
 
 fn leave_what_if(model: &mut Model) {
-    // What is still worked out comes to nothing: nobody waits for that job any more.
+    // The result of a running evaluation is dropped: nobody waits for that job any more.
     if matches!(model.data.activity, Activity::Supposing { .. }) {
         model.data.activity = Activity::Idle;
     }
@@ -531,7 +531,7 @@ fn done(model: &mut Model, from: JobId, result: JobResult) -> Vec<Effect> {
     Vec::new()
 }
 
-/// What a probe came to, in a line.
+/// The result of a probe, in a line.
 fn measured(found: &Measurement) -> String {
     let how = if found.cancelled { "cancelled, what was measured is kept" } else { "measured" };
     format!("{how}: {}", found.sentence)

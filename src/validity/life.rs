@@ -216,7 +216,7 @@ mod tests {
         ] {
             assert_eq!(at(kernel, vendor), expect, "{kernel} ({vendor})");
         }
-        // What stays from a candidate on is in the release, and may be carried.
+        // A step that begins with a candidate and stays is in the release, and may be backported.
         let staying = life(&[("3.10", Effect::Ok), ("6.18-rc1", Effect::Refused)]);
         assert_eq!(staying.at(&v("6.18"), "mainline").effect, Effect::Refused);
         assert_eq!(staying.at(&v("5.14.0-503.el9"), "el9").effect, Effect::Unknown);

@@ -99,7 +99,7 @@ fn answer(
         _ => Reading::known(uses.iter().map(Use::to_string).collect(), source),
     };
     if in_use {
-        // What is in use is not read: nothing found on it would change the answer.
+        // A device in use is not read: its contents would not change the answer.
         let source = || Source::derived([device::USED_BY.name()]);
         let holds = uses.iter().map(Use::held).collect();
         let content = Reading::known(Content::Holds, source());
@@ -143,7 +143,7 @@ fn answer(
     Answer { used_by, found: Some(found), content, holds }
 }
 
-/// What was found, in words.
+/// The contents found, in words.
 fn held(found: &host::Content) -> Vec<String> {
     let mut holds = names(found);
     if holds.is_empty() && found.data {
@@ -169,14 +169,14 @@ fn sees_every_mount(facts: &FactSet) -> Result<(), Reading<()>> {
     }
 }
 
-/// What is on a device.
+/// The contents of a device.
 fn read(host: &dyn Host, subject: &Subject, look: Look, facts: &FactSet) -> Reading<host::Content> {
     let Some(path) = facts.value(subject, &device::PATH) else {
         return Reading::unknown(Why::Absent, format!("the node of {subject} is not known"));
     };
     let bytes = crate::text::raw(&path);
     let node = Path::new(OsStr::from_bytes(&bytes));
-    // A stale node, or one that somebody put over it, leads elsewhere.
+    // A stale node, or one that a user put over it, leads elsewhere.
     let number = host.stat(node).ok().map(|stat| format!("{}:{}", stat.node_major, stat.node_minor));
     if number.zip(facts.value(subject, &device::DEVNO)).is_some_and(|(of_node, own)| of_node != own) {
         return Reading::unknown(Why::Ambiguous, format!("{path} is the node of another device"));
@@ -235,7 +235,7 @@ mod tests {
         Question::Content(format!("/dev/{name}").into(), Look::Passing)
     }
 
-    /// What reading found of a disk of which a part was read.
+    /// The result for a disk that was read in part.
     fn found(found: &[&str], data: bool) -> host::Content {
         let found = found.iter().map(|&f| f.to_owned()).collect();
         host::Content { found, data, bytes_read: 64 << 20, unread_run: 1 << 20, ..host::Content::default() }

@@ -176,7 +176,7 @@ fn leave_unknown(disk: &Subject, unknown: &Reading<String>, facts: &mut FactSet)
     }
 }
 
-/// Finds each disk among the volumes and records what is said of it.
+/// Finds each disk among the volumes and records the statements about it.
 fn tell(host: &dyn Host, family: Family, answers: &Answers, facts: &mut FactSet, subjects: &[Subject]) {
     let disks: Vec<Disk> = subjects.iter().map(|subject| look(host, subject, facts)).collect();
     let places: BTreeSet<_> = disks.iter().map(|disk| disk.pci).collect();

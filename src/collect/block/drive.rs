@@ -133,7 +133,7 @@ fn ask(questions: &Questions, way: Way) -> Told {
     }
 }
 
-/// What hides its zones shows none to the kernel; what shows them is known already.
+/// A disk that hides its zones shows none to the kernel; one that shows them is known already.
 fn record(disk: &Subject, key: &KeyInfo, reading: Reading<Value>, facts: &mut FactSet) {
     if key.name != device::SHINGLED.name() {
         return facts.put_value(disk, key, reading);
@@ -203,7 +203,7 @@ struct Questions<'a> {
 }
 
 impl Questions<'_> {
-    /// What a tool prints when it is asked with these words before the disk's node, or why it prints nothing.
+    /// The output of a tool for these arguments before the disk's node, or why there is none.
     fn ask(&self, tool: Tool, words: &[&str], told: &mut Told) -> Result<Answer, Reading<Value>> {
         if let Some(reading) = self.unasked {
             return Err(reading.clone());
@@ -222,7 +222,7 @@ impl Questions<'_> {
                     told.late.insert(tool);
                     refused(&miss, &argv)
                 }
-                // Whoever is root already cannot be helped by being root.
+                // For root itself, becoming root is no remedy.
                 MissKind::Denied => Reading::unknown(Why::Denied, format!("{argv}: {miss}")),
                 _ => refused(&miss, &argv),
             }),
@@ -230,7 +230,7 @@ impl Questions<'_> {
     }
 }
 
-/// What a tool printed.
+/// The output of a tool.
 struct Answer {
     text: Vec<u8>,
     argv: String,

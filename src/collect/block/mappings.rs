@@ -40,7 +40,7 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
                 Reading::Unknown { why: *why, detail: detail.clone(), remedy: remedy.clone() }
             }
         };
-        // Other kinds are told by their ids: they hold what their names say.
+        // Other kinds are known from their ids, and their names tell their contents.
         let kind = facts.value(&subject, &device::KIND);
         if found.is_known() || kind.is_some_and(DeviceKind::is_mapping) {
             describe(&subject, &found, &status, &name, facts);

@@ -61,7 +61,7 @@ fn of_disk(disk: &Subject, facts: &FactSet) -> Reading<Medium> {
     }
     match facts.get(&Subject::host(), &machine::VIRTUALISATION) {
         Reading::Known { value, .. } if value == "none" => {}
-        // What a hypervisor hands through looks like what it plays.
+        // A disk that a hypervisor passes through looks like an emulated one.
         Reading::Known { .. } => return known(Medium::Virtual, &[machine::VIRTUALISATION.name()]),
         Reading::Unknown { why, detail, remedy } => return Reading::Unknown { why, detail, remedy },
     }
@@ -115,8 +115,8 @@ fn hides_its_disks(transport: Transport) -> bool {
     }
 }
 
-/// `queue/zoned` shows disks that tell of their zones. One that hides them is suspected where platters take discards,
-/// which is how smartmontools' drive database marks them too.
+/// `queue/zoned` covers disks that report their zones. A disk that hides them is suspected where platters take
+/// discards, as in smartmontools' drive database.
 fn shingled(disk: &Subject, facts: &FactSet) -> Reading<Shingled> {
     let by_zones = |zones: Shingled| Reading::known(zones, Source::derived([device::ZONED.name()]));
     match facts.get(disk, &device::ZONED) {

@@ -119,7 +119,7 @@ mod tests {
     }
 
     proptest! {
-        /// What is read stays read; nothing is said to be free of swap beside a line that is not understood.
+        /// Readable lines stay valid; beside a line that is not understood, no device is known to be free of swap.
         #[test]
         fn a_bad_line_costs_what_it_could_have_named(
             bad in prop::collection::vec(any::<u8>().prop_filter("one line", |b| *b != b'\n'), 0..30),

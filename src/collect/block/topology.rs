@@ -84,9 +84,9 @@ const LEAVES: &[&str] = &[
     "dasd",
 ];
 
-/// Finds every block device with a size, records what it is, what it stands on and what `describe` finds in its own
-/// attributes, those with a queue before the others. `describe` sees what is known of the host and of this device, and may
-/// keep something from one device to the next.
+/// Finds every block device with a size; records its kind, the devices below it, and the attributes that `describe`
+/// finds. Devices with a queue come first. `describe` sees the facts of the host and of this device, and may keep state
+/// from one device to the next.
 pub fn walk<S: Default>(
     host: &dyn Host,
     facts: &mut FactSet,

@@ -227,7 +227,7 @@ fn transport(node: &Node, driver: Option<&String>) -> Reading<Transport> {
     Reading::known(word, place)
 }
 
-/// The file in which the driver says what the disk told it of its cache.
+/// The attribute in which the driver shows the disk's statement about its cache.
 fn claim_file(node: &Node) -> Option<PathBuf> {
     if node.is_called("vd") {
         return Some(node.attribute("cache_type"));

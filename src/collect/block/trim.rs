@@ -68,7 +68,7 @@ fn timer(host: &dyn Host) -> Reading<bool> {
     }
 }
 
-/// What is no link was written there as a file, which masks nothing.
+/// An object that is no link was created as a file, which masks nothing.
 fn no_link(miss: &Miss) -> bool {
     matches!(miss.kind, MissKind::Absent | MissKind::Failed)
 }

@@ -112,7 +112,7 @@ fn lies_on(host: &dyn Host, facts: &FactSet, (unlocked, uuid): &(Subject, String
         || device::found(host, facts, named).is_some_and(|device| facts.below(unlocked).contains(&device))
 }
 
-/// A line, as far as it is told.
+/// A line, as far as it is known.
 struct Line<'l> {
     device: &'l str,
     key: &'l str,
@@ -124,7 +124,7 @@ impl Line<'_> {
         self.options.iter().any(|option| option.split('=').next() == Some(name))
     }
 
-    /// What an option is set to, the last time.
+    /// The last value of an option.
     fn value(&self, name: &str) -> Option<&str> {
         let values = self.options.iter().filter_map(|option| option.split_once('='));
         values.filter(|(of, _)| *of == name).map(|(_, value)| value).next_back()
@@ -223,7 +223,7 @@ mod tests {
     use crate::facts::catalog::host as machine;
     use crate::host::{Question, Setting};
 
-    /// What is said of these lines, where `NAME` is unlocked with the id `CRYPT-KIND-NAME`, and lies on vdb.
+    /// The facts about these lines, where `NAME` is unlocked with the id `CRYPT-KIND-NAME`, and lies on vdb.
     fn collected(lines: &[(&str, &str)], unlocked: &[(&str, &str)]) -> FactSet {
         let rows = (1..)
             .zip(lines)

@@ -115,7 +115,7 @@ pub fn conclude(host: &dyn Host, facts: &mut FactSet) {
 fn judge(line: &Line, all: &[Line], facts: &mut FactSet) {
     let source = || Source::derived([boot::SOURCE.name(), boot::POINT.name(), boot::OPTIONS.name()]);
     let others = || all.iter().filter(|other| other.point != line.point);
-    // Of several the one that comes before all others: the uppermost.
+    // Of several candidates, the one that precedes all others: the uppermost.
     let first = others().filter(|other| is_before(other, line)).min_by_key(|other| other.point.len());
     if let Some(first) = first {
         facts.know(&line.subject, &boot::FIRST, first.place.clone(), source());
@@ -165,7 +165,8 @@ mod tests {
     use crate::collect::testing::Fake;
     use crate::host::Question;
 
-    /// What is said of each line of `device point options`, in order: who is first, what is overruled, beside whom.
+    /// The facts about each line of `device point options`, in order: the first line, the overruled options, the
+    /// unordered lines.
     fn said(lines: &[&str]) -> Vec<String> {
         let mut facts = FactSet::default();
         let from = || Source::file("/etc/fstab");

@@ -52,7 +52,7 @@ pub struct Lead<'a> {
     pub server: Option<Server>,
     /// The data directory that the lead names.
     pub directory: Option<PathBuf>,
-    /// The option file that somebody named for a server that does not run.
+    /// The option file that the user named for a server that does not run.
     pub named: Option<Named<'a>>,
     /// The user id that everything is read as.
     pub reader: u32,
@@ -371,8 +371,8 @@ impl Found {
     }
 }
 
-/// From 11 on `innodb_flush_method`, where it is set, sets `innodb_data_file_buffering` too (MariaDB 11.0 release notes);
-/// to what it comes in the end only the server says.
+/// From 11 on `innodb_flush_method`, where it is set, sets `innodb_data_file_buffering` too (MariaDB 11.0 release
+/// notes); only the server knows the final value.
 fn buffering_by_method(conf: &Conf, subject: &Subject, facts: &mut FactSet) {
     let key = &mysql::DATA_FILE_BUFFERING;
     if conf.get("innodb_flush_method").is_some() && facts.get(subject, key).is_known() {

@@ -66,14 +66,15 @@ pub fn persisted(
         return;
     }
     let groups = Groups::new(edition);
-    // Where that is not certain it is taken to be read, as it is unless somebody says otherwise.
+    // If that is uncertain it counts as read, which is the default.
     let load = conf.get("persisted_globals_load").and_then(|load| load.value().map(|word| safe(word)));
     let ignored = load.is_some_and(|word| settings::flag("persisted_globals_load", &word) == Ok(false));
     let mut reader = Reader { host, facts, conf, groups, depth: 0, full: false };
     if !ignored {
         reader.optional(&data.join("mysqld-auto.cnf"), Dialect::MysqlPersisted);
     }
-    // Where a package makes the data directory the home of the server's user. Who is told a file reads no other.
+    // Some packages make the data directory the home of the server's user. A server with `--defaults-file` reads no
+    // other file.
     if named.is_none() {
         reader.unread(&data.join(".my.cnf"));
     }
@@ -313,7 +314,7 @@ impl Reader<'_> {
         self.conf.set(name, value, source.clone());
     }
 
-    /// What one more file says is not known, which has been said.
+    /// Notes once that further files are unknown.
     fn beyond(&mut self) {
         self.conf.hole(Why::NotCollected, "more files are included than walwise reads", None);
     }

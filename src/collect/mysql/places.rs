@@ -34,7 +34,7 @@ pub struct Places<'a> {
     pub seen: &'a Path,
     /// The certain part of the configuration.
     pub conf: &'a Conf,
-    /// What the running server says.
+    /// The running server's answer.
     pub answer: Option<&'a Answer>,
     /// Its name, for notes.
     pub name: &'a str,
@@ -72,7 +72,7 @@ impl Places<'_> {
         }
     }
 
-    /// That a line and the running server name two directories.
+    /// The note that a line and the running server name two directories.
     fn difference(&self, name: &'static str) -> Option<MysqlNote> {
         let Some(Reading::Known { value: written, source }) = self.conf.get(name) else { return None };
         let told = self.answer?.get(name)?.value()?.clone();
@@ -85,7 +85,7 @@ impl Places<'_> {
         })
     }
 
-    /// What a setting is that holds a path or a number: what the running server says, with the line that says so too.
+    /// The value of a setting with a path or a number: the running server's, with the line that agrees with it.
     fn set(&self, name: &str) -> Option<Reading<Vec<u8>>> {
         let written = self.conf.get(name);
         let Some(told) = self.answer.and_then(|answer| answer.get(name)) else { return written };
@@ -189,7 +189,7 @@ impl Places<'_> {
         }
     }
 
-    /// What `binlog_directory` is in versions that have it (MariaDB documentation: from 12.3.1).
+    /// The value of `binlog_directory` in versions that have it (MariaDB documentation: from 12.3.1).
     fn own_binlog_directory(&self) -> Option<Reading<Vec<u8>>> {
         let set = self.set("binlog_directory")?;
         match self.edition.known() {

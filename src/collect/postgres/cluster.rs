@@ -132,14 +132,14 @@ impl Found<'_> {
             Err(miss) if miss.kind == MissKind::Absent => {
                 return Proof::Elsewhere(self.not_its_cluster(server));
             }
-            // What its own user may not reach is no directory of his, and nobody else looks there for him.
+            // A directory that the process' own user may not reach is not his, and no other user looks there for him.
             Err(miss) if miss.kind == MissKind::Denied && servers::our_uid(host) == Some(0) => {
                 let (pid, uid, reason) = (server.pid, server.uid, miss.to_string());
                 return Proof::Elsewhere(PostgresNote::HiddenData { pid, uid, data, reason }.into());
             }
             Err(miss) => return unreadable(&miss),
         }
-        // In a container the process has another number for itself.
+        // In a container the process has another process id for itself.
         let number = if inside.is_some() { servers::own_number(host, server.pid) } else { Some(server.pid) };
         match PidFile::read(host, &self.seen) {
             Ok(file) if file.pid.is_some() && file.pid == number => Proof::Serves,
@@ -419,7 +419,7 @@ impl Found<'_> {
             let words = |reading: Option<&Reading<Vec<u8>>>| Some(setting.spelled(reading?.value()?));
             let chosen = match (words(told.as_ref()), words(written.as_ref())) {
                 (Some(told_word), Some(written_word)) if told_word != written_word => {
-                    // What has a word has a source.
+                    // A known value has a source.
                     if let Some(source) = written.as_ref().and_then(Reading::source) {
                         facts.warn(PostgresNote::OtherValue {
                             cluster: self.name(version),
@@ -447,7 +447,7 @@ impl Found<'_> {
     }
 }
 
-/// What databases and roles set for their own sessions; it stands in a catalog, which only the server reads.
+/// Settings of databases and roles for their own sessions; they are in a catalog, which only the server reads.
 fn overrides(
     answer: Option<&Answer>,
     running: &Reading<bool>,

@@ -135,7 +135,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What one more file says is not known, which has been said.
+    /// Notes once that further files are unknown.
     fn unread(&mut self) {
         self.conf.hole(Why::NotCollected, "more files are included than walwise reads", None);
     }

@@ -57,7 +57,7 @@ impl Setting {
             Kind::Count => count(text).map(Value::Whole),
             Kind::Number | Kind::Micros => number(text).map(Value::Number),
             Kind::Bytes => size(text, self.row.unit).map(Value::Whole),
-            // Another word than those of a choice is malformed, which is told where it becomes the fact.
+            // A word that a choice lacks is malformed, which is reported where it becomes the fact.
             Kind::Text | Kind::Choice(_) | Kind::Version | Kind::List | Kind::Choices(_) => {
                 Ok(Value::Text(text.to_owned()))
             }

@@ -85,7 +85,7 @@ fn directory_of(
             }
         }
     }
-    // What the command line says wins over the environment.
+    // The command line overrides the environment.
     found.remove(b"data".as_slice()).or_else(|| found.remove(b"pgdata".as_slice()))
 }
 

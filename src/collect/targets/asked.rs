@@ -19,7 +19,7 @@ use crate::text::{raw, safe};
 
 /// The place that a path means, and what the servers on it keep on other file systems.
 pub fn places(host: &dyn Host, path: &Path, new: bool, homes: &[Home], facts: &mut FactSet) -> Vec<Place> {
-    // What does not answer is asked once: each question could take as long as the first.
+    // A place that does not answer is asked once: each question could take as long as the first.
     let seen = host.stat(path);
     if let Some(mistake) = mistake(host, path, &seen, new, facts) {
         facts.warn(mistake);

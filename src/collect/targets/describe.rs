@@ -15,7 +15,7 @@ use crate::text::safe;
 const FLAGS: [(u32, Attribute); 3] =
     [(0x0080_0000, Attribute::Nocow), (0x8, Attribute::Sync), (0x4000, Attribute::JournalData)];
 
-/// What was seen of a directory that exists.
+/// The properties of a directory that exists.
 pub struct Look {
     empty: Reading<bool>,
     flags: Reading<Vec<Attribute>>,

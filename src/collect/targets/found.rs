@@ -130,7 +130,7 @@ fn candidate<'f>(
         && facts.value(mount, &mount::IN_SIGHT) == Some(true);
     let seen = wanted.then(|| host.stat(&point)).filter(|seen| match seen {
         Ok(stat) => stat.is_dir(),
-        // Somebody's data lies on it, and cannot be read any more.
+        // It holds data that cannot be read any more.
         Err(miss) => miss.is_io_error(),
     });
     let part = facts.value(mount, &mount::ROOT).is_none_or(|root| root != "/");

@@ -32,14 +32,14 @@ const fn maybe(role: Role, key: &'static KeyInfo) -> Kept {
     Kept { role, key, optional: true }
 }
 
-/// What a PostgreSQL cluster keeps.
+/// The directories of a PostgreSQL cluster.
 const POSTGRES: [Kept; 3] = [
     always(Role::Data, &postgres::DATA.info),
     always(Role::Wal, &postgres::WAL.info),
     maybe(Role::Tablespace, &postgres::TABLESPACES.info),
 ];
 
-/// What a MySQL or MariaDB server keeps.
+/// The directories of a MySQL or MariaDB server.
 const MYSQL: [Kept; 6] = [
     always(Role::Data, &mysql::DATA.info),
     always(Role::Data, &mysql::INNODB_DATA.info),
@@ -49,7 +49,7 @@ const MYSQL: [Kept; 6] = [
     maybe(Role::Undo, &mysql::UNDO.info),
 ];
 
-/// What the server of a cluster keeps, its data first.
+/// The directories of a cluster's server, its data first.
 fn kept(facts: &FactSet, cluster: &Subject) -> &'static [Kept] {
     match facts.area_of(cluster) {
         Some(Area::Mysql) => &MYSQL,

@@ -4,7 +4,7 @@ use super::notes;
 use crate::facts::{Source, Why};
 
 notes! {
-    /// What is to be said of PostgreSQL.
+    /// Notes about PostgreSQL.
     pub enum PostgresNote {
         /// A process whose arguments are hidden.
         NoArguments { pid: u32, reason: String } = "the arguments of PostgreSQL process {pid} cannot be read: {reason}";

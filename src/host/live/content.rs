@@ -95,7 +95,7 @@ fn examine(mut device: File, seed: u64, time: Time) -> io::Result<Content> {
         data: looked.data,
         held: false,
         unread_run: longest_gap(&mut looked.ranges, size),
-        // The gaps are told after overlaps were joined, so this counts no byte twice.
+        // The gaps are computed after overlaps were joined, so this counts no byte twice.
         bytes_read: looked.ranges.iter().map(|(_, length)| length).sum(),
         places_left: places_left as u64,
     })
@@ -169,7 +169,7 @@ impl Seen<'_> {
         self.data |= data.into_inner();
         let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
         self.ranges.extend(done.iter().map(|(at, length, _)| (*at, *length)));
-        // What was found counts even where another place could not be read.
+        // Data that was found counts even where another place could not be read.
         match ended.into_iter().find_map(Result::err) {
             Some(error) if !self.data => Err(error),
             _ => Ok(done.into_iter().map(|(at, _, kept)| (at, kept)).collect()),

@@ -77,8 +77,8 @@ struct Candidate {
     comm: String,
 }
 
-/// `pid ppid uid comm` a line, and `more uid count` where a user has more than are told. Users in the order of their
-/// numbers, so those of the system come first.
+/// `pid ppid uid comm` per line, and `more uid count` for a user with more than are listed. Users are in the order of
+/// their ids, so those of the system come first.
 pub fn servers() -> Result<Vec<u8>, Miss> {
     let mut users: BTreeMap<Option<u32>, (Vec<Candidate>, usize)> = BTreeMap::new();
     let mut found = BTreeMap::new();
@@ -148,7 +148,7 @@ fn is_server(pid: u32, comm: &[u8]) -> bool {
     })
 }
 
-/// Of proc_pid_stat(5). The name stands in parentheses and may hold some itself.
+/// Command name and parent from proc_pid_stat(5). The name is in parentheses and may contain some itself.
 fn comm_and_parent(stat: &[u8]) -> Option<(String, u32)> {
     let open = stat.iter().position(|b| *b == b'(')?;
     let close = stat.iter().rposition(|b| *b == b')')?;

@@ -15,7 +15,7 @@ fn settings() -> &'static BTreeMap<String, Leave> {
     servers::leaving(Leaving::Mysql)
 }
 
-/// What the servers allow before a name (special_opt_prefix of mysys/my_getopt.c).
+/// Prefixes that the servers allow before a name (special_opt_prefix of mysys/my_getopt.c).
 const PREFIXES: [&str; 4] = ["loose_", "skip_", "disable_", "enable_"];
 
 /// Groups that servers read begin with one of these.

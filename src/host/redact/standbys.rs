@@ -90,7 +90,7 @@ fn begins_name(byte: u8) -> bool {
     byte.is_ascii_alphabetic() || byte == b'_' || byte >= 0x80
 }
 
-/// What follows a quoted name, from behind its first quote; two quotes are one.
+/// The text after a quoted name, from after its first quote; two quotes are one.
 fn unquoted(mut text: &[u8]) -> Option<&[u8]> {
     loop {
         let end = text.iter().position(|b| *b == b'"')?;

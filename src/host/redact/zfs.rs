@@ -62,7 +62,7 @@ mod tests {
     }
 
     proptest! {
-        /// What is left is left when it is reduced again, and a line of properties costs no other.
+        /// Reducing is idempotent, and a line of properties affects no other.
         #[test]
         fn reducing_twice_is_reducing_once(text in "([ \\t]{0,4}(pool:|state:|config:|errors:|[a-z/0-9-]{1,8})( [A-Z]{1,6})?\\n){0,12}", bad in "[^\n]{0,20}") {
             let once = properties(text.as_bytes());

@@ -38,7 +38,7 @@ pub enum Unusable {
 }
 
 impl Kept {
-    /// What is compared of a report, from its JSON document.
+    /// The compared parts of a report, from its JSON document.
     pub fn parse(document: impl Read) -> Result<Self, Unusable> {
         Self::parse_up_to(LARGEST, document)
     }

@@ -202,7 +202,7 @@ fn disks_that_changed_places_are_the_same_disks() {
         found.renamed.iter().map(|pair| format!("{} {}", pair.before.name(), pair.now.name())).collect();
     assert_eq!(renamed, ["sda sdb", "sda1 sdb1", "sdb sda", "sdb1 sda1"]);
     let changed: Vec<_> = found.facts.iter().map(|change| (change.subject.name(), change.fact)).collect();
-    // What fstab says is what somebody wrote, whatever its disk is called now.
+    // The text of fstab is a person's, whatever its disk is called now.
     assert_eq!(changed, [("sda", "device.scheduler")]);
     assert!(found.gone.is_empty() && found.appeared.is_empty());
 }

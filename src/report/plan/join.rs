@@ -224,7 +224,7 @@ fn result(facts: &FactSet, subject: &Subject, advice: &Advice) -> Option<String>
     is_list.then(|| add.join(","))
 }
 
-/// What the boot lines of a mount say.
+/// The options in the boot lines of a mount.
 fn written(facts: &FactSet, mount: &Subject) -> Vec<String> {
     let mounts_it = |boot: &&Subject| facts.resolve(boot, Scope::Mount).as_ref() == Some(mount);
     let lines = facts.subjects(Scope::Boot).filter(mounts_it);

@@ -198,7 +198,7 @@ fn mutants(rule: &Rule) -> Vec<Mutant> {
     all
 }
 
-/// What becomes of a mutant.
+/// The fate of a mutant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Fate {
     Caught,

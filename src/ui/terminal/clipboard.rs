@@ -8,7 +8,7 @@
 use crossterm::Command as _;
 use crossterm::clipboard::CopyToClipboard;
 
-/// What is written to copy this text.
+/// The output that copies this text.
 pub fn sequence(text: &str, in_tmux: bool) -> String {
     let mut plain = String::new();
     // Writing to a string does not fail.

@@ -33,7 +33,7 @@ pub fn changes(out: &mut impl Write, before: &Buffer, after: &Buffer) -> io::Res
     if style.is_empty() { Ok(()) } else { out.write_all(b"\x1b[0m") }
 }
 
-/// What sets the style of a cell, whatever the one before was.
+/// The sequence for the style of a cell, whatever the previous style.
 fn sequence(cell: &Cell) -> String {
     let mut out = "\x1b[0".to_owned();
     let modifiers = [
@@ -66,7 +66,7 @@ mod tests {
 
     use super::*;
 
-    /// What is written to come from one picture to another.
+    /// The output between one picture and the next.
     fn written(before: &Buffer, after: &Buffer) -> String {
         let mut out = Vec::new();
         changes(&mut out, before, after).unwrap();

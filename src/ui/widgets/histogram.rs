@@ -34,7 +34,7 @@ pub fn lines(counts: &[u64], columns: usize, rows: usize) -> Vec<String> {
 /// A bucket is never drawn wider than this.
 const WIDEST: usize = 3;
 
-/// What stands beneath the columns: the ends of the scale, as far apart as the columns are wide.
+/// The text below the columns: the ends of the scale, as far apart as the columns are wide.
 pub fn scale(low: &str, high: &str, columns: usize) -> String {
     let taken = text::width(low).saturating_add(text::width(high));
     if taken.saturating_add(2) > columns {

@@ -24,7 +24,7 @@ pub fn lines(trace: &Trace, theme: Theme, room: usize) -> Vec<Line<'static>> {
 /// One condition, with its branch before it.
 struct Row<'a> {
     left: String,
-    /// What stands under the branch on further lines.
+    /// The text under the branch on further lines.
     under: String,
     trace: &'a Trace,
 }
@@ -60,7 +60,7 @@ impl Row<'_> {
         (0..labels.len().max(said.len())).map(row).collect()
     }
 
-    /// What was seen, where, and what would help.
+    /// The reading, its source, and the remedy.
     fn seen(&self) -> (String, String, Option<String>) {
         let Some(seen) = &self.trace.seen else { return (String::new(), String::new(), None) };
         match &*seen.reading {

@@ -14,7 +14,7 @@ use crate::facts::{FactSet, Scope, Subject};
 use crate::host::Host;
 use crate::text::raw;
 
-/// What a device is used for.
+/// A use of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Use {
     /// A file system on it is mounted here.

@@ -24,7 +24,7 @@ pub struct Answers {
 pub fn all(host: &dyn Host, tool: Tool, asker: Asker) -> Result<Answers, Option<Reading<String>>> {
     let (adapters, command) = asker(host, tool)?;
     let argv = format!("{} {command}", tool.name());
-    // What has neither battery nor volumes is a host adapter, or a failure that is told as a controller.
+    // An entry with neither battery nor volumes is a host adapter, or a failure reported as a controller.
     if adapters.iter().all(|adapter| adapter.volumes.is_empty() && adapter.battery.is().is_none()) {
         let says = format!("`{argv}` tells of no controller");
         return Err(Some(Reading::unknown(Why::Malformed, says)));

@@ -172,7 +172,7 @@ pub fn pci_field(fields: &Fields) -> Option<Pci> {
 /// A controller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Adapter {
-    /// What its tool calls it: a number or a slot.
+    /// Its name in the tool: a number or a slot.
     pub name: String,
     /// Its model, as printed.
     pub model: Option<String>,
@@ -194,7 +194,7 @@ impl Adapter {
 /// A volume of a controller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Volume {
-    /// What its tool calls it.
+    /// Its name in the tool.
     pub name: String,
     /// Number that the SCSI address shows too, where it does.
     pub target: Option<u32>,
@@ -206,7 +206,7 @@ pub struct Volume {
     pub policy: Said<Policy>,
     /// Policy in force.
     pub in_force: Said<InForce>,
-    /// What happens without battery.
+    /// The behaviour without battery.
     pub on_failure: Said<OnFailure>,
     /// Caches of the member disks.
     pub disk_cache: Said<DiskCache>,

@@ -105,7 +105,7 @@ mod tests {
         block
     }
 
-    /// What mke2fs 1.47 makes by default, and what its dumpe2fs says of it.
+    /// A file system by mke2fs 1.47 with its defaults, and its description by dumpe2fs.
     #[test]
     fn a_file_system_of_today() {
         let words = "has_journal ext_attr resize_inode dir_index orphan_file filetype extent 64bit flex_bg \

@@ -117,7 +117,7 @@ mod tests {
         words.to_lowercase().split(',').map(str::to_owned).collect()
     }
 
-    /// What mkfs.xfs 6.1 makes, by default and with crc=0, and what its xfs_db says of it.
+    /// File systems by mkfs.xfs 6.1, by default and with crc=0, and their description by xfs_db.
     #[test]
     fn file_systems_of_both_versions() {
         let found = |block: &[u8]| features(block).unwrap().into_iter().collect::<BTreeSet<String>>();

@@ -168,7 +168,7 @@ impl Disks {
         Self { disks, named }
     }
 
-    /// Whether any of them tells of its cache; newer firmware often tells only the policy for all.
+    /// Whether any of them has a line about its cache; newer firmware often prints only the common policy.
     pub fn tell(&self) -> bool {
         self.disks.iter().any(|disk| disk.fields.has("write cache"))
     }

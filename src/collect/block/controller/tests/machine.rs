@@ -151,7 +151,7 @@ impl Machine {
         })
     }
 
-    /// What other collectors found before.
+    /// The facts of earlier collectors.
     pub fn bare_facts(&self, privileged: bool) -> FactSet {
         let mut facts = FactSet::default();
         let disk = Subject::device("sda");
@@ -174,7 +174,7 @@ impl Machine {
     }
 }
 
-/// What is told of sda: battery, policy, policy in force, on battery failure, disk cache. `?` is unknown.
+/// The facts about sda: battery, policy, policy in force, on battery failure, disk cache. `?` is unknown.
 pub fn words(facts: &FactSet) -> [String; 5] {
     let told =
         |key: &KeyInfo| facts.reading(&Subject::device("sda"), key.name).value().map(ToString::to_string);

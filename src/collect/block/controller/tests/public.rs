@@ -32,7 +32,7 @@ const SAMPLES: &[Row] = &[
         "logical device 0 /dev/sda: set write back, now write back, without battery write through, disks disk default",
         "logical device 1 /dev/sdb: set write back, now write back, without battery write through, disks disk default",
     ]),
-    // Of another command, which walwise does not run: nothing in it is taken for an answer.
+    // The output of another command, which walwise does not run: nothing in it counts as an answer.
     (&["arcconf-getstatus-b.txt"], &["1: battery ?"]),
     // The same: a status without a count, and two storage systems elsewhere.
     (&["hpacucli-ctrl-all-show-status-a.txt"], &["Smart Array P400i in Slot 0 (Embedded): battery ?"]),
@@ -88,7 +88,7 @@ fn read(name: &str) -> Vec<u8> {
     std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// What the tool's parser makes of its answers.
+/// The parsed answers of a tool.
 fn parsed(files: &[&str]) -> Vec<Adapter> {
     let first = read(files[0]);
     let second = files.get(1).map(|name| read(name)).unwrap_or_default();
@@ -103,7 +103,7 @@ fn parsed(files: &[&str]) -> Vec<Adapter> {
     }
 }
 
-/// Where the slot is told in the heading alone, it is told beneath it, too, as the command that walwise runs does.
+/// Adds the slot below a heading that alone contains it, as in the output of the command that walwise runs.
 fn hpacucli(answer: &[u8]) -> Vec<Adapter> {
     let volumes = String::from_utf8_lossy(answer).contains("logicaldrive");
     let detail = [answer, b"\n   Slot: 0\n".as_slice()].concat();
