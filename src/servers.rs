@@ -1,6 +1,6 @@
-//! Settings of PostgreSQL, MySQL and MariaDB, as data in `rules/tables/servers.toml`, which is compiled in: their
-//! releases, defaults and values, the facts that hold them, the values that lose data, and the parts that may leave a
-//! configuration file.
+//! Settings of PostgreSQL, MySQL and MariaDB, as data in `rules/tables/servers.toml`, which is compiled in. A row has
+//! its releases, default and values, and the fact that holds it. Further tables list the values that lose data, and the
+//! parts that may leave a configuration file.
 //!
 //! The host filters by this table, the collectors read by it, and rules and advice are checked against it. A user's
 //! table (`--rules`) is never read into it, because a longer list would let secrets out.

@@ -1,4 +1,4 @@
-//! What the next boot mounts: lines of fstab(5) and mount units as systemd merges them, and the root flags on the
+//! The mounts of the next boot: lines of fstab(5) and mount units as systemd merges them, and the root flags on the
 //! kernel command line.
 //!
 //! Whether the next kernel accepts the options is left to `validity`. A line of type `auto` takes the type of whatever

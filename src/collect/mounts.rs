@@ -1,7 +1,7 @@
 //! The mounts in force now: one subject per mount, from /proc/self/mountinfo, with size and free space.
 //!
 //! Barriers and the devices below are left to later collectors. Mounts are named by mount point; a later one on the
-//! same point has the suffix `#2`, and the last is the one in sight. statfs(2) on a network or FUSE file system may
+//! same point has the suffix `#2`, and the last is the one in sight. A statfs(2) on a network or FUSE file system may
 //! never return, so it is called only when the target lies on that file system.
 
 use std::collections::{BTreeMap, HashMap};

@@ -1,4 +1,4 @@
-//! Which mounts a path lookup reaches, and which are covered by others.
+//! The mounts that a path lookup reaches, as opposed to those covered by others.
 //!
 //! The lookup follows the tree of mount ids, because the order of the file is meaningless once mounts are moved or
 //! propagated. A mount can be hidden by another on its own mount point, on a directory above it, or above any of its

@@ -1,8 +1,8 @@
 //! Whether a file system aligns its data to the stripes of the md array below.
 //!
 //! ext4 prints its stripe in blocks among the options in force; XFS prints `swidth=` in units of 512 bytes where it has
-//! one (ext4(5), xfs(5)). md reports its own as the preferred size of a write. Only a file system directly on the array
-//! is compared, because a layer between may shift the start. mke2fs from 1.47.3 on sets no stripe on flash.
+//! one (ext4(5), xfs(5)). The array reports its own as the preferred size of a write. Only a file system directly on
+//! the array is compared, because a layer between may shift the start. mke2fs from 1.47.3 on sets no stripe on flash.
 
 use super::{Collector, Request};
 use crate::facts::catalog::device::{self, ArrayLevel};

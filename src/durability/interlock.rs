@@ -1,8 +1,8 @@
 //! The interlock: whether advice that removes flushes could be given for a target at all.
 //!
 //! It is a conjunction. A fact that is unknown, assumed instead of observed, or measured on another host keeps it shut.
-//! nobarrier on storage with a protected cache gains nothing unless that storage still asks for flushes, so the
-//! interlock is usually shut although nothing is wrong.
+//! The option nobarrier on storage with a protected cache gains nothing unless that storage still asks for flushes, so
+//! the interlock is usually shut although nothing is wrong.
 
 use super::Standing;
 use super::ask::Ask;

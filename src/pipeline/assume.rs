@@ -1,4 +1,5 @@
-//! What if: facts of this machine that the user assumes, as `KEY[@SUBJECT]=VALUE`, and the machine as it would then be.
+//! Assumptions: facts of this machine that the user assumes, as `KEY[@SUBJECT]=VALUE`, and the machine as it would then
+//! be.
 //!
 //! All collectors run once more over the machine's earlier answers, with the assumptions held fast; every reading that
 //! differs is a consequence and is marked. An assumption is a cause: facts that are read from the same thing are

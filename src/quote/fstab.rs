@@ -1,7 +1,7 @@
 //! Fields of /etc/fstab.
 //!
-//! Characters that would end a field or a line, or garble its display, are written as octal escapes (fstab(5)).
-//! libmount decodes all of them, so a field can hold anything but nothing.
+//! Characters that would end a field or a line, or garble its display, are written as octal escapes (fstab(5)). All of
+//! them are decoded by libmount, so a field can hold anything except an empty text.
 
 use std::fmt::Write as _;
 

@@ -1,7 +1,7 @@
 //! The exit code of a check, from the report alone.
 //!
 //! 0 nothing, 3 a critical finding, 4 a finding of the requested level, 5 nothing found but an undecided rule of that
-//! level; 3 takes precedence over 4, and 4 over 5. If one target was asked for, findings beside it do not count, but
+//! level. 3 takes precedence over 4, and 4 over 5. If one target was asked for, findings beside it do not count, but
 //! those of the host do. A verdict counts like a finding although no rule made it.
 
 use std::collections::BTreeSet;

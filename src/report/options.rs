@@ -1,6 +1,6 @@
 //! Lists of options as words: mutual exclusion, and the list after a change.
 //!
-//! Mount options form families of which only one member can be in force (`noatime`, `relatime`). mkfs options are a
+//! Mount options form families of which only one member can be in force (`noatime`, `relatime`). Options of mkfs are a
 //! flag with a list (`-O ^orphan_file`), and a repeated flag would make mke2fs forget the first. File systems print
 //! options that nobody set; those are omitted from recommendations.
 

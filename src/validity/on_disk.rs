@@ -1,8 +1,8 @@
 //! Features of an existing file system, by their names in its superblock: whether a kernel mounts it, and e2fsck
 //! accepts it.
 //!
-//! Features that can be requested on creation are in [`super::mkfs`]. e2fsck must know even features that a kernel can
-//! ignore: an older e2fsck refuses the whole file system, and the boot stops there.
+//! Features that can be requested on creation are in [`super::mkfs`]. The tool e2fsck must know even features that a
+//! kernel can ignore: an older e2fsck refuses the whole file system, and the boot stops there.
 
 use super::table::{Feature, table};
 use super::{Effect, Ruling};

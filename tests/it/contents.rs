@@ -1,5 +1,5 @@
-//! Possible contents of a disk, on real loop devices of three sizes: none is called free beyond the reported unread
-//! run, and none is overwritten by the mkfs of a script made while the disk was free.
+//! Possible contents of a disk, on real loop devices of three sizes. None is called free beyond the reported unread
+//! run. None is overwritten by the mkfs of a script made while the disk was free.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;

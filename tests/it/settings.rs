@@ -1,5 +1,5 @@
-//! The table of servers' settings and all advice of rules, compared with real servers: the table must agree with the
-//! installed release about itself, and the release must run with every value that can be advised.
+//! The table of servers' settings and all advice of rules, compared with real servers. The table must agree with the
+//! installed release about itself. The release must run with every value that can be advised.
 //!
 //! Everything is derived from the rules and the table, so that a new rule or row is tested automatically.
 

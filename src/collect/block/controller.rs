@@ -1,4 +1,4 @@
-//! What the tools of RAID controllers report of the volumes behind disks.
+//! The volumes behind disks, as the tools of RAID controllers report them.
 //!
 //! The driver of a disk's SCSI host decides which tools are asked, once per family of disks and only by root. All
 //! answers end in one shape ([`said`]), and [`place`] finds the disk among the volumes. Judgement is left to

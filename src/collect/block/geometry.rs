@@ -1,5 +1,5 @@
-//! Where a partition begins and whether that is aligned to the blocks below; and the preferred and atomic write sizes
-//! of a queue (Documentation/ABI/stable/sysfs-block).
+//! The start of a partition and its alignment to the blocks below; and the preferred and atomic write sizes of a queue
+//! (Documentation/ABI/stable/sysfs-block).
 //!
 //! The kernel's `alignment_offset` includes the disk's own offset and the chunk of an array, `start` does not. Where
 //! the two disagree the alignment stays unknown.

@@ -1,5 +1,5 @@
-//! Which disks are two paths to one unit, by the identity that each shows (`wwid` in sysfs, from the SCSI vital product
-//! data page 83h or the NVMe name space).
+//! Disks that are several paths to one unit, by the identity that each shows (`wwid` in sysfs, from the SCSI vital
+//! product data page 83h or the NVMe name space).
 //!
 //! Each path keeps its own facts and stays a leaf of the stack, because it has its own counters and a queue that can be
 //! told to drop flushes. [`FactSet::disks`] and [`FactSet::unit`] count the paths once. A synthetic device for the unit

@@ -1,4 +1,4 @@
-//! Whose journal a device holds, by the name of the journal's thread, where the list of journals leaves it open.
+//! The owner of a journal device, by the name of the journal's thread, where the list of journals leaves it open.
 //!
 //! The kernel names the journal's thread after it (fs/jbd2/journal.c): `jbd2/sdb1-8` for inode 8 of the file system
 //! itself, `jbd2/sdc1` for another device. Kernels before 5.17 cut the name to 15 bytes. A name that may have been cut

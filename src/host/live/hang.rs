@@ -1,4 +1,4 @@
-//! Which paths may hang, determined once from the mount table, without touching any of the mounts.
+//! Paths that may hang, determined once from the mount table, without touching any of the mounts.
 //!
 //! While no file system that can hang is mounted, everything is read directly. Otherwise only the kernel's own
 //! directories are: any other path may lead anywhere through a symbolic link, and following it already touches the

@@ -2,7 +2,8 @@
 //! (dmsetup(8); Documentation/admin-guide/device-mapper/*.rst).
 //!
 //! A line is `NAME: START LENGTH TARGET …`. After the target only listed words and numbers are kept, because keys stand
-//! there. dmsetup prints names unmangled; they leave mangled, as the kernel knows them, so that a name stays one word.
+//! there. The names in dmsetup's output are unmangled; they leave mangled, as the kernel knows them, so that a name
+//! stays one word.
 
 use std::fmt::Write as _;
 

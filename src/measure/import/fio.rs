@@ -1,9 +1,9 @@
 //! fio's JSON (`--output-format=json`): per job the rate of flushes, the number in flight, and the duration of one.
 //!
 //! Rate and latency are independent: one is the other's inverse only where a job flushes one at a time without pauses.
-//! fio does not say that it aggregated several jobs (`group_reporting`), and names such a row after its first job with
-//! the options of its last. The options are therefore checked against the counters. `sync.total_ios` counts `fsync`
-//! alone and not `fdatasync`; the samples of the latency count both. A job without any flush says nothing about
+//! The output does not say that fio aggregated several jobs (`group_reporting`), and names such a row after its first
+//! job with the options of its last. The options are therefore checked against the counters. `sync.total_ios` counts
+//! `fsync` alone and not `fdatasync`; the samples of the latency count both. A job without any flush says nothing about
 //! commits. With `sync=` the write is the flush (HOWTO of fio, `sync` and `lat_ns`; stat.c).
 
 use std::collections::BTreeSet;

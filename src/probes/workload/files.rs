@@ -1,5 +1,5 @@
 //! Small files made durable under a new name, as programs do that replace files atomically: create, write 4 kB, fsync,
-//! rename, fsync of the directory. ext4's fast_commit is meant for this pattern; a server's WAL does not use it.
+//! rename, fsync of the directory. The fast_commit of ext4 is meant for this pattern; a server's WAL does not use it.
 //!
 //! All threads work in one directory. The files of a pass are removed after it, outside of the measured time.
 

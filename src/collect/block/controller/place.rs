@@ -1,9 +1,9 @@
-//! Which volume of which controller a disk is.
+//! The volume of a RAID controller behind a disk.
 //!
-//! A volume is recognised by the disk's node, its world-wide name, or its number in the SCSI address; the last needs a
-//! controller that is known by its place on the bus. An ambiguous disk stays unknown: nothing is inherited from another
-//! controller. A disk that a RAID controller passes on (JBOD, HBA mode) is no volume, and the controller's battery does
-//! not protect it.
+//! A volume is recognised by the disk's node, its world-wide name, or its number in the SCSI address. The number counts
+//! only if the controller is known by its place on the bus. An ambiguous disk stays unknown: nothing is inherited from
+//! another controller. A disk that a RAID controller passes on (JBOD, HBA mode) is no volume, and the controller's
+//! battery does not protect it.
 
 use super::said::{Adapter, Pci, Volume, pci};
 

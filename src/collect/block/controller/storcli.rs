@@ -3,7 +3,7 @@
 //!
 //! Output formats follow prometheus-community/node-exporter-textfile-collector-scripts (mock/fixtures) and
 //! thomas-krenn/check_lsi_raid. The same words are a state in one place and a capability in another, so every key is
-//! addressed by its full path: `HwCfg/BBU` is `Present`, but `Supported Adapter Operations/BBU` is `Yes` without any
+//! addressed by its full path. `HwCfg/BBU` is `Present`, but `Supported Adapter Operations/BBU` is `Yes` without any
 //! battery.
 
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! Where a block device is read when it cannot be read whole: first the places of known metadata, then samples.
+//! The places at which a large block device is read: first those of known metadata, then samples.
 //!
 //! The places are those from which a disk with a wiped beginning or end is recovered (backup superblocks, headers of
 //! allocation groups, labels), and every MiB boundary near the ends, where partitions and volumes begin. Reading is
