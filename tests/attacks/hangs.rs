@@ -12,7 +12,7 @@ use super::ground::Ground;
 use super::root::{self, Run};
 use super::support::fuse::HeldFuse;
 
-/// What is asked for, with the held mount point in the place of `HELD`.
+/// The commands, with `HELD` for the held mount point.
 const COMMANDS: [&[&str]; 11] = [
     &["check", "--no-probe", "--output", "HELD/report"],
     &["check", "--no-probe", "--format", "script", "--output", "HELD/below/script"],

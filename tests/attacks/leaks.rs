@@ -112,7 +112,7 @@ impl Leads {
         }
     }
 
-    /// What is said, and which of the words is in it.
+    /// Runs every output, and reports the words that it contains.
     fn all(&self, attempts: &mut Attempts) {
         let shadow = fs::read_to_string("/etc/shadow").unwrap();
         let shadow: Vec<String> =

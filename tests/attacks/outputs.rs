@@ -242,7 +242,7 @@ impl Place {
     }
 }
 
-/// What a name stands for, without following it.
+/// The object of a name, links not followed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Entry {
     inode: u64,
@@ -346,7 +346,8 @@ fn all(attempts: &mut Attempts, way: Way, kernels: &[Kernel], places: &[Place], 
     }
 }
 
-/// In a directory of root's own each way does write, whole and for root alone: else nothing below would show anything.
+/// In root's own directory each way does write, completely and for root alone; without that the tests below would prove
+/// nothing.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn in_root_s_own_directory_it_is_written() {
@@ -424,7 +425,7 @@ fn nobody_blocks_an_output() {
     attempts.end();
 }
 
-/// sudo keeps somebody's environment: nothing of root's is written into the state directory that it names.
+/// sudo keeps another user's environment: no file of root's is written into the state directory that it names.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn a_kept_report_is_not_kept_where_the_environment_says() {

@@ -246,7 +246,7 @@ fn the_shell_leaves_a_trace_of_what_is_not_quoted() {
     assert_eq!(found.iter().filter(|text| !text.contains('\n')).count(), 2, "{found:?}");
 }
 
-/// What makes file systems appear at hostile points and asks about one, in a name space of its own.
+/// Mounts file systems at hostile points and asks about one, in a name space of its own.
 const COVERED: &str = "mount --make-rprivate / && mount --bind \"$1/fstab\" /etc/fstab && \
     mount --bind \"$1/units\" /etc/systemd/system && mount -o nobarrier,data=writeback \"$2\" \"$3\" && \
     mkdir -p \"$3/d\" && shift 3 && exec \"$@\"";

@@ -41,7 +41,7 @@ fn writes(trace: &[String]) -> Vec<String> {
     found
 }
 
-/// Root looks at mounted file systems whose pages are dirty. Whoever wrote them wants nothing, and must not wait.
+/// Root looks at mounted file systems with dirty pages. Their owner wants nothing, and must not wait.
 #[test]
 #[ignore = "needs root and loop devices"]
 fn looking_makes_nobody_write() {

@@ -97,7 +97,7 @@ impl Run {
         self.child.try_wait().unwrap().is_none()
     }
 
-    /// What it has printed so far.
+    /// Its output so far.
     pub fn printed(&self) -> String {
         fs::read_to_string(self.outputs.path().join("out")).unwrap_or_default()
     }
@@ -144,7 +144,7 @@ pub fn end(command: &mut Command) -> Ended {
     Run::start(command).end(patience(), |_| ())
 }
 
-/// What walwise did by system calls: the lines of strace that one of these words is in.
+/// The system calls of walwise: the lines of strace that contain one of these words.
 pub fn traced(calls: &str, arguments: &[&str]) -> (Ended, Vec<String>) {
     let place = tempfile::tempdir().unwrap();
     let trace = place.path().join("trace");
@@ -169,7 +169,7 @@ pub fn traced(calls: &str, arguments: &[&str]) -> (Ended, Vec<String>) {
     (ended, text.lines().map(str::to_owned).collect())
 }
 
-/// Of a trace of opens, those that opened a thing of this name for more than looking at where it is.
+/// Of a trace of opens, those that opened an object of this name for more than looking at its place.
 pub fn opened(trace: &[String], what: &Path) -> Vec<String> {
     let shown = format!("<{}", what.display());
     let really = |line: &&String| {

@@ -44,7 +44,7 @@ pub fn as_uid(uid: u32, program: impl AsRef<Path>) -> Command {
 pub enum Act {
     /// Exchanges two names, without end.
     Exchange(PathBuf, PathBuf),
-    /// Waits until somebody opens a fifo, whatever its name is then, and makes a file that says so.
+    /// Waits until a process opens a fifo, whatever its name is then, and creates a file as a sign.
     Await(PathBuf, PathBuf),
     /// As soon as the first name is there, moves it to the second and puts a link to the third in its place; again and
     /// again.

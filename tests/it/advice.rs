@@ -200,7 +200,7 @@ fn advice_names_the_reload_or_restart_that_its_setting_needs() {
     }
 }
 
-/// The releases that brought, changed or took away something that storage decides, told by their public documents.
+/// The releases that added, changed or removed something relevant to storage, by their public documents.
 #[test]
 fn what_a_release_does_not_take_is_held_back() {
     for (of, version, setting, value, taken) in [

@@ -22,7 +22,7 @@ fn of_repository(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
 }
 
-/// What the screens show of the recorded machine in `tests/screens`, with what was measured there.
+/// The screens for the recorded machine in `tests/screens`, with its measurement.
 fn pictures() -> Vec<generate::Named> {
     let read = |name: &str| fs::read(of_repository("tests/screens").join(name)).unwrap();
     let host = RecordedHost::parse(&read("vm.host")).unwrap();

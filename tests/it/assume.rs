@@ -125,8 +125,8 @@ fn what_follows_from_a_kernel_follows() {
     }
 }
 
-/// A fact of a collector is concluded anew from one that an earlier collector would have read.
-/// What README says of a drive with power-loss protection makes one of a drive that has a volatile cache.
+/// A fact of a collector is concluded again from one that an earlier collector would have read. The README's example of
+/// a drive with power-loss protection works on a drive with a volatile cache.
 #[test]
 fn another_disk_can_be_assumed_as_the_readme_says() {
     let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
@@ -253,7 +253,7 @@ fn values_are_read_by_the_kind_of_the_fact() {
     }
 }
 
-/// What is typed on the screens is read as on the command line, and so is every mistake.
+/// Input on the screens is parsed as on the command line, mistakes included.
 #[test]
 fn a_fact_that_was_chosen_is_read_like_one_that_was_written() {
     let machine = machine(&host("sata-volatile"));

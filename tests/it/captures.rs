@@ -225,7 +225,7 @@ fn a_masked_directory_is_found_by_its_own_path_and_by_its_mask() {
     }
 }
 
-/// Whoever gets a capture asks what its maker did not think of.
+/// The reader of a capture asks questions that its maker did not foresee.
 #[test]
 fn a_capture_without_a_target_answers_for_every_mount_point() {
     let capture = tempfile::NamedTempFile::new().unwrap();

@@ -36,7 +36,7 @@ struct Sight {
 }
 
 impl Sight {
-    /// Of a data directory, by a command that is walwise as somebody.
+    /// The view of a data directory by a walwise that runs as some user.
     fn of(data: &Path, mut walwise: Command) -> Self {
         walwise.arg("check").arg(data).args(["--no-probe", "--format", "json"]);
         let output = walwise.output().unwrap();

@@ -113,7 +113,7 @@ fn disk(number: usize) -> String {
     format!("vd{}", char::from(b'a' + u8::try_from(number).unwrap()))
 }
 
-/// The machine as a capture would tell of it.
+/// The machine in the form of a capture.
 fn host(system: &System, migration: &Migration) -> String {
     let mut capture = Capture::default();
     let System { id, version, release, build, e2fsprogs, xfsprogs } = system;

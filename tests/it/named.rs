@@ -10,7 +10,7 @@ use super::support::{check_json, fact, stderr, stdout, walwise};
 
 const OPTIONS: [&str; 2] = ["--mysql-defaults", "--postgres-config"];
 
-/// What a command says to a file that it cannot use.
+/// The answer of a command to an unusable file.
 fn refused(command: &str, option: &str, file: &Path) -> String {
     let mut walwise = walwise();
     walwise.arg(command).arg(option).arg(file);

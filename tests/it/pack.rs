@@ -313,7 +313,7 @@ fn is_ours(spec: &AdviceSpec) -> bool {
     !["pg", "mysql"].contains(&spec.setting.name.split('.').next().unwrap())
 }
 
-/// What the rule advises beside.
+/// The rule's other advice.
 fn beside(rule: &Rule) -> (Option<String>, Vec<String>) {
     let fixed = |setting: &'static str| {
         let of = rule.advise.iter().filter(move |spec| spec.setting.name == setting);

@@ -216,7 +216,7 @@ fn recorded(name: &str, rules: &RuleSet) -> Report {
     report
 }
 
-/// What stands between backticks and begins with a program, up to the backtick that no quote protects.
+/// Text between backticks that begins with a program, up to the backtick that no quote protects.
 fn spans(line: &str) -> Vec<String> {
     let mut out = Vec::new();
     for (at, _) in line.match_indices('`') {

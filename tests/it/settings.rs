@@ -21,7 +21,7 @@ use super::support::mariadb::Mariadb;
 use super::support::postgres::Cluster;
 use super::support::stderr;
 
-/// What is known of a server's data directory, with programs its full release too.
+/// The facts of a server's data directory, with programs its full release too.
 fn look(data: &Path, without_programs: bool) -> FactSet {
     let host = LiveHost::asking_through(env!("CARGO_BIN_EXE_walwise").into());
     let request =
@@ -35,7 +35,7 @@ fn names(of: ServerKind, releases: &[&str]) -> BTreeSet<&'static str> {
     releases.iter().flat_map(known).map(|setting| setting.name).collect()
 }
 
-/// What is read of a cluster that nobody configured is what the table says of its release.
+/// The facts of an unconfigured cluster equal the table's values for its release.
 #[test]
 fn defaults_that_are_read_are_those_of_the_table() {
     for major in 12..=19 {

@@ -49,7 +49,7 @@ pub fn fact<'r>(report: &'r serde_json::Value, subject: &str, name: &str) -> Opt
     row["reading"].get("value")
 }
 
-/// What applies and what is undecided.
+/// The applying and the undecided findings.
 pub fn findings(report: &serde_json::Value) -> impl Iterator<Item = &serde_json::Value> {
     ["findings", "undecided"].into_iter().flat_map(|list| report[list].as_array().unwrap())
 }

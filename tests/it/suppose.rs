@@ -17,7 +17,7 @@ use serde_json::Value;
 use crate::support::running::wait_for;
 use crate::support::{check_json, fact, stderr, stdout, walwise};
 
-/// What is different, by what it is of: facts, findings and verdicts.
+/// The differences by subject: facts, findings and verdicts.
 type Different = BTreeMap<String, String>;
 
 /// The state that an assumption is compared with.
@@ -37,7 +37,7 @@ impl Before {
         Self { directory, target: target.to_owned(), own: own.iter().map(|&name| name.to_owned()).collect() }
     }
 
-    /// What would be different.
+    /// The differences under assumptions.
     pub fn supposing(&self, assumed: &[String]) -> Result<Different, String> {
         let assume = assumed.iter().flat_map(|one| ["--assume", one]);
         let mut command = walwise();
@@ -54,7 +54,7 @@ impl Before {
         }
     }
 
-    /// What is different now.
+    /// The present differences.
     pub fn now(&self) -> Different {
         let before = self.directory.path().join("before.json");
         let baseline = ["--baseline", before.to_str().unwrap()];

@@ -57,7 +57,8 @@ fn said(report: &Value, words: &str) -> bool {
     warnings(report).iter().any(|warning| warning.contains(words))
 }
 
-/// What may leave a configuration file is compiled in: a table beside a user's rules is a file with mistakes.
+/// The settings that may leave a configuration file are compiled in: a table beside a user's rules is a file with
+/// mistakes.
 #[test]
 fn a_users_table_lets_no_secret_out() {
     let (data, rules) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

@@ -160,8 +160,8 @@ fn the_values_of_every_option_of_the_table_are_kept() {
     assert_eq!(lost.collect::<Vec<_>>(), [""; 0], "{}", names.len());
 }
 
-/// Each line, mounted for real, is taken where every word of it is, and refused where one is; and what is in force is what the
-/// words come to that no other one takes back.
+/// Each line, mounted for real, is accepted where every word of it is, and refused where one is. The options in force
+/// are those that no other word of the line revokes.
 #[test]
 #[ignore = "needs root: mounts loop devices"]
 fn lines_of_options_do_what_the_table_says() {

@@ -69,7 +69,7 @@ fn an_upgrade_is_told_by_what_it_made_worse() {
     assert_eq!(fixed.unwrap().class, Class::Fixed);
 }
 
-/// What the program prints of it, and that the baseline changes nothing else of the report.
+/// The printed difference; the baseline changes nothing else in the report.
 #[test]
 fn a_baseline_is_shown_and_changes_nothing_else() {
     let dir = tempfile::tempdir().unwrap();
@@ -119,7 +119,7 @@ fn a_baseline_is_shown_and_changes_nothing_else() {
     }
 }
 
-/// What a stranger puts where something else was.
+/// Junk that a stranger puts in the place of a value.
 fn junk() -> impl Strategy<Value = Value> {
     let texts = [
         "",

@@ -18,8 +18,8 @@ struct Document {
     rows: &'static [Row],
 }
 
-/// What it concluded; then host, target, rule and subject of walwise's finding, which may stay undecided; whether that
-/// agrees; and a part of the sentence that says why.
+/// Its conclusion; then host, target, rule and subject of walwise's finding, which may be undecided; whether both
+/// agree; and a part of the sentence with the reason.
 type Row = (&'static str, &'static str, &'static str, &'static str, &'static str, bool, &'static str);
 
 const DOCUMENTS: &[Document] = &[

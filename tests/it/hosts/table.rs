@@ -4,8 +4,8 @@
 use super::{checked_at, reviewed};
 use crate::support::verdict;
 
-/// File, target, verdict, disk, its cache, its queue, and a fact of a subject. A fact that is not known has its reason
-/// behind a question mark; a dash is for what there is none of.
+/// File, target, verdict, disk, its cache, its queue, and a fact of a subject. An unknown fact has its reason after a
+/// question mark; a dash stands for none.
 type Row = [&'static str; 9];
 
 #[rustfmt::skip] // a row is a line

@@ -13,7 +13,7 @@ use super::garbled::{Garbled, HOSTS, RULES};
 
 const NOBODY_KNOWS: &str = "sideways";
 
-/// What everything that judges makes of what was read: standings by target, and what each rule comes to on each subject.
+/// The results of all judgements: standings by target, and the result of each rule on each subject.
 #[derive(Debug, PartialEq)]
 struct Judged {
     standings: BTreeMap<Subject, Standing>,

@@ -148,7 +148,7 @@ impl Covered {
         said
     }
 
-    /// What is mounted from elsewhere, as far as one can see.
+    /// The apparent place of a remote mount.
     pub fn remote(&self) -> PathBuf {
         self.dir.path().join("remote0")
     }

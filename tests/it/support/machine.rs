@@ -12,7 +12,7 @@ use walwise::version::Version;
 /// A machine.
 #[derive(Clone, Debug)]
 pub struct Machine {
-    /// What is known of it.
+    /// Its facts.
     pub facts: FactSet,
 }
 
@@ -161,7 +161,7 @@ impl Machine {
         judge(&mut facts, true).into_iter().find(|verdict| verdict.target == data()).unwrap()
     }
 
-    /// What the whole program makes of it.
+    /// The report of the whole program about it.
     pub fn report(&self, live: bool) -> Report {
         Session::of(self.facts.clone(), RuleSet::builtin(), live).report()
     }

@@ -292,7 +292,7 @@ impl Pty {
         self.soon_untouched();
     }
 
-    /// What is left behind by a program that could not tidy up is removed for it.
+    /// Removes the files of a program that could not clean up.
     fn soon_untouched(&self) {
         for directory in &self.kept {
             wait_for("nothing is left", || directory.differences().is_empty());

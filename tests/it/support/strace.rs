@@ -53,7 +53,7 @@ pub struct Call {
     pub program: String,
     /// Such as `openat`.
     pub name: String,
-    /// What it was given and what came of it; only the first where others came between.
+    /// Its arguments and result; only the arguments where other calls came between.
     pub rest: String,
 }
 

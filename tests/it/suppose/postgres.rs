@@ -5,7 +5,7 @@ use super::Came::{self, Equal, Refused};
 use super::{Before, hold};
 use crate::support::postgres::Cluster;
 
-/// The fact, what it is supposed to be, the statement that makes it so, and what that comes to.
+/// The fact, its assumed value, the statement that makes it true, and the expected result.
 const ROWS: &[(&str, &str, &str, Came)] = &[
     ("pg.fsync", "on", "fsync = on", Equal),
     ("pg.full_page_writes", "off", "full_page_writes = off", Equal),

@@ -8,12 +8,12 @@ use crate::support::loops::{self, Mounted, Point};
 use crate::support::running::wait_for;
 use crate::support::{run, stderr, stdout, walwise};
 
-/// What is assumed of a mount, the options that make it so, and what it comes to.
+/// The assumptions about a mount, the options that make them true, and the expected result.
 type Row = (&'static [&'static str], &'static str, Came);
 
 use Came::{Equal, Refused};
 
-/// `M` is the mount. Each is mounted anew with the options.
+/// `M` is the mount. Each is remounted with the options.
 const EXT4: &[Row] = &[
     (&["mount.super_options@M=rw,nobarrier"], "nobarrier", Equal),
     (&["mount.super_options@M=rw,barrier,nobarrier"], "nobarrier", Equal),
