@@ -42,7 +42,7 @@ fn gain(found: &Value, method: &str) -> ([f64; 3], String) {
     (["low", "value", "high"].map(number), one["settled"].as_str().unwrap().to_owned())
 }
 
-/// Checks that the interval of a gain contains the truth, and has a width.
+/// Checks that the interval of a gain is ordered, settled, and close to the truth.
 fn holds(found: &Value, method: &str, truth: f64) {
     let ([low, value, high], settled) = gain(found, method);
     assert!(low <= value && value <= high, "{found:#}");
